@@ -1,0 +1,128 @@
+//! The strict reading of a whole document: RFC 8259, nothing kept.
+
+use super::{Fault, skip_space};
+
+/// How deep a document may nest. Envoy's deepest dumps stay under 60.
+const MAX_DEPTH: usize = 512;
+
+/// Whether the document is one well-formed JSON value.
+///
+/// # Errors
+/// The first fault, with its place.
+pub fn check(doc: &str) -> Result<(), Fault> {
+    let bytes = doc.as_bytes();
+    let mut at = skip_space(bytes, if doc.starts_with('\u{feff}') { 3 } else { 0 });
+    let mut open: Vec<u8> = Vec::new();
+    'value: loop {
+        match bytes.get(at) {
+            Some(&bracket @ (b'{' | b'[')) => {
+                if open.len() == MAX_DEPTH {
+                    return Err(fault(bytes, at, "nested too deep"));
+                }
+                open.push(bracket);
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) != Some(&close(bracket)) {
+                    at = before_value(bytes, at, bracket)?;
+                    continue 'value;
+                }
+            }
+            _ => at = scalar(bytes, at)?,
+        }
+        // A value has ended: climb out of every bracket that closes here, until a `,` asks for the next value.
+        loop {
+            at = skip_space(bytes, at);
+            match (open.last(), bytes.get(at)) {
+                (None, None) => return Ok(()),
+                (None, Some(_)) => return Err(fault(bytes, at, "text after the end of the value")),
+                (Some(&bracket), Some(b',')) => {
+                    at = before_value(bytes, skip_space(bytes, at + 1), bracket)?;
+                    continue 'value;
+                }
+                (Some(&bracket), Some(&b)) if b == close(bracket) => {
+                    open.pop();
+                    at += 1;
+                }
+                _ => return Err(fault(bytes, at, "expected `,` or the closing bracket")),
+            }
+        }
+    }
+}
+
+fn close(open: u8) -> u8 {
+    if open == b'{' { b'}' } else { b']' }
+}
+
+/// Reads what stands before a value inside `bracket`: a member's name, or nothing in an array.
+fn before_value(bytes: &[u8], at: usize, bracket: u8) -> Result<usize, Fault> {
+    if bracket == b'{' { member_name(bytes, at) } else { Ok(at) }
+}
+
+fn scalar(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    match bytes.get(at) {
+        Some(b'"') => string(bytes, at),
+        Some(b'-' | b'0'..=b'9') => number(bytes, at),
+        _ => ["true", "false", "null"]
+            .iter()
+            .find(|word| bytes[at..].starts_with(word.as_bytes()))
+            .map(|word| at + word.len())
+            .ok_or_else(|| fault(bytes, at, "expected a value")),
+    }
+}
+
+fn member_name(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    if bytes.get(at) != Some(&b'"') {
+        return Err(fault(bytes, at, "expected a member name in quotes"));
+    }
+    let colon = skip_space(bytes, string(bytes, at)?);
+    if bytes.get(colon) != Some(&b':') {
+        return Err(fault(bytes, colon, "expected `:` after a member name"));
+    }
+    Ok(skip_space(bytes, colon + 1))
+}
+
+fn string(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                Some(b'u') if bytes.get(at + 2..at + 6).is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit)) => at += 6,
+                _ => return Err(fault(bytes, at, "broken escape in a string")),
+            },
+            Some(0..=0x1f) => return Err(fault(bytes, at, "control character in a string")),
+            Some(_) => at += 1,
+            None => return Err(fault(bytes, bytes.len(), "")),
+        }
+    }
+}
+
+fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+    let digits = |at: usize| at + bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut at = start + usize::from(bytes[start] == b'-');
+    let whole = at;
+    at = digits(at);
+    let leading_zero = at - whole > 1 && bytes[whole] == b'0';
+    if at == whole || leading_zero {
+        return Err(fault(bytes, start, "not a number"));
+    }
+    if bytes.get(at) == Some(&b'.') {
+        let fraction = at + 1;
+        at = digits(fraction);
+        if at == fraction {
+            return Err(fault(bytes, start, "not a number"));
+        }
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let exponent = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        at = digits(exponent);
+        if at == exponent {
+            return Err(fault(bytes, start, "not a number"));
+        }
+    }
+    Ok(at)
+}
+
+fn fault(bytes: &[u8], at: usize, what: &str) -> Fault {
+    if at >= bytes.len() { Fault::new(bytes.len(), "the document is cut short") } else { Fault::new(at, what) }
+}

@@ -1,0 +1,170 @@
+//! A parsed value in which every part knows its byte range in the source: what YAML and small JSON become.
+//!
+//! Large dumps never become a tree; see [`super::json`].
+
+use std::ops::Range;
+
+use super::json::{self, Fault, Kind, Raw};
+
+/// How deep a tree may nest: deeper values cannot come from a Kubernetes API or an Envoy.
+pub const MAX_DEPTH: usize = 128;
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Its bytes in the source document.
+    pub span: Range<usize>,
+}
+
+/// A JSON value. Numbers keep their text: `1.10` stays `1.10`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number in JSON's notation.
+    Number(Box<str>),
+    /// A string.
+    String(Box<str>),
+    /// An array.
+    Array(Vec<Node>),
+    /// An object, members in source order.
+    Object(Vec<Member>),
+}
+
+/// One member of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The name.
+    pub key: Box<str>,
+    /// Where the name stands.
+    pub key_span: Range<usize>,
+    /// The value.
+    pub value: Node,
+}
+
+impl Node {
+    /// The tree of a JSON value.
+    ///
+    /// # Errors
+    /// When the value is not JSON, or nests deeper than [`MAX_DEPTH`].
+    pub fn from_json(raw: Raw<'_>) -> Result<Self, Fault> {
+        build(raw, 0)
+    }
+
+    /// The member of that name.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Object(members) => members.iter().find(|m| &*m.key == key).map(|m| &m.value),
+            _ => None,
+        }
+    }
+
+    /// The value at a path of member names.
+    pub fn at<const N: usize>(&self, path: [&str; N]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The elements of an array; nothing for any other value.
+    pub fn items(&self) -> &[Node] {
+        if let Value::Array(items) = &self.value { items } else { &[] }
+    }
+
+    /// The members of an object; nothing for any other value.
+    pub fn members(&self) -> &[Member] {
+        if let Value::Object(members) = &self.value { members } else { &[] }
+    }
+
+    /// The text of a string.
+    pub fn str(&self) -> Option<&str> {
+        if let Value::String(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The text of the string member `key`.
+    pub fn str_at(&self, key: &str) -> Option<&str> {
+        self.get(key)?.str()
+    }
+
+    /// The node at an RFC 6901 pointer.
+    pub fn pointer(&self, pointer: &str) -> Option<&Node> {
+        if pointer.is_empty() {
+            return Some(self);
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self, |node, token| match &node.value {
+            Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+            _ => node.get(&token.replace("~1", "/").replace("~0", "~")),
+        })
+    }
+}
+
+fn build(raw: Raw<'_>, depth: usize) -> Result<Node, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(Fault::new(raw.offset(), "nested too deep"));
+    }
+    let value = match raw.kind() {
+        Kind::Object => object(raw, depth)?,
+        Kind::Array => {
+            let mut elements = raw.elements();
+            let items = elements.by_ref().map(|e| build(e, depth + 1)).collect::<Result<_, _>>()?;
+            elements.fault().cloned().map_or(Ok(Value::Array(items)), Err)?
+        }
+        Kind::String => Value::String(raw.string().unwrap_or_default().into()),
+        Kind::Scalar => scalar(raw)?,
+    };
+    Ok(Node { value, span: raw.offset()..raw.end() })
+}
+
+fn object(raw: Raw<'_>, depth: usize) -> Result<Value, Fault> {
+    let mut walk = raw.members();
+    let mut members = Vec::new();
+    while let Some((key, value)) = walk.next() {
+        let key_span = walk.key_span();
+        members.push(Member { key: key.into(), key_span, value: build(value, depth + 1)? });
+    }
+    walk.fault().cloned().map_or(Ok(Value::Object(members)), Err)
+}
+
+fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
+    // The document's own value reaches to the end of the text, so a lone scalar may have white space behind it.
+    let text = raw.text().trim_end();
+    json::check(text).map_err(|f| Fault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value")))?;
+    Ok(match text {
+        "null" => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        number => Value::Number(number.into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(doc: &str) -> Result<Node, Fault> {
+        Node::from_json(Raw::of(doc)?)
+    }
+
+    #[test]
+    fn every_value_and_key_knows_its_bytes() {
+        let doc = r#"{"a": [1, "x\n"], "b": {"c/d": null}}"#;
+        let root = tree(doc).expect("the document is JSON");
+        let x = root.pointer("/a/1").expect("it is there");
+        assert_eq!((x.str(), &doc[x.span.clone()]), (Some("x\n"), r#""x\n""#));
+        assert_eq!(root.pointer("/b/c~1d").map(|n| &n.value), Some(&Value::Null));
+        assert_eq!(&doc[root.members()[1].key_span.clone()], r#""b""#);
+        assert!(root.pointer("/a/2").is_none() && root.pointer("a").is_none());
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_fault_with_its_place() {
+        for (doc, at) in [("[NaN]", 1), ("{\"a\":01}", 5), ("[1,", 3), ("{\"a\":}", 5)] {
+            assert_eq!(tree(doc).map_err(|f| f.at), Err(at), "{doc}");
+        }
+        assert_eq!(tree(&"[".repeat(100_000)).map_err(|f| f.what), Err("the document is cut short".to_owned()));
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        assert_eq!(tree(&deep).map_err(|f| f.what), Err("nested too deep".to_owned()));
+    }
+}

@@ -1,0 +1,7 @@
+//! Everything Meshladder knows about a mesh, as pure functions of a Snapshot.
+//!
+//! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
+
+pub mod doc;
+pub mod snapshot;
+pub mod time;

@@ -1,0 +1,150 @@
+//! Names of documents: paths in the bundle layout, whatever the source was.
+
+use std::fmt;
+
+/// A document's name: its path inside a bundle, such as `proxies/shop/cart-1/config_dump.json`. With several sources
+/// each id starts with its source's name: `2/k8s/pods.json`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DocId(String);
+
+/// What a document is, told by its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// Kubernetes objects, JSON or YAML.
+    Objects,
+    /// Envoy's `/config_dump`.
+    ConfigDump,
+    /// Envoy's `/clusters`: JSON, or the text form as `clusters.txt`.
+    Clusters,
+    /// Envoy's `/stats`.
+    Stats,
+    /// Envoy's `/server_info`.
+    ServerInfo,
+    /// Envoy's `/certs`.
+    Certs,
+    /// Envoy's `/listeners`.
+    Listeners,
+    /// Envoy's `/logging`.
+    Logging,
+    /// An answer of istiod's `/debug/…`.
+    IstiodDebug,
+    /// A container's log.
+    Log,
+    /// Anything else of a bundle.
+    Other,
+}
+
+/// A data-plane proxy: the pod it runs in, and the source it was seen in when there are several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProxyRef {
+    /// The source's name when there are several sources, else empty.
+    pub source: String,
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub pod: String,
+}
+
+impl DocId {
+    /// A document id; `path` is relative and uses `/`.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self(path.into())
+    }
+
+    /// The document `file` of a proxy.
+    pub fn of_proxy(proxy: &ProxyRef, file: &str) -> Self {
+        let ProxyRef { source, namespace, pod } = proxy;
+        let slash = if source.is_empty() { "" } else { "/" };
+        Self(format!("{source}{slash}proxies/{namespace}/{pod}/{file}"))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same document as part of a source that has a name.
+    #[must_use]
+    pub fn in_source(&self, source: &str) -> Self {
+        Self(format!("{source}/{}", self.0))
+    }
+
+    /// The source's name and the path inside the source.
+    pub fn split(&self) -> (&str, &str) {
+        const TOPS: [&str; 4] = ["k8s/", "istiod/", "proxies/", "logs/"];
+        let is_top = |path: &str| TOPS.iter().any(|top| path.starts_with(top));
+        match self.0.split_once('/') {
+            Some((source, rest)) if !is_top(&self.0) && is_top(rest) => (source, rest),
+            _ => ("", &self.0),
+        }
+    }
+
+    /// What the document is.
+    pub fn shape(&self) -> Shape {
+        let (_, path) = self.split();
+        let file = path.rsplit('/').next().unwrap_or(path);
+        match path.split('/').next() {
+            Some("k8s") => Shape::Objects,
+            Some("logs") => Shape::Log,
+            Some("istiod") if path.contains("/debug/") => Shape::IstiodDebug,
+            Some("proxies") => match file {
+                "config_dump.json" => Shape::ConfigDump,
+                "clusters.json" | "clusters.txt" => Shape::Clusters,
+                "stats.txt" | "stats.prom" => Shape::Stats,
+                "server_info.json" => Shape::ServerInfo,
+                "certs.json" => Shape::Certs,
+                "listeners.json" | "listeners.txt" => Shape::Listeners,
+                "logging.txt" => Shape::Logging,
+                _ => Shape::Other,
+            },
+            _ => Shape::Other,
+        }
+    }
+
+    /// The proxy a document below `proxies/` belongs to.
+    pub fn proxy(&self) -> Option<ProxyRef> {
+        let (source, path) = self.split();
+        let mut parts = path.strip_prefix("proxies/")?.split('/');
+        let (namespace, pod, _file) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(ProxyRef { source: source.to_owned(), namespace: namespace.to_owned(), pod: pod.to_owned() })
+    }
+}
+
+impl fmt::Display for DocId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `pod.namespace`, as istiod and istioctl name a proxy.
+impl fmt::Display for ProxyRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.pod, self.namespace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_tell_shape_proxy_and_source() {
+        for (path, shape, source) in [
+            ("proxies/shop/cart-1/config_dump.json", Shape::ConfigDump, ""),
+            ("east/proxies/shop/cart-1/clusters.txt", Shape::Clusters, "east"),
+            ("k8s/pods.json", Shape::Objects, ""),
+            ("2/k8s/manifests/deep/vs.yaml", Shape::Objects, "2"),
+            ("istiod/istiod-1/debug/syncz.json", Shape::IstiodDebug, ""),
+            ("istiod/istiod-1/metrics.txt", Shape::Other, ""),
+            ("logs/shop/cart-1/istio-proxy.log", Shape::Log, ""),
+            ("manifest.json", Shape::Other, ""),
+        ] {
+            let id = DocId::new(path);
+            assert_eq!((id.shape(), id.split().0), (shape, source), "{path}");
+        }
+        let proxy = DocId::new("east/proxies/shop/cart-1/x").proxy().expect("a proxy's document");
+        assert_eq!((proxy.to_string().as_str(), proxy.source.as_str()), ("cart-1.shop", "east"));
+        assert_eq!(DocId::of_proxy(&proxy, "certs.json").as_str(), "east/proxies/shop/cart-1/certs.json");
+        assert_eq!(DocId::new("k8s/pods.json").proxy(), None);
+    }
+}

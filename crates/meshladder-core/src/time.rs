@@ -1,0 +1,163 @@
+//! Points in time as documents write them. The core has no clock: "now" is the Snapshot's `taken_at`.
+
+use std::fmt;
+
+/// A point in time, to the nanosecond, UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Seconds since 1970-01-01T00:00:00Z.
+    pub seconds: i64,
+    /// Nanoseconds of the second.
+    pub nanos: u32,
+}
+
+impl Time {
+    /// A whole second.
+    pub fn from_seconds(seconds: i64) -> Self {
+        Self { seconds, nanos: 0 }
+    }
+
+    /// Reads RFC 3339: `2026-11-15T06:30:51.055587345Z`, or with an offset such as `+02:00`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, rest) = text.split_at_checked(10)?;
+        let clock = rest.strip_prefix(['T', 't', ' '])?;
+        let (year, month, day) = (field(date, 0, 4)?, field(date, 5, 7)?, field(date, 8, 10)?);
+        let (hour, minute, second) = (field(clock, 0, 2)?, field(clock, 3, 5)?, field(clock, 6, 8)?);
+        let separators = [(date, 4, b'-'), (date, 7, b'-'), (clock, 2, b':'), (clock, 5, b':')];
+        if separators.iter().any(|&(s, at, b)| s.as_bytes().get(at) != Some(&b)) {
+            return None;
+        }
+        // A leap second is read as the second after it.
+        if !(1..=12).contains(&month)
+            || day < 1
+            || day > days_in(year, month)
+            || hour > 23
+            || minute > 59
+            || second > 60
+        {
+            return None;
+        }
+        let (nanos, zone) = fraction(clock.get(8..)?)?;
+        let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        Some(Self { seconds: seconds - offset(zone)?, nanos })
+    }
+
+    /// Seconds from `earlier` to this time, rounded down.
+    pub fn seconds_since(self, earlier: Self) -> i64 {
+        self.seconds - earlier.seconds - i64::from(self.nanos < earlier.nanos)
+    }
+}
+
+/// RFC 3339 in UTC; the fraction only when there is one.
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, of_day) = (self.seconds.div_euclid(86_400), self.seconds.rem_euclid(86_400));
+        let (year, month, day) = civil_from_days(days);
+        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)?;
+        if self.nanos != 0 {
+            write!(f, ".{}", format!("{:09}", self.nanos).trim_end_matches('0'))?;
+        }
+        f.write_str("Z")
+    }
+}
+
+fn field(text: &str, from: usize, to: usize) -> Option<i64> {
+    let digits = text.get(from..to)?;
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// Splits `.123Z` into nanoseconds and the zone.
+fn fraction(text: &str) -> Option<(u32, &str)> {
+    let Some(rest) = text.strip_prefix('.') else { return Some((0, text)) };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let nanos = format!("{:0<9.9}", rest.get(..digits).filter(|d| !d.is_empty())?).parse().ok()?;
+    Some((nanos, &rest[digits..]))
+}
+
+fn offset(zone: &str) -> Option<i64> {
+    if matches!(zone, "Z" | "z") {
+        return Some(0);
+    }
+    let sign = match zone.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let whole = zone.len() == 6 && zone.as_bytes()[3] == b':';
+    whole.then(|| Some(sign * (field(zone, 1, 3)? * 3600 + field(zone, 4, 6)? * 60)))?
+}
+
+fn days_in(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01 of a date in the Gregorian calendar. Years start in March here, so that the leap day is
+/// the last day of a year and months have a regular length.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// The inverse of [`days_from_civil`].
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let (day, month) = (day_of_year - (153 * shifted + 2) / 5 + 1, (shifted + 2) % 12 + 1);
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_3339_is_read_and_written() {
+        for (text, seconds, nanos, canonical) in [
+            ("1970-01-01T00:00:00Z", 0, 0, "1970-01-01T00:00:00Z"),
+            ("2026-11-15T06:30:51.055587345Z", 1_794_724_251, 55_587_345, "2026-11-15T06:30:51.055587345Z"),
+            ("2024-02-29T23:59:60Z", 1_709_251_200, 0, "2024-03-01T00:00:00Z"),
+            ("2000-01-01T00:00:00.5+02:00", 946_677_600, 500_000_000, "1999-12-31T22:00:00.5Z"),
+            ("0001-01-01T00:00:00Z", -62_135_596_800, 0, "0001-01-01T00:00:00Z"),
+        ] {
+            let time = Time::parse(text).expect(text);
+            assert_eq!((time.seconds, time.nanos, time.to_string().as_str()), (seconds, nanos, canonical));
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "2026-11-15",
+            "2026-13-01T00:00:00Z",
+            "2023-02-29T00:00:00Z",
+            "2026-11-15T06:30:51",
+            "2026-11-15T06:30:51.Z",
+            "2026/11/15T06:30:51Z",
+            "2026-11-15T06:30:51+0200",
+            "é026-11-15T06:30:51Z",
+            "2026-11-15T24:00:00Z",
+        ] {
+            assert_eq!(Time::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ages_round_down() {
+        let at = |text| Time::parse(text).expect("a time");
+        let (a, b) = (at("2026-11-15T06:30:51.9Z"), at("2026-11-15T06:30:54.1Z"));
+        assert_eq!((b.seconds_since(a), a.seconds_since(b)), (2, -3));
+    }
+}
