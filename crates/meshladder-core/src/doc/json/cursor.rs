@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
     pub fn raw(&mut self) -> Option<Raw<'a>> {
         let start = self.at;
         self.skip();
-        self.fault.is_none().then(|| Raw { doc: self.doc, start, end: self.at })
+        self.fault.is_none().then_some(Raw { doc: self.doc, start, end: self.at })
     }
 
     /// Reads past the value and gives its text when it is a string.

@@ -36,12 +36,13 @@ fn unicode(rest: &mut std::str::Chars<'_>) -> char {
         return char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
     }
     let mut ahead = rest.clone();
-    if ahead.next() == Some('\\') && ahead.next() == Some('u') {
-        if let Some(low @ 0xdc00..0xe000) = hex4(&mut ahead) {
-            *rest = ahead;
-            return char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))
-                .unwrap_or(char::REPLACEMENT_CHARACTER);
-        }
+    if ahead.next() == Some('\\')
+        && ahead.next() == Some('u')
+        && let Some(low @ 0xdc00..0xe000) = hex4(&mut ahead)
+    {
+        *rest = ahead;
+        return char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))
+            .unwrap_or(char::REPLACEMENT_CHARACTER);
     }
     char::REPLACEMENT_CHARACTER
 }
