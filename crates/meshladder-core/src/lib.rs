@@ -4,5 +4,7 @@
 
 pub mod doc;
 pub mod envoy;
+pub mod istiod;
 pub mod snapshot;
+pub mod tables;
 pub mod time;
