@@ -5,6 +5,8 @@
 pub mod doc;
 pub mod envoy;
 pub mod istiod;
+pub mod model;
 pub mod snapshot;
 pub mod tables;
+pub mod target;
 pub mod time;
