@@ -8,6 +8,7 @@ pub mod eds;
 pub mod endpoint;
 pub mod listener;
 pub mod route;
+pub mod secret;
 pub mod status;
 mod table;
 

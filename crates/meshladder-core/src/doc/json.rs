@@ -12,7 +12,7 @@ mod text;
 
 pub use check::check;
 pub use cursor::Cursor;
-pub use text::unescape;
+pub use text::{escape, unescape};
 
 /// One JSON value inside a document.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
-//! `/clusters`: the endpoints Envoy really has, and their health. JSON or the text form.
+//! `/clusters`: the endpoints Envoy really has, and their health.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::doc::json::Fault;
+use crate::doc::json::{Fault, Raw};
 
 pub(crate) mod json;
 mod text;
@@ -15,6 +15,8 @@ pub struct Clusters<'a> {
     pub hosts: Vec<Host<'a>>,
     /// The names of clusters that have no host at all.
     pub empty: Vec<Cow<'a, str>>,
+    /// The `ClusterStatus` of every cluster that has a host, as it stands in the document.
+    pub statuses: Vec<Raw<'a>>,
     /// Where reading ended early; what lies before it is here.
     pub fault: Option<Fault>,
 }
@@ -22,6 +24,8 @@ pub struct Clusters<'a> {
 /// One host of one cluster (`envoy.admin.v3.HostStatus`).
 #[derive(Clone, Debug, Default)]
 pub struct Host<'a> {
+    /// The cluster's place in [`Clusters::statuses`].
+    pub status: usize,
     /// The cluster.
     pub cluster: Cow<'a, str>,
     /// Where it is.
@@ -60,17 +64,24 @@ pub enum Address<'a> {
     Unknown,
 }
 
+/// The answer in its JSON form: as it is, or made from the text form.
+///
+/// # Errors
+/// When the document is neither.
+pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
+    if doc.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        return Ok(Cow::Borrowed(doc));
+    }
+    text::to_json(doc).map(Cow::Owned)
+}
+
 impl<'a> Clusters<'a> {
-    /// Reads either form of the answer.
+    /// Reads the JSON form.
     ///
     /// # Errors
-    /// When the document is neither.
+    /// When the document is no answer of `/clusters`.
     pub fn read(doc: &'a str) -> Result<Self, Fault> {
-        if doc.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
-            json::read(doc)
-        } else {
-            text::read(doc)
-        }
+        json::read(doc)
     }
 }
 

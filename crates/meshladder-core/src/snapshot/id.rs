@@ -45,6 +45,25 @@ pub struct ProxyRef {
     pub pod: String,
 }
 
+impl Shape {
+    /// What a user calls such a document.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Objects => "Kubernetes object",
+            Self::ConfigDump => "config dump",
+            Self::Clusters => "answer of Envoy's /clusters",
+            Self::Stats => "answer of Envoy's /stats",
+            Self::ServerInfo => "answer of Envoy's /server_info",
+            Self::Certs => "answer of Envoy's /certs",
+            Self::Listeners => "answer of Envoy's /listeners",
+            Self::Logging => "answer of Envoy's /logging",
+            Self::IstiodDebug => "answer of istiod's /debug",
+            Self::Log => "log",
+            Self::Other => "document",
+        }
+    }
+}
+
 impl DocId {
     /// A document id; `path` is relative and uses `/`.
     pub fn new(path: impl Into<String>) -> Self {

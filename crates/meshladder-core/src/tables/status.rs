@@ -1,10 +1,12 @@
 //! `proxy-status`: every istiod's view of every proxy, merged.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Table, age::human};
-use crate::istiod::syncz::{Connection, Sync, short_type};
+use crate::doc::json::{Raw, escape};
+use crate::istiod::syncz::{Connection, Sync, Watch, short_type};
+use crate::render;
 use crate::time::Time;
 
 /// A proxy's connection and the istiod that has it.
@@ -77,6 +79,47 @@ pub fn verbose_table<'a>(rows: &[Row<'a>], now: Option<Time>) -> Table<'a> {
         table.row(cells);
     }
     table
+}
+
+/// istioctl's JSON: a `DiscoveryResponse` whose resources are `ClientConfig`s. istioctl prints one response for each
+/// istiod; this is one document, and `controlPlanes` says which istiod serves whom.
+pub fn json(rows: &[Row<'_>]) -> String {
+    let resources: Vec<_> = rows.iter().map(client_config).collect();
+    let mut planes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in rows {
+        planes.entry(&row.istiod).or_default().push(escape(&row.connection.proxy));
+    }
+    let planes: Vec<_> = planes
+        .iter()
+        .map(|(istiod, proxies)| format!("{{\"istiod\":{},\"proxies\":[{}]}}", escape(istiod), proxies.join(",")))
+        .collect();
+    let text = format!("{{\"resources\":[{}],\"controlPlanes\":[{}]}}", resources.join(","), planes.join(","));
+    render::json::pretty(Raw::of(&text).expect("an object was written"))
+}
+
+fn client_config(row: &Row<'_>) -> String {
+    let Connection { proxy, cluster, version, types, .. } = &row.connection;
+    let metadata = [("CLUSTER_ID", &**cluster), ("ISTIO_VERSION", &**version), ("NAMESPACE", namespace_of(proxy))];
+    let metadata: Vec<_> = metadata.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("\"{k}\":{}", escape(v))).collect();
+    let configs: Vec<_> = types.iter().map(|(url, watch)| generic_xds_config(url, watch)).collect();
+    format!(
+        "{{\"@type\":\"type.googleapis.com/envoy.service.status.v3.ClientConfig\",\"node\":{{\"id\":{},\"metadata\":{{{}}}}},\"genericXdsConfigs\":[{}]}}",
+        escape(proxy),
+        metadata.join(","),
+        configs.join(",")
+    )
+}
+
+fn generic_xds_config(url: &str, watch: &Watch<'_>) -> String {
+    let mut fields = vec![format!("\"typeUrl\":{}", escape(url))];
+    if !watch.sent_time.is_empty() {
+        fields.push(format!("\"lastUpdated\":{}", escape(&watch.sent_time)));
+    }
+    fields.push(format!("\"configStatus\":\"{}\"", watch.sync().config_status()));
+    if !watch.last_error.is_empty() {
+        fields.push(format!("\"errorState\":{{\"details\":{}}}", escape(&watch.last_error)));
+    }
+    format!("{{{}}}", fields.join(","))
 }
 
 fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {

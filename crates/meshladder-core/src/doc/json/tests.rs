@@ -157,3 +157,11 @@ fn a_cursor_says_where_a_document_is_cut_or_broken() {
     assert_eq!(names, ["a"]);
     assert_eq!(fault.map(|f| f.at), Some(25));
 }
+
+#[test]
+fn what_is_escaped_reads_back_as_it_was() {
+    let text = "a\"b\\c\n\r\t\u{1}é😀";
+    let quoted = escape(text);
+    assert!(check(&quoted).is_ok());
+    assert_eq!(raw(&quoted).string().as_deref(), Some(text));
+}

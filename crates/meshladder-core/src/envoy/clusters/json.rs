@@ -26,7 +26,7 @@ pub(super) fn read(doc: &str) -> Result<Clusters<'_>, Fault> {
 }
 
 fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
-    let first = clusters.hosts.len();
+    let (first, start) = (clusters.hosts.len(), status.peek());
     let mut name = Cow::default();
     status.members(|key, value| match key {
         "name" => name = value.string().unwrap_or_default(),
@@ -39,7 +39,9 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
     }
     for host in &mut clusters.hosts[first..] {
         host.cluster = name.clone();
+        host.status = clusters.statuses.len();
     }
+    clusters.statuses.push(status.since(start));
 }
 
 fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {

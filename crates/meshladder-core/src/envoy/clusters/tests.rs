@@ -31,7 +31,9 @@ b::[2001:db8::1]:443::health_flags::healthy
 
 /// Cluster, address, health and why.
 fn facts(doc: &str) -> Vec<(String, String, String, &'static str)> {
-    let clusters = Clusters::read(doc).expect("an answer of /clusters");
+    let json = as_json(doc).expect("an answer of /clusters");
+    assert_eq!(crate::doc::json::check(&json), Ok(()));
+    let clusters = Clusters::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.empty, ["empty"]);
     let fact = |h: &Host<'_>| (h.cluster.to_string(), h.address.to_string(), h.health().0.to_owned(), h.health().1);
     clusters.hosts.iter().map(fact).collect()
@@ -52,16 +54,20 @@ fn json_and_text_say_the_same() {
 #[test]
 fn counters_weight_priority_and_locality_are_read_from_both_forms() {
     for doc in [JSON, TEXT] {
-        let clusters = Clusters::read(doc).expect("an answer of /clusters");
+        let json = as_json(doc).expect("an answer of /clusters");
+        let clusters = Clusters::read(&json).expect("an answer of /clusters");
         let host = &clusters.hosts[0];
         assert_eq!((host.rq_success, host.rq_error, host.weight, host.locality.as_str()), (7, 3, Some(1), "r/z"));
         assert_eq!(clusters.hosts[1].priority, 1);
+        let statuses: Vec<_> = clusters.statuses.iter().map(|s| s.string_at("name")).collect();
+        assert_eq!((statuses[0].as_deref(), clusters.hosts[2].status), (Some("a"), 1));
     }
 }
 
 #[test]
 fn an_ipv6_host_is_told_from_its_cluster_in_text() {
-    let clusters = Clusters::read(TEXT).expect("an answer of /clusters");
+    let json = as_json(TEXT).expect("an answer of /clusters");
+    let clusters = Clusters::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.hosts[3].address, Address::Socket("2001:db8::1".into(), 443));
     assert_eq!(clusters.hosts[3].cluster, "b");
 }
@@ -69,7 +75,7 @@ fn an_ipv6_host_is_told_from_its_cluster_in_text() {
 #[test]
 fn what_is_no_answer_of_clusters_is_refused_and_a_cut_one_yields_its_start() {
     for doc in ["", "[]", "{\"a\":1}", "hello world", "a: 1"] {
-        assert!(Clusters::read(doc).is_err(), "{doc:?}");
+        assert!(as_json(doc).is_err() || Clusters::read(doc).is_err(), "{doc:?}");
     }
     assert!(Clusters::read("{}").is_ok_and(|c| c.hosts.is_empty()));
     let cut = &JSON[..JSON.find("\"pipe\"").expect("it is there")];

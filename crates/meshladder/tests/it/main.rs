@@ -1,0 +1,4 @@
+//! The binary, run as users run it.
+
+mod golden;
+mod support;
