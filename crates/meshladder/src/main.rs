@@ -1,1 +1,3 @@
+//! The `meshladder` command: parse, dispatch, exit code; nothing else.
+
 fn main() {}
