@@ -11,8 +11,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("snapshot", &["doc", "time"]),
     ("x509", &["time"]),
     ("envoy", &["doc", "time"]),
+    ("istiod", &["doc", "time"]),
+    ("model", &["doc", "snapshot"]),
+    ("target", &["doc", "envoy", "model", "snapshot"]),
     ("render", &["doc"]),
-    ("tables", &["doc", "envoy", "render", "snapshot", "time", "x509"]),
+    ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";

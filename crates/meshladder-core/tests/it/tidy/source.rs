@@ -21,7 +21,7 @@ impl Source {
     /// All Rust files of the workspace.
     pub(super) fn rust() -> Vec<Self> {
         let is_rust = |path: &str| Path::new(path).extension().is_some_and(|e| e == "rs");
-        files(&["crates", "fuzz"], is_rust, "crates/meshladder-core/src/lib.rs")
+        files(&["crates", "fuzz/fuzz_targets"], is_rust, "crates/meshladder-core/src/lib.rs")
     }
 
     /// All scripts.
@@ -77,14 +77,12 @@ fn files(folders: &[&str], wanted: impl Fn(&str) -> bool, witness: &str) -> Vec<
 }
 
 fn walk(root: &Path, folder: &str, found: &mut Vec<String>) {
-    // A folder that is not there has no files: `fuzz` is not part of a published crate.
+    // A folder that is not there has no files: not every checkout has a `fuzz`.
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = format!("{folder}/{name}");
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && !["target", "corpus", "artifacts", "node_modules", "__pycache__"].contains(&name.as_str()) {
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             walk(root, &path, found);
-        } else if !is_folder {
+        } else {
             found.push(path);
         }
     }
