@@ -8,10 +8,10 @@ const MOST_LINES: usize = 400;
 /// Files that are longer, each with its reason.
 const LONG: &[(&str, &str)] = &[];
 
-/// A Rust file that does not start with its module docs.
+/// A Rust file that does not start with its module docs. Unit tests need none: they belong to the file above them.
 pub(super) fn without_module_docs(source: &Source) -> Option<String> {
-    let is_tests = source.path.ends_with("/tests.rs");
-    (!is_tests && !source.text.starts_with("//! "))
+    let is_unit_tests = source.is_test() && source.path.contains("/src/");
+    (!is_unit_tests && !source.text.starts_with("//! "))
         .then(|| source.problem("", 0, "starts without `//!`: say in a sentence what the file is for"))
 }
 
@@ -49,7 +49,9 @@ fn a_file_without_a_purpose_is_seen() {
         ("src/a.rs", "//! What it does.\n", false),
         ("src/a.rs", "use b;\n//! Late.\n", true),
         ("src/a.rs", "", true),
-        ("src/a/tests.rs", "use super::*;\n", false),
+        ("crates/c/src/a/tests.rs", "use super::*;\n", false),
+        ("crates/c/src/a/tests/odd.rs", "use super::*;\n", false),
+        ("crates/c/tests/it/main.rs", "use super::*;\n", true),
     ] {
         assert_eq!(without_module_docs(&Source::new(path, text)).is_some(), is_bad, "{path}: {text}");
     }
