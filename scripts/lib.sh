@@ -89,7 +89,7 @@ need_venv() {
         "$venv/bin/pip" install --quiet --disable-pip-version-check "$1"
 }
 
-# need_cargo CRATE VERSION: a cargo tool. Built without optimization and debug information, which takes half the time.
+# need_cargo CRATE VERSION: a cargo tool, built the quick way: not optimized, no debug information.
 need_cargo() {
     [[ $("$1" --version 2>/dev/null) == "$1 $2" ]] ||
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet "$1" --version "$2" --locked --debug --root "$tools"
