@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Table, age::human};
 use crate::doc::json::{Raw, escape};
 use crate::istiod::syncz::{Connection, Sync, Watch, short_type};
-use crate::render;
+use crate::render::json::{self, Style};
 use crate::time::Time;
 
 /// A proxy's connection and the istiod that has it.
@@ -83,7 +83,7 @@ pub fn verbose_table<'a>(rows: &[Row<'a>], now: Option<Time>) -> Table<'a> {
 
 /// istioctl's JSON: a `DiscoveryResponse` whose resources are `ClientConfig`s. istioctl prints one response for each
 /// istiod; this is one document, and `controlPlanes` says which istiod serves whom.
-pub fn json(rows: &[Row<'_>]) -> String {
+pub fn to_json(rows: &[Row<'_>]) -> String {
     let resources: Vec<_> = rows.iter().map(client_config).collect();
     let mut planes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for row in rows {
@@ -94,7 +94,10 @@ pub fn json(rows: &[Row<'_>]) -> String {
         .map(|(istiod, proxies)| format!("{{\"istiod\":{},\"proxies\":[{}]}}", escape(istiod), proxies.join(",")))
         .collect();
     let text = format!("{{\"resources\":[{}],\"controlPlanes\":[{}]}}", resources.join(","), planes.join(","));
-    render::json::pretty(Raw::of(&text).expect("an object was written"))
+    let mut pretty = String::new();
+    let raw = Raw::of(&text).expect("an object was written");
+    json::write(&mut pretty, raw, Style::PRETTY).expect("a String takes everything");
+    pretty
 }
 
 fn client_config(row: &Row<'_>) -> String {

@@ -61,9 +61,9 @@ fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<()
     let now = snapshot.taken_at();
     let mut out = out::stdout();
     match args.output {
-        StatusOutput::Json => writeln!(out, "{}", status::json(rows))?,
+        StatusOutput::Json => writeln!(out, "{}", status::to_json(rows))?,
         StatusOutput::Yaml => {
-            let json = status::json(rows);
+            let json = status::to_json(rows);
             let tree = Raw::of(&json).and_then(Node::from_json).expect("what we wrote is JSON");
             write!(out, "{}", yaml::text(&tree))?;
         }

@@ -6,7 +6,8 @@ use meshladder_core::doc::json::Raw;
 use meshladder_core::doc::tree::Node;
 use meshladder_core::envoy::clusters::{Clusters, Host};
 use meshladder_core::envoy::dump::Resource;
-use meshladder_core::render::{json, yaml};
+use meshladder_core::render::json::{self, Style};
+use meshladder_core::render::yaml;
 use meshladder_core::tables::{Table, endpoint};
 
 use crate::args::proxy_config::Output;
@@ -102,7 +103,7 @@ impl Printer {
 
 fn camel(value: Raw<'_>, level: usize) -> String {
     let mut text = String::new();
-    json::write_camel(&mut text, value, level).expect("a String takes everything");
+    json::write(&mut text, value, Style { level, ..Style::ISTIOCTL }).expect("a String takes everything");
     text
 }
 
