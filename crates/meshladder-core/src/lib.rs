@@ -5,3 +5,4 @@
 pub mod doc;
 pub mod snapshot;
 pub mod time;
+pub mod x509;
