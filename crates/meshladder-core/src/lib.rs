@@ -10,3 +10,4 @@ pub mod snapshot;
 pub mod tables;
 pub mod target;
 pub mod time;
+pub mod x509;
