@@ -3,6 +3,7 @@
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
 pub mod doc;
+pub mod render;
 pub mod snapshot;
 pub mod time;
 pub mod x509;
