@@ -34,3 +34,34 @@ fn spaces(out: &mut impl Write, count: usize) -> fmt::Result {
     }
     out.write_str(&SOME[..left])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_becomes_yaml_with_the_names_of_proto3_json() {
+        let entry =
+            Raw::of(r#"{"@type":"t","name":"80","virtual_hosts":[{"domains":["*"]}]}"#).expect("it has a value");
+        let tree = tree(entry, json::Style::ISTIOCTL).expect("it is JSON");
+        assert_eq!(yaml::text(&tree), "name: \"80\"\nvirtualHosts:\n- domains:\n  - '*'\n");
+    }
+
+    #[test]
+    fn an_entry_that_is_cut_short_is_no_tree_in_any_style() {
+        let document = r#" [{"a_b": [1]"#;
+        let entry = Raw::of(document).expect("it has a value");
+        for style in [json::Style::ISTIOCTL, json::Style::PRETTY] {
+            assert_eq!(tree(entry, style).map_err(|fault| fault.at), Err(document.len()));
+        }
+    }
+
+    #[test]
+    fn any_number_of_spaces_is_written() {
+        for count in [0, 1, 63, 64, 65, 200] {
+            let mut out = String::new();
+            spaces(&mut out, count).expect("a String takes it");
+            assert_eq!(out, " ".repeat(count));
+        }
+    }
+}
