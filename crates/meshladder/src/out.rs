@@ -11,6 +11,13 @@ pub(crate) fn stdout() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
+/// Writes text to stdout.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    let mut out = stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
 /// Applies `--color` to everything that is written later.
 pub(crate) fn set_colour(color: Color) {
     match color {

@@ -2,7 +2,7 @@
 
 use meshladder_core::envoy::clusters::{self, Clusters};
 use meshladder_core::envoy::dump::{Dump, Section, State};
-use meshladder_core::snapshot::{Document, Shape};
+use meshladder_core::snapshot::{Document, Shape, Snapshot};
 use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
 
 use super::source::{self, Opened};
@@ -164,6 +164,18 @@ fn run_endpoint(global: &Global, common: &Common, filter: &eds::Filter) -> Outco
         out::note(&format!("clusters without any endpoint: {}", clusters.empty.join(", ")));
     }
     Ok(ending(document, clusters.fault.as_ref()))
+}
+
+/// One route configuration of a workload's proxy, wide: what `demo` shows.
+pub(super) fn print_routes(snapshot: &Snapshot, target: &str, namespace: &str, name: &str) -> Outcome {
+    let proxy = source::find(snapshot, target, Some(namespace), Shape::ConfigDump)?;
+    let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
+    let dump = index(&document, &[Section::Routes])?;
+    let routes = route::select(&dump, Some(name), true);
+    let mut printer = Printer::new(Output::Wide);
+    printer.resources(&routes, |_| route::table(&routes, false, true))?;
+    printer.finish()?;
+    Ok(0)
 }
 
 fn run_log(global: &Global, from: &From) -> Outcome {

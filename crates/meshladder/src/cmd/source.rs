@@ -21,20 +21,37 @@ pub(super) struct Opened {
 
 /// The Snapshot of what `-s` names. What could not be read is told on stderr.
 pub(super) fn snapshot(global: &Global) -> Result<Snapshot, Failure> {
-    if global.source.is_empty() {
-        return Err(Failure::new(USAGE, "no source to read").hint("name one with -s: a bundle, a bug-report, a directory, a config dump"));
-    }
-    read(&global.source, global)
+    named(global, None)
 }
 
-fn read(paths: &[String], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths
-        .iter()
-        .map(|path| if path == "-" { Source::Stdin } else { Source::Path(PathBuf::from(path)) })
-        .collect();
-    let options = Options { max_size: global.max_size, ..Options::default() };
-    let _progress = Progress::start(format!("reading {}", paths.join(", ")));
-    let snapshot = meshladder_collect::open(&sources, &options).map_err(|e| Failure::new(UNREADABLE, e.to_string()))?;
+/// The same, when a source may also be named as an argument.
+pub(super) fn named(global: &Global, path: Option<&String>) -> Result<Snapshot, Failure> {
+    let paths: Vec<&String> = path.into_iter().chain(&global.source).collect();
+    if paths.is_empty() {
+        return Err(none_named());
+    }
+    read(&paths, global)
+}
+
+pub(super) fn none_named() -> Failure {
+    let hint = "name one with -s: a bundle, a bug-report, a directory, a config dump";
+    Failure::new(USAGE, "no source to read").hint(hint)
+}
+
+pub(super) fn source(path: &str) -> Source {
+    if path == "-" { Source::Stdin } else { Source::Path(PathBuf::from(path)) }
+}
+
+pub(super) fn options(global: &Global) -> Options {
+    Options { max_size: global.max_size, ..Options::default() }
+}
+
+fn read(paths: &[&String], global: &Global) -> Result<Snapshot, Failure> {
+    let sources: Vec<_> = paths.iter().map(|path| source(path)).collect();
+    let told: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
+    let _progress = Progress::start(format!("reading {}", told.join(", ")));
+    let read = meshladder_collect::open(&sources, &options(global));
+    let snapshot = read.map_err(|e| Failure::new(UNREADABLE, e.to_string()))?;
     for problem in snapshot.problems() {
         out::warn(&problem.to_string());
     }
@@ -44,7 +61,7 @@ fn read(paths: &[String], global: &Global) -> Result<Snapshot, Failure> {
 /// The document of that shape of the proxy that `from` means.
 pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
     let snapshot = match &from.file {
-        Some(file) => read(std::slice::from_ref(file), global)?,
+        Some(file) => read(&[file], global)?,
         None => snapshot(global)?,
     };
     let proxy = match &from.target {
@@ -68,7 +85,11 @@ pub(super) fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>, sha
 pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> Result<Document, Failure> {
     let id = find_document(snapshot, proxy, shape)
         .ok_or_else(|| Failure::new(UNREADABLE, format!("the source has no {} of {proxy}", shape.title())))?;
-    snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))
+    let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
+    if let Some(problem) = &document.problem {
+        out::warn(&problem.to_string());
+    }
+    Ok(document)
 }
 
 fn find_document<'s>(snapshot: &'s Snapshot, proxy: &ProxyRef, shape: Shape) -> Option<&'s DocId> {
