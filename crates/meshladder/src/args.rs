@@ -15,12 +15,17 @@ pub(crate) use proxy_config::ProxyConfig;
 
 /// Finds out why traffic in an Istio service mesh does not behave, and proves it
 #[derive(Debug, Parser)]
-#[command(name = "meshladder", version, disable_help_subcommand = true, before_help = "\
+#[command(
+    name = "meshladder",
+    version,
+    disable_help_subcommand = true,
+    before_help = "\
 Examples:
   meshladder demo                                       a built-in incident, no cluster needed
   meshladder ps -s bundle.tar.gz                        which proxies are in sync
   meshladder pc route deploy/cart -n shop -s bundle/    what one proxy would do
-  meshladder pc cluster --file config_dump.json         the same from a single dump")]
+  meshladder pc cluster --file config_dump.json         the same from a single dump"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -58,18 +63,24 @@ pub(crate) enum Color {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
-    #[command(visible_alias = "ps", before_help = "\
+    #[command(
+        visible_alias = "ps",
+        before_help = "\
 Examples:
   meshladder ps -s bundle.tar.gz
-  meshladder ps -n shop -o json -s bug-report.tar.gz")]
+  meshladder ps -n shop -o json -s bug-report.tar.gz"
+    )]
     ProxyStatus(ProxyStatus),
     /// What a proxy has: clusters, listeners, routes, endpoints, secrets
-    #[command(visible_alias = "pc", before_help = "\
+    #[command(
+        visible_alias = "pc",
+        before_help = "\
 Examples:
   meshladder pc cluster cart-69cc797c6b-plkgk.shop -s bundle.tar.gz
   meshladder pc route deploy/cart -n shop --name 8080 -o json -s bundle.tar.gz
   meshladder pc endpoint deploy/cart -n shop -o wide -s bundle.tar.gz
-  meshladder pc listener --file config_dump.json")]
+  meshladder pc listener --file config_dump.json"
+    )]
     ProxyConfig(ProxyConfig),
     /// Make, list and check bundles
     #[command(before_help = "\

@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use meshladder_collect::CollectError;
+
 use crate::out;
 
 /// istioctl's code for "any other error", which `proxy-status` and `proxy-config` keep.
@@ -42,6 +44,12 @@ impl From<io::Error> for Failure {
         // Whoever read our output has had enough: that is no failure.
         let code = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { UNREADABLE };
         Self::new(code, format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<CollectError> for Failure {
+    fn from(error: CollectError) -> Self {
+        Self::new(UNREADABLE, error.to_string()).hint(error.hint())
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> Dump<'a> {
         let mut has_configs = false;
         cursor.members(|key, value| {
             if key == "configs" {
-                has_configs = true;
+                has_configs = value.peek().kind() == Kind::Array;
                 value.elements(|config| dump.config(config, wanted));
             }
         });
@@ -190,7 +190,7 @@ impl<'a> Rejection<'a> {
 
 fn not_a_dump(root: Raw<'_>) -> String {
     match root.kind() {
-        Kind::Object => "not a config dump: it has no `configs`".to_owned(),
+        Kind::Object => "not a config dump: it has no list `configs`".to_owned(),
         Kind::Array => "not a config dump: a list where an object with `configs` belongs".to_owned(),
         Kind::String | Kind::Scalar => "not a config dump: no JSON object".to_owned(),
     }

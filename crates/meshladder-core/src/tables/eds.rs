@@ -74,7 +74,8 @@ pub fn table<'a>(assignments: &[&Resource<'a>], filter: &Filter, named: bool, wi
 
 fn has_endpoint(assignment: &Resource<'_>, filter: &Filter) -> bool {
     if filter.is_empty() {
-        return assignment.raw.is_some();
+        let groups = assignment.raw.into_iter().flat_map(|raw| raw.list("endpoints"));
+        return groups.flat_map(|group| group.list("lb_endpoints")).next().is_some();
     }
     let mut found = false;
     each_group(assignment, |_, _, endpoints| found |= endpoints.iter().any(|e| e.accepted(filter, assignment)));

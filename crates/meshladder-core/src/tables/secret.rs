@@ -30,8 +30,8 @@ pub fn select<'a>(dump: &Dump<'a>) -> Vec<Row<'a>> {
     rows
 }
 
-/// The table; "valid" is meant at `now`. `wide` shows every certificate of a chain, and whose it is.
-pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
+/// The table; "valid" is meant at `now`, and `named` prefixes each name as `proxy-config all` does. `wide` shows every certificate of a chain, and whose it is.
+pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, named: bool, wide: bool) -> Table<'a> {
     const HEADER: [&str; 12] = [
         "RESOURCE NAME",
         "TYPE",
@@ -51,7 +51,11 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     let columns = if wide { HEADER.len() } else { 7 + usize::from(trust_domains && !shown.is_empty()) };
     let mut table = Table::new(5, &HEADER[..columns]);
     for row in shown {
-        table.row(cells(row, now).into_iter().take(columns));
+        let mut cells = cells(row, now);
+        if named {
+            cells[0] = format!("secret/{}", row.name).into();
+        }
+        table.row(cells.into_iter().take(columns));
     }
     table
 }

@@ -116,8 +116,8 @@ fn client_config(row: &Row<'_>) -> String {
 
 fn generic_xds_config(url: &str, watch: &Watch<'_>) -> String {
     let mut fields = vec![format!("\"typeUrl\":{}", escape(url))];
-    if !watch.sent_time.is_empty() {
-        fields.push(format!("\"lastUpdated\":{}", escape(&watch.sent_time)));
+    if let Some(sent) = Time::parse(&watch.sent_time) {
+        fields.push(format!("\"lastUpdated\":\"{}\"", sent.to_proto()));
     }
     fields.push(format!("\"configStatus\":\"{}\"", watch.sync().config_status()));
     if !watch.last_error.is_empty() {

@@ -10,7 +10,7 @@ use meshladder_core::tables::Table;
 
 use super::source;
 use crate::args::{BundleCommand, Global, TextOrJson};
-use crate::exit::{Failure, Outcome, UNREADABLE};
+use crate::exit::{Outcome, UNREADABLE};
 use crate::out;
 use crate::progress::Progress;
 
@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global, command: &BundleCommand) -> Outcome {
 fn pack(global: &Global, to: &Path) -> Outcome {
     let snapshot = source::snapshot(global)?;
     let _progress = Progress::start(format!("writing {}", to.display()));
-    let summary = bundle::write(&snapshot, to).map_err(|e| Failure::new(UNREADABLE, e.to_string()))?;
+    let summary = bundle::write(&snapshot, to)?;
     for (id, why) in &summary.failed {
         out::warn(&format!("{id} is not in the bundle: {why}"));
     }
@@ -82,8 +82,7 @@ fn verify(global: &Global, path: Option<&String>) -> Outcome {
     let mut sound = true;
     for name in sources {
         let _progress = Progress::start(format!("reading {name}"));
-        let checked = bundle::verify(&source::source(name), &source::options(global));
-        let verified = checked.map_err(|e| Failure::new(UNREADABLE, e.to_string()))?;
+        let verified = bundle::verify(&source::source(name), &source::options(global))?;
         for problem in &verified.problems {
             out::warn(&problem.to_string());
         }

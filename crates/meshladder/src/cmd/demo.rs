@@ -7,7 +7,7 @@ use meshladder_core::snapshot::Snapshot;
 
 use super::{proxy_config, proxy_status};
 use crate::args::{ProxyStatus, StatusOutput};
-use crate::exit::{Failure, Outcome, UNREADABLE};
+use crate::exit::{Failure, Outcome};
 use crate::out;
 
 /// A capture of the incident: real istiod, real Envoys, and a NetworkPolicy that keeps them apart.
@@ -28,8 +28,9 @@ pub(super) fn run() -> Outcome {
     )?;
     proxy_config::print_routes(&snapshot, "deploy/frontend", "shop", "8080")?;
     out::text(
-        "\nEverything to catalog, nothing to v2: this proxy never got the VirtualService. What keeps it from istiod is a\n\
-         NetworkPolicy in shop that does not let the pods reach port 15012.\n",
+        "\nThe VirtualService says 90 to v1 and 10 to v2; this proxy still has 100 to v1. It never got the change, because\n\
+         the NetworkPolicy shop/restrict-egress lets pods in shop reach DNS and namespaces labelled\n\
+         istio-injection=enabled, and nothing else: istiod's port 15012 in istio-system is out of reach.\n",
     )?;
     Ok(0)
 }
@@ -39,5 +40,5 @@ fn capture() -> Result<Snapshot, Failure> {
         Box::new(Cursor::new(CAPTURE))
     }
     let options = Options { stdin: bytes, ..Options::default() };
-    meshladder_collect::open(&[Source::Stdin], &options).map_err(|e| Failure::new(UNREADABLE, e.to_string()))
+    Ok(meshladder_collect::open(&[Source::Stdin], &options)?)
 }

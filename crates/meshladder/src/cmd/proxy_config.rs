@@ -6,8 +6,8 @@ use meshladder_core::snapshot::{Document, Shape, Snapshot};
 use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
 
 use super::source::{self, Opened};
-use crate::args::proxy_config::{Common, From, Listing, Output, ProxyConfig};
 use crate::args::Global;
+use crate::args::proxy_config::{Common, From, Listing, Output, ProxyConfig};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome, UNREADABLE};
 use crate::out;
 
@@ -35,12 +35,15 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
             none_at_all(dump, Section::Clusters, "no clusters found")?;
             printer.resources(&clusters, |printer| cluster::table(&clusters, false, printer.wide()))
         }),
-        Listing::Listener { common, verbose, filter, port } => listing(global, common, Section::Listeners, |dump, printer| {
-            let listeners = listener::select(dump, &filter.filter(*port), printer.wide());
-            none_at_all(dump, Section::Listeners, "no listeners found")?;
-            let resources: Vec<_> = listeners.iter().map(|l| l.resource).collect();
-            printer.resources(&resources, |printer| listener::table(listeners, verbose.verbose, false, printer.wide()))
-        }),
+        Listing::Listener { common, verbose, filter, port } => {
+            listing(global, common, Section::Listeners, |dump, printer| {
+                let listeners = listener::select(dump, &filter.filter(*port), printer.wide());
+                none_at_all(dump, Section::Listeners, "no listeners found")?;
+                let resources: Vec<_> = listeners.iter().map(|l| l.resource).collect();
+                printer
+                    .resources(&resources, |printer| listener::table(listeners, verbose.verbose, false, printer.wide()))
+            })
+        }
         Listing::Route { common, verbose, name } => listing(global, common, Section::Routes, |dump, printer| {
             let routes = route::select(dump, name.as_deref(), printer.wide());
             none_at_all(dump, Section::Routes, "no routes found")?;
@@ -59,7 +62,10 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         }),
         Listing::Ecds { common } => listing(global, common, Section::Ecds, |dump, printer| {
             if dump.section(Section::Ecds).is_none() {
-                return Err(Failure::new(ISTIOCTL_ERROR, "the config dump has no ECDS section: this proxy gets no filter by ECDS"));
+                return Err(Failure::new(
+                    ISTIOCTL_ERROR,
+                    "the config dump has no ECDS section: this proxy gets no filter by ECDS",
+                ));
             }
             let filters = ecds::select(dump);
             printer.resources(&filters, |printer| ecds::table(&filters, printer.wide()))
@@ -86,6 +92,9 @@ fn listing(
 ) -> Outcome {
     let opened = source::open(global, &common.from, Shape::ConfigDump)?;
     let dump = index(&opened.document, &[section])?;
+    if let (Some(fault), None) = (&dump.fault, dump.of(section).next()) {
+        return Err(Failure::new(UNREADABLE, opened.document.problem(fault).to_string()));
+    }
     let mut printer = Printer::new(common.output);
     if !printer.wide() {
         tell_hidden(&dump, section);
@@ -96,7 +105,8 @@ fn listing(
 }
 
 pub(super) fn index<'d>(document: &'d Document, sections: &[Section]) -> Result<Dump<'d>, Failure> {
-    Dump::index(&document.text, sections).map_err(|fault| Failure::new(UNREADABLE, document.problem(&fault).to_string()))
+    Dump::index(&document.text, sections)
+        .map_err(|fault| Failure::new(UNREADABLE, document.problem(&fault).to_string()))
 }
 
 /// A document that is cut short was still listed as far as it goes: that is told, and the exit code says so too.
@@ -143,7 +153,9 @@ fn run_secret(global: &Global, common: &Common) -> Outcome {
     let mut printer = Printer::new(common.output);
     let secrets = secret::select(&dump);
     match dump.section(Section::Secrets).filter(|_| !secrets.is_empty()) {
-        Some(section) => printer.section_table(section, |wide| secret::table(&secrets, opened.snapshot.taken_at(), wide))?,
+        Some(section) => {
+            printer.section_table(section, |wide| secret::table(&secrets, opened.snapshot.taken_at(), false, wide))?
+        }
         None => printer.text("No active or warming secrets found.\n")?,
     }
     printer.finish()?;
@@ -181,7 +193,7 @@ pub(super) fn print_routes(snapshot: &Snapshot, target: &str, namespace: &str, n
 fn run_log(global: &Global, from: &From) -> Outcome {
     let Opened { proxy, document, .. } = source::open(global, from, Shape::Logging)?;
     let mut printer = Printer::new(Output::Short);
-    printer.text(&format!("{proxy}:\n{}\n", document.text.trim_end_matches('\n')))?;
+    printer.text(&format!("{proxy}:\n{}\n\n", document.text.trim_end_matches('\n')))?;
     printer.finish()?;
     Ok(0)
 }

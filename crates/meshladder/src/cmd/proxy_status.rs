@@ -35,7 +35,11 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
         // One istiod whose answer is broken does not hide the others.
         match syncz::read(&document.text) {
             Ok((connections, fault)) => {
-                rows.extend(connections.into_iter().map(|connection| Row { istiod: istiod.clone(), revision: revision.clone(), connection }));
+                rows.extend(connections.into_iter().map(|connection| Row {
+                    istiod: istiod.clone(),
+                    revision: revision.clone(),
+                    connection,
+                }));
                 if let Some(fault) = fault {
                     out::warn(&document.problem(&fault).to_string());
                     code = UNREADABLE;
@@ -79,7 +83,9 @@ fn answers(snapshot: &Snapshot) -> Result<Vec<(String, Document)>, Failure> {
     let mut documents = Vec::new();
     for id in snapshot.ids() {
         let (_, path) = id.split();
-        let Some(istiod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else { continue };
+        let Some(istiod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else {
+            continue;
+        };
         let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
         documents.push((istiod.to_owned(), document));
     }
@@ -95,7 +101,12 @@ fn tell_rejections(rows: &[Row<'_>]) {
     for row in rows {
         for (url, watch) in &row.connection.types {
             if watch.sync() == syncz::Sync::Error {
-                out::warn(&format!("{} refused {}: {}", row.connection.proxy, syncz::short_type(url), watch.last_error.trim()));
+                out::warn(&format!(
+                    "{} refused {}: {}",
+                    row.connection.proxy,
+                    syncz::short_type(url),
+                    watch.last_error.trim()
+                ));
             }
         }
     }

@@ -50,8 +50,7 @@ fn read(paths: &[&String], global: &Global) -> Result<Snapshot, Failure> {
     let sources: Vec<_> = paths.iter().map(|path| source(path)).collect();
     let told: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
     let _progress = Progress::start(format!("reading {}", told.join(", ")));
-    let read = meshladder_collect::open(&sources, &options(global));
-    let snapshot = read.map_err(|e| Failure::new(UNREADABLE, e.to_string()))?;
+    let snapshot = meshladder_collect::open(&sources, &options(global))?;
     for problem in snapshot.problems() {
         out::warn(&problem.to_string());
     }
@@ -73,7 +72,12 @@ pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened,
 }
 
 /// The proxy a target means; where a workload has several, the choice is told.
-pub(super) fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>, shape: Shape) -> Result<ProxyRef, Failure> {
+pub(super) fn find(
+    snapshot: &Snapshot,
+    text: &str,
+    namespace: Option<&str>,
+    shape: Shape,
+) -> Result<ProxyRef, Failure> {
     let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     let found = target.resolve(snapshot, shape).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     if !found.others.is_empty() {
@@ -114,8 +118,12 @@ fn no_target(snapshot: &Snapshot, from: &From, shape: Shape) -> Failure {
 
 fn how_to_get(shape: Shape) -> Option<&'static str> {
     match shape {
-        Shape::ConfigDump => Some("kubectl exec POD -c istio-proxy -- pilot-agent request GET 'config_dump?include_eds' > config_dump.json"),
-        Shape::Clusters => Some("kubectl exec POD -c istio-proxy -- pilot-agent request GET 'clusters?format=json' > clusters.json; a dump with EDS is listed by `pc eds`"),
+        Shape::ConfigDump => Some(
+            "kubectl exec POD -c istio-proxy -- pilot-agent request GET 'config_dump?include_eds' > config_dump.json",
+        ),
+        Shape::Clusters => Some(
+            "kubectl exec POD -c istio-proxy -- pilot-agent request GET 'clusters?format=json' > clusters.json; a dump with EDS is listed by `pc eds`",
+        ),
         Shape::Logging => Some("kubectl exec POD -c istio-proxy -- pilot-agent request POST logging"),
         _ => None,
     }

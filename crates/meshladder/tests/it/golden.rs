@@ -93,7 +93,7 @@ fn compare(path: &Path, golden: &str, code: &str, run: &Run) -> Result<(), Strin
     }
     match file {
         "ps.txt" => status_table(golden, &run.stdout),
-        "ps.json" => same(&json(golden)["resources"], &json(&run.stdout)["resources"]),
+        "ps.json" => same(&sorted(json(golden)["resources"].take()), &sorted(json(&run.stdout)["resources"].take())),
         // istioctl sorts routes by a comparison that is no order, and prints clusters of endpoints in a map's order.
         "pc-routes.json" | "pc-endpoints.json" => same(&sorted(json(golden)), &sorted(json(&run.stdout))),
         "pc-routes.yaml" => same(&sorted(from_yaml(golden)), &sorted(from_yaml(&run.stdout))),

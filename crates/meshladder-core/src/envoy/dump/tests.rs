@@ -82,11 +82,13 @@ fn what_is_no_dump_is_refused_with_the_reason() {
     for (doc, what) in [
         ("", "the document is empty"),
         ("[]", "not a config dump: a list where an object with `configs` belongs"),
-        ("{}", "not a config dump: it has no `configs`"),
+        ("{}", "not a config dump: it has no list `configs`"),
+        (r#"{"configs": NaN}"#, "not a config dump: it has no list `configs`"),
+        (r#"{"configs": {"a": 1}}"#, "not a config dump: it has no list `configs`"),
         ("{\"configs\"", "the document is cut short"),
         ("NaN", "not a config dump: no JSON object"),
     ] {
         assert_eq!(Dump::index(doc, &Section::ALL).map(|_| ()).map_err(|f| f.what), Err(what.to_owned()), "{doc}");
     }
-    assert!(index(r#"{"configs": {"a": 1}}"#, &Section::ALL).resources.is_empty());
+    assert!(index(r#"{"configs": []}"#, &Section::ALL).resources.is_empty());
 }

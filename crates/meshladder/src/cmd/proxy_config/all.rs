@@ -65,7 +65,7 @@ impl Parts {
         let listeners = listener::table(listener::select(dump, &self.listeners, wide), self.verbose, true, wide);
         let routes = route::select(dump, self.route.as_deref(), wide);
         let routes = if self.verbose { route::table(&routes, true, wide) } else { route::summary(&routes, true) };
-        let secrets = secret::table(&secret::select(dump), now, wide);
+        let secrets = secret::table(&secret::select(dump), now, true, wide);
         let everything = eds::Filter::default();
         let endpoints = eds::table(&eds::select(dump, &everything), &everything, true, wide);
         [

@@ -37,7 +37,11 @@ impl Printer {
     }
 
     /// Resources as a table, or as a list of what the dump holds.
-    pub(super) fn resources<'a>(&mut self, resources: &[&Resource<'a>], table: impl FnOnce(&Self) -> Table<'a>) -> Result<(), Failure> {
+    pub(super) fn resources<'a>(
+        &mut self,
+        resources: &[&Resource<'a>],
+        table: impl FnOnce(&Self) -> Table<'a>,
+    ) -> Result<(), Failure> {
         self.list(resources.iter().filter_map(|r| r.raw), table)
     }
 
@@ -46,7 +50,9 @@ impl Printer {
         let mut places: Vec<_> = hosts.iter().map(|host| host.status).collect();
         places.sort_unstable();
         places.dedup();
-        self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| endpoint::table(hosts, printer.wide()))
+        self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| {
+            endpoint::table(hosts, printer.wide())
+        })
     }
 
     /// A section as it is, or as text.
@@ -58,12 +64,20 @@ impl Printer {
         }
     }
 
-    pub(super) fn section_table<'a>(&mut self, section: Raw<'_>, table: impl FnOnce(bool) -> Table<'a>) -> Result<(), Failure> {
+    pub(super) fn section_table<'a>(
+        &mut self,
+        section: Raw<'_>,
+        table: impl FnOnce(bool) -> Table<'a>,
+    ) -> Result<(), Failure> {
         let wide = self.wide();
         self.section(section, || table(wide).to_string())
     }
 
-    fn list<'r, 'a>(&mut self, values: impl Iterator<Item = Raw<'r>>, table: impl FnOnce(&Self) -> Table<'a>) -> Result<(), Failure> {
+    fn list<'r, 'a>(
+        &mut self,
+        values: impl Iterator<Item = Raw<'r>>,
+        table: impl FnOnce(&Self) -> Table<'a>,
+    ) -> Result<(), Failure> {
         match self.output {
             Output::Short | Output::Wide => {
                 let table = table(self);
@@ -110,5 +124,7 @@ fn camel(value: Raw<'_>, level: usize) -> String {
 fn tree(value: Raw<'_>) -> Result<Node, Failure> {
     let text = camel(value, 0);
     let read = Raw::of(&text).and_then(Node::from_json);
-    read.map_err(|fault| Failure::new(crate::exit::UNREADABLE, format!("a resource of the dump is not JSON: {}", fault.what)))
+    read.map_err(|fault| {
+        Failure::new(crate::exit::UNREADABLE, format!("a resource of the dump is not JSON: {}", fault.what))
+    })
 }

@@ -16,7 +16,8 @@ pub(super) fn run(global: &Global, first: &str, second: &str) -> Outcome {
     let snapshot = source::snapshot(global)?;
     let (a, b) = (roots(&snapshot, global, first)?, roots(&snapshot, global, second)?);
     if a.is_disjoint(&b) {
-        let message = format!("{first} and {second} trust no common root certificate: they cannot speak mTLS with each other");
+        let message =
+            format!("{first} and {second} trust no common root certificate: they cannot speak mTLS with each other");
         return Err(Failure::new(ISTIOCTL_ERROR, message));
     }
     let mut out = out::stdout();
