@@ -8,6 +8,7 @@ mod anchors;
 mod build;
 mod gap;
 mod members;
+mod quick;
 mod scalar;
 mod split;
 
@@ -41,17 +42,18 @@ pub fn load(text: &str) -> Loaded {
 impl Part<'_> {
     /// Loads this part; all places count from the start of the whole text.
     pub fn load(&self) -> Loaded {
-        self.json().unwrap_or_else(|| Builder::new(self, Limits::default()).run())
+        let limits = Limits::default();
+        self.json().or_else(|| quick::read(self, limits)).unwrap_or_else(|| Builder::new(self, limits).run())
     }
 
     /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML parser.
     fn json(&self) -> Option<Loaded> {
-        let body = split::behind_marker(self.as_str()).trim_start();
+        let body = split::behind_marker(self.as_str()).trim_ascii_start();
         if !body.starts_with(['{', '[']) {
             return None;
         }
         let base = self.range().end - body.len();
-        let body = body.trim_end();
+        let body = body.trim_ascii_end();
         json::check(body).ok()?;
         let mut root = Node::from_json(Raw::of(body).ok()?).ok()?;
         let mut problems = Vec::new();

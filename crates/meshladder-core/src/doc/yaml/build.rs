@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// When the document has to be given up.
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Fault> {
-        let end = span.end;
+        let mut end = span.end;
         match event {
             Event::DocumentStart(..) => self.document = Document::default(),
             Event::DocumentEnd => self.end_document(),
@@ -122,6 +122,7 @@ impl<'a> Builder<'a> {
             Event::SequenceStart(style, anchor, _) => {
                 self.count(&span)?;
                 let start = self.sequence_start(style, span.start);
+                end -= span.start - start;
                 self.open(start, anchor, Inside::Sequence(Vec::new()));
             }
             Event::MappingStart(_, anchor, _) => {
@@ -166,7 +167,7 @@ impl<'a> Builder<'a> {
 
     fn scalar(
         &mut self,
-        text: Cow<'_, str>,
+        mut text: Cow<'_, str>,
         style: ScalarStyle,
         anchor: usize,
         tag: Option<&Tag>,
@@ -178,8 +179,13 @@ impl<'a> Builder<'a> {
             return;
         }
         match style {
-            ScalarStyle::Literal | ScalarStyle::Folded => span = self.block_scalar(span),
-            ScalarStyle::Plain if span.is_empty() => span = self.empty_scalar(span),
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                if self.lacks_line_break(&span) {
+                    text = text.strip_suffix('\n').unwrap_or(&text).to_owned().into();
+                }
+                span = self.block_scalar(span);
+            }
+            ScalarStyle::Plain if span.is_empty() && tag.is_none() && anchor == 0 => span = self.empty_scalar(span),
             _ => {}
         }
         let (value, problem) = scalar::value(text, style, tag);
@@ -204,21 +210,31 @@ impl<'a> Builder<'a> {
         self.complete(Node { value, span });
     }
 
+    /// Whether a block scalar ends the text in the middle of a line. The parser makes up the missing line break,
+    /// go-yaml does not.
+    fn lacks_line_break(&self, span: &Range<usize>) -> bool {
+        let text = self.part.text();
+        span.end == text.len() && text.rsplit('\n').next().is_some_and(|line| !line.trim_ascii_start().is_empty())
+    }
+
     /// The parser's span of a block scalar starts at its content and ends before the next token; ours starts at the
     /// indicator and ends with the last line that is not blank.
     fn block_scalar(&self, span: Range<usize>) -> Range<usize> {
         let start = gap::find(self.part.text(), self.document.reached, span.start, *b"|>").unwrap_or(span.start);
-        start..start + self.part.text()[start..span.end].trim_end().len()
+        start..start + self.part.text()[start..span.end].trim_ascii_end().len()
     }
 
-    /// The parser puts a value that is not there next to the key; ours stands behind the colon.
+    /// The parser puts a value that is not there somewhere before the next token; ours stands right behind the colon
+    /// or the `-`.
     fn empty_scalar(&self, span: Range<usize>) -> Range<usize> {
-        let Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) = self.inside() else { return span };
-        let between = self.part.text().get(key.end..span.start).unwrap_or_default();
-        if !matches!(between.trim(), "" | ":") {
-            return span;
-        }
-        let at = gap::behind_colon(self.part.text(), key.end);
+        let text = self.part.text();
+        let at = match self.inside() {
+            Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) => gap::behind_colon(text, key.end),
+            Some(Inside::Sequence(_)) => {
+                gap::find(text, self.document.reached, span.start, *b"--").map_or(span.start, |dash| dash + 1)
+            }
+            _ => span.start,
+        };
         at..at
     }
 

@@ -16,9 +16,6 @@ pub(super) fn value(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -
     let Some(tag) = tag else {
         return if style == ScalarStyle::Plain { plain(text) } else { (Value::String(text.into()), None) };
     };
-    if is_non_specific(tag) {
-        return plain(text);
-    }
     match tag.suffix_in_namespace(YAML).as_deref() {
         Some("binary") => binary(text),
         Some(name @ ("null" | "bool" | "int" | "float")) => tagged(text, name),
@@ -29,7 +26,8 @@ pub(super) fn value(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -
 
 /// Whether a key is the `<<` that merges other mappings into its own.
 pub(super) fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
-    let meant = |tag: &Tag| is_non_specific(tag) || tag.suffix_in_namespace(YAML).as_deref() == Some("merge");
+    // To go-yaml a lone `!` makes any scalar a string, but a `<<` no less a merge key.
+    let meant = |tag: &Tag| tag.parts() == ("", "!") || tag.suffix_in_namespace(YAML).as_deref() == Some("merge");
     text == "<<" && tag.map_or(style == ScalarStyle::Plain, meant)
 }
 
@@ -42,11 +40,6 @@ pub(super) fn key(value: Value) -> Option<Box<str>> {
         Value::String(text) => Some(text),
         Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-/// YAML 1.2 lets a lone `!` mean "this is a string"; go-yaml takes it for no tag, and quoted text for plain.
-fn is_non_specific(tag: &Tag) -> bool {
-    tag.parts() == ("", "!")
 }
 
 fn plain(text: Cow<'_, str>) -> (Value, Option<String>) {
@@ -65,7 +58,7 @@ fn tagged(text: Cow<'_, str>, tag: &str) -> (Value, Option<String>) {
     let fits = match &value {
         Value::Null => tag == "null",
         Value::Bool(_) => tag == "bool",
-        Value::Number(number) => tag == "float" || tag == "int" && is_integer(number),
+        Value::Number(_) => tag == "float" || tag == "int" && integer(&without_underscores(&text)).is_some(),
         _ => tag == "float" && problem.is_some(),
     };
     if fits {
@@ -114,7 +107,12 @@ fn number(text: &str) -> Resolved {
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Resolved::NotFinite;
     }
-    let digits = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
+    // go-yaml drops underscores wherever they stand, but leaves `.5_0` to Go, which wants digits on both sides.
+    let between_digits = |w: &[u8]| w[1] != b'_' || w[0].is_ascii_digit() && w[2].is_ascii_digit();
+    if text.starts_with('.') && (text.ends_with('_') || !text.as_bytes().windows(3).all(between_digits)) {
+        return Resolved::Text;
+    }
+    let digits = without_underscores(text);
     integer(&digits).or_else(|| float(&digits)).map_or(Resolved::Text, |n| Resolved::Value(Value::Number(n)))
 }
 
@@ -167,8 +165,8 @@ fn float(text: &str) -> Option<Box<str>> {
     Some(format!("{minus}{whole}{point}{fraction}{exponent}").into())
 }
 
-fn is_integer(number: &str) -> bool {
-    number.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+fn without_underscores(text: &str) -> Cow<'_, str> {
+    if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) }
 }
 
 /// Kubernetes writes a key that is a float with Go's `FormatFloat(key, 'g', -1, 32)`: `1.10` becomes `1.1`.

@@ -48,7 +48,7 @@ fn documents_are_told_apart_by_their_markers() {
         ("a: ---b\nc: x\n  --- y\n", &[r#"{"a":"---b","c":"x --- y"}"#]),
         ("---x: 1\n", &[r#"{"---x":1}"#]),
         ("a: |\n  ---\n  x\n---\nb: 1", &[r#"{"a":"---\nx\n"}"#, r#"{"b":1}"#]),
-        ("a: |\n  x\n--- |\n  y", &[r#"{"a":"x\n"}"#, r#""y\n""#]),
+        ("a: |\n  x\n--- |\n  y", &[r#"{"a":"x\n"}"#, r#""y""#]),
         ("---\r\na: 1\r\n---\r\nb: |\r\n  x\r\n  y\r\n", &[r#"{"a":1}"#, r#"{"b":"x\ny\n"}"#]),
         ("\u{feff}---\na: 1\n", &[r#"{"a":1}"#]),
         ("\u{feff}a: 1\n", &[r#"{"a":1}"#]),
@@ -107,6 +107,9 @@ fn strings_are_read_in_every_style() {
         ("a: x\n  y\n\n  z", "x y\nz"),
         ("a: |\n  x\n   y\n\n", "x\n y\n"),
         ("a: |-\n  x\n\n", "x"),
+        ("a: |\n  x", "x"),
+        ("a: >+\n  x\n  y ", "x y "),
+        ("a: |\n  x\n  ", "x\n"),
         ("a: |+\n  x\n\n", "x\n\n"),
         ("a: |2\n    x\n", "  x\n"),
         ("a: >\n  x\n  y\n\n  z\n", "x y\nz\n"),
@@ -144,6 +147,7 @@ fn merge_keys_are_expanded_as_go_yaml_does() {
         // The merge type's document wants the 9 to stay; go-yaml v2, and so Kubernetes, lets the later one win.
         ("w: 9\n<<: *a", r#"{"x":1,"w":2}"#),
         ("!!merge '<<': *a", r#"{"x":1,"w":2}"#),
+        ("! '<<': *a", r#"{"x":1,"w":2}"#),
         ("'<<': *a", r#"{"<<":{"x":1,"w":2}}"#),
     ] {
         let text = format!("a: &a {{x: 1, w: 2}}\nb: &b {{x: 3, z: 4}}\nm:\n  {}\n", merge.replace('\n', "\n  "));
