@@ -121,7 +121,12 @@ impl<'a> Raw<'a> {
 
     /// A string's text.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::String).then(|| unescape(&self.doc[self.start + 1..self.end - 1]))
+        if self.kind() != Kind::String {
+            return None;
+        }
+        // The document's own value reaches to the end of the text, and may be cut short there.
+        let end = skip_string(self.doc.as_bytes(), self.start)?;
+        Some(unescape(&self.doc[self.start + 1..end - 1]))
     }
 
     /// The text of the string member `key`.

@@ -165,3 +165,9 @@ fn what_is_escaped_reads_back_as_it_was() {
     assert!(check(&quoted).is_ok());
     assert_eq!(raw(&quoted).string().as_deref(), Some(text));
 }
+
+#[test]
+fn a_document_that_is_a_string_may_end_early_or_in_white_space() {
+    assert_eq!(raw("\"a\" \n").string().as_deref(), Some("a"));
+    assert_eq!((raw("\"").string(), raw("\"a").string()), (None, None));
+}
