@@ -90,7 +90,7 @@ impl DocId {
 
     /// The source's name and the path inside the source.
     pub fn split(&self) -> (&str, &str) {
-        const TOPS: [&str; 4] = ["k8s/", "istiod/", "proxies/", "logs/"];
+        const TOPS: [&str; 5] = ["k8s/", "istiod/", "proxies/", "logs/", "other/"];
         let is_top = |path: &str| TOPS.iter().any(|top| path.starts_with(top));
         match self.0.split_once('/') {
             Some((source, rest)) if !is_top(&self.0) && is_top(rest) => (source, rest),
@@ -156,6 +156,7 @@ mod tests {
             ("istiod/istiod-1/debug/syncz.json", Shape::IstiodDebug, ""),
             ("istiod/istiod-1/metrics.txt", Shape::Other, ""),
             ("logs/shop/cart-1/istio-proxy.log", Shape::Log, ""),
+            ("2/other/bug-report.log", Shape::Other, "2"),
             ("manifest.json", Shape::Other, ""),
         ] {
             let id = DocId::new(path);
