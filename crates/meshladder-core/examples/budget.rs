@@ -1,6 +1,7 @@
 //! Runs one question on one document, for `scripts/budget` to count the instructions it takes.
 //!
 //! Each question is a function of its own that is never inlined, so that callgrind counts it and nothing around it.
+#![expect(clippy::disallowed_methods, reason = "a program of its own: it reads a file and prints")]
 
 use std::io::Write;
 

@@ -48,10 +48,8 @@ impl Target {
             },
         };
         let mut name = rest;
-        if own.is_none() {
-            if let Some((n, ns)) = rest.rsplit_once('.') {
-                (name, own) = (n, Some(ns));
-            }
+        if let (None, Some((n, ns))) = (own, rest.rsplit_once('.')) {
+            (name, own) = (n, Some(ns));
         }
         if name.is_empty() || own == Some("") {
             return Err(format!("`{text}` is not a target: try `pod.namespace` or `deploy/name.namespace`"));

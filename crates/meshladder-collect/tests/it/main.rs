@@ -4,6 +4,7 @@ mod archives;
 mod bug_reports;
 mod bundles;
 mod captures;
+mod corpus;
 mod directories;
 mod files;
 mod support;

@@ -72,7 +72,7 @@ impl<'a> Clusters<'a> {
     }
 }
 
-impl<'a> Host<'a> {
+impl Host<'_> {
     /// Load-balancing weight.
     pub fn weight(&self) -> Option<u64> {
         self.raw.get("weight").and_then(Raw::number)

@@ -129,7 +129,7 @@ impl<'a> Dump<'a> {
         for (state, mut inner) in states {
             inner.name = entry.name.clone().or(inner.name);
             // A refused update concerns what Envoy would use next to the active one.
-            inner.error = entry.error.clone();
+            inner.error.clone_from(&entry.error);
             self.resources.push(inner.resource(section, state, whole));
         }
     }

@@ -7,7 +7,7 @@ pub fn versions(bootstrap: Raw<'_>) -> String {
     let Some(node) = bootstrap.at(["bootstrap", "node"]) else { return String::new() };
     let metadata = |key| node.at(["metadata", key]).and_then(Raw::string);
     let mut lines = String::new();
-    let mut line = |title: &str, value: &str| lines.push_str(&format!("{title}: {value}\n"));
+    let mut line = |title: &str, value: &str| lines.extend([title, ": ", value, "\n"]);
     if let Some(version) = metadata("ISTIO_VERSION") {
         line("Istio Version", &version);
     }

@@ -112,7 +112,7 @@ impl<'a> Endpoint<'a> {
                 "additional_addresses" => value.elements(|more| {
                     more.members(|key, value| {
                         if key == "address" {
-                            all.push(Address::read(value))
+                            all.push(Address::read(value));
                         }
                     });
                 }),

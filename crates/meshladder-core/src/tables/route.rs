@@ -100,7 +100,7 @@ fn read_route(raw: Raw<'_>) -> Option<Route> {
         "match" => route.matches = value.raw().map(describe_match).unwrap_or_default(),
         "metadata" => route.object = value.raw().and_then(istio_config).unwrap_or_default(),
         "route" => route.cluster = value.raw().map(path::describe_action).unwrap_or_default(),
-        "redirect" => route.cluster = "redirect".to_owned(),
+        "redirect" => "redirect".clone_into(&mut route.cluster),
         "direct_response" => {
             let status = value.raw().and_then(|d| d.get("status")?.number()).unwrap_or(0);
             route.cluster = format!("direct response {status}");

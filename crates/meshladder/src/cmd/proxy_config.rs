@@ -47,9 +47,12 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         Listing::Route { common, verbose, name } => listing(global, common, Section::Routes, |dump, printer| {
             let routes = route::select(dump, name.as_deref(), printer.wide());
             none_at_all(dump, Section::Routes, "no routes found")?;
-            printer.resources(&routes, |printer| match verbose.verbose {
-                true => route::table(&routes, false, printer.wide()),
-                false => route::summary(&routes, false),
+            printer.resources(&routes, |printer| {
+                if verbose.verbose {
+                    route::table(&routes, false, printer.wide())
+                } else {
+                    route::summary(&routes, false)
+                }
             })
         }),
         Listing::Eds { common, filter } => listing(global, common, Section::Endpoints, |dump, printer| {
@@ -154,7 +157,7 @@ fn run_secret(global: &Global, common: &Common) -> Outcome {
     let secrets = secret::select(&dump);
     match dump.section(Section::Secrets).filter(|_| !secrets.is_empty()) {
         Some(section) => {
-            printer.section_table(section, |wide| secret::table(&secrets, opened.snapshot.taken_at(), false, wide))?
+            printer.section_table(section, |wide| secret::table(&secrets, opened.snapshot.taken_at(), false, wide))?;
         }
         None => printer.text("No active or warming secrets found.\n")?,
     }

@@ -114,7 +114,7 @@ fn as_a_kubectl_plugin_it_shows_itself_by_that_name() {
 fn the_demo_tells_its_story() {
     let run = support::meshladder(&["demo"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for told in ["STALE", "outbound|8080||catalog.shop.svc.cluster.local", "15012"] {
+    for told in ["STALE", "outbound|8080|v1|catalog.shop.svc.cluster.local 100", "shop/restrict-egress"] {
         assert!(run.stdout.contains(told), "{told} is in {}", run.stdout);
     }
 }

@@ -97,7 +97,7 @@ fn compare(path: &Path, golden: &str, code: &str, run: &Run) -> Result<(), Strin
         // istioctl sorts routes by a comparison that is no order, and prints clusters of endpoints in a map's order.
         "pc-routes.json" | "pc-endpoints.json" => same(&sorted(json(golden)), &sorted(json(&run.stdout))),
         "pc-routes.yaml" => same(&sorted(from_yaml(golden)), &sorted(from_yaml(&run.stdout))),
-        _ if file.ends_with(".json") => same(&json(golden), &json(&run.stdout)),
+        _ if path.extension().is_some_and(|e| e == "json") => same(&json(golden), &json(&run.stdout)),
         "pc-routes.txt" | "pc-routes.live.txt" | "pc-all.txt" => same(&lines(golden), &lines(&run.stdout)),
         _ => same(&golden.to_owned(), &run.stdout),
     }

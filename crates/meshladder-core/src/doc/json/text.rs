@@ -1,6 +1,7 @@
 //! The inside of a JSON string.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// The text a JSON string stands for, given what is between its quotes. A lone surrogate or a broken escape
 /// becomes U+FFFD: a listing with one odd character beats no listing.
@@ -28,7 +29,9 @@ pub fn escape(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
             c => out.push(c),
         }
     }

@@ -38,7 +38,7 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
         return;
     }
     for host in &mut clusters.hosts[first..] {
-        host.cluster = name.clone();
+        host.cluster.clone_from(&name);
         host.status = clusters.statuses.len();
     }
     clusters.statuses.push(status.since(start));

@@ -31,7 +31,7 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         match host {
             None => drop(cluster.own.insert(key, value)),
             Some(priority @ ("default_priority" | "high_priority")) => {
-                cluster.limits.entry(priority).or_default().push((key, value))
+                cluster.limits.entry(priority).or_default().push((key, value));
             }
             Some("outlier") => {}
             Some(host) => {
@@ -102,13 +102,13 @@ fn host_status(host: &str, values: &[(&str, &str)]) -> String {
             "health_flags" => rest.push(format!("\"health_status\":{}", health(value))),
             "hostname" if !value.is_empty() => rest.push(format!("\"hostname\":{}", escape(value))),
             "region" | "zone" | "sub_zone" if !value.is_empty() => {
-                locality.push(format!("\"{key}\":{}", escape(value)))
+                locality.push(format!("\"{key}\":{}", escape(value)));
             }
             "weight" | "priority" if value.parse::<u64>().is_ok_and(|n| n > 0) => {
-                rest.push(format!("\"{key}\":{value}"))
+                rest.push(format!("\"{key}\":{value}"));
             }
             _ if (key.starts_with("cx_") || key.starts_with("rq_")) && value.parse::<u64>().is_ok() => {
-                stats.push(stat(key, value))
+                stats.push(stat(key, value));
             }
             _ => {}
         }

@@ -26,7 +26,7 @@ impl ChainMatch {
                 "destination_port" => read.port = value.number(),
                 "source_prefix_ranges" => read.source.extend(value.elements().map(cidr)),
                 "direct_source_prefix_ranges" => {
-                    read.source.extend(value.elements().map(|r| format!("direct {}", cidr(r))))
+                    read.source.extend(value.elements().map(|r| format!("direct {}", cidr(r))));
                 }
                 "source_type" => read.source.extend(value.string().map(String::from)),
                 "source_ports" => read.source.extend(value.elements().filter_map(Raw::number).map(|p| format!(":{p}"))),

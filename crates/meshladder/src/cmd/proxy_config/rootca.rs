@@ -1,6 +1,7 @@
 //! `proxy-config rootca-compare`: whether two proxies trust a common root.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::snapshot::{Shape, Snapshot};
@@ -21,7 +22,6 @@ pub(super) fn run(global: &Global, first: &str, second: &str) -> Outcome {
         return Err(Failure::new(ISTIOCTL_ERROR, message));
     }
     let mut out = out::stdout();
-    use std::io::Write;
     writeln!(out, "{first} and {second} trust {} common root certificate(s)", a.intersection(&b).count())?;
     out.flush()?;
     Ok(0)
