@@ -82,7 +82,8 @@ impl Reader<'_, '_> {
             if !has_checksum(&block) {
                 return Err(format!("the archive is damaged at byte {}", self.at - BLOCK));
             }
-            if self.tree.files.len() == MAX_FILES {
+            // What is refused costs memory too: it is told.
+            if self.tree.files.len() + self.tree.problems.len() >= MAX_FILES {
                 return Err(format!("the archive has more than {}", files(MAX_FILES)));
             }
             self.member(Header::from_byte_slice(&block))?;

@@ -1,6 +1,6 @@
 //! Fills Snapshots: from files today, from a live cluster later. The only crate that touches disk and network.
 //!
-//! Whatever the source is, it goes three steps: [`gather`] finds its files, [`layout`] tells what each of them is and
+//! Whatever the source is, it goes three steps: `gather` finds its files, `layout` tells what each of them is and
 //! names it as a document of the bundle layout, and the core's builder takes it, redacted.
 
 use std::fmt;

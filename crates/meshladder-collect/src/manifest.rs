@@ -91,10 +91,12 @@ impl Reading<'_> {
 pub(crate) fn write(snapshot: &Snapshot, failed: &[(DocId, String)]) -> String {
     let meta = snapshot.sources().find_map(|(_, meta)| meta).cloned().unwrap_or_default();
     let mut text = format!("{{\n  \"format\": {},\n  \"version\": {VERSION},\n", quoted(FORMAT));
-    let time = snapshot.taken_at().map_or("null".to_owned(), |time| quoted(&time.to_string()));
+    if let Some(time) = snapshot.taken_at() {
+        let _ = writeln!(text, "  \"takenAt\": {},", quoted(&time.to_string()));
+    }
     let or_empty = |value: &Option<String>| quoted(value.as_deref().unwrap_or_default());
     let (id, network) = (or_empty(&meta.cluster), or_empty(&meta.network));
-    let _ = write!(text, "  \"takenAt\": {time},\n  \"cluster\": {{\"id\": {id}, \"network\": {network}}},\n");
+    let _ = writeln!(text, "  \"cluster\": {{\"id\": {id}, \"network\": {network}}},");
     if let Some(version) = &meta.istio_version {
         let _ = writeln!(text, "  \"istioVersion\": {},", quoted(version));
     }

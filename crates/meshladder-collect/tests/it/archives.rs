@@ -242,3 +242,42 @@ fn an_archive_on_disk_that_is_cut_later_is_a_problem_when_it_is_read() {
         "a.tar!large.yaml: has changed while it was being read; run again"
     );
 }
+
+/// Whatever the bytes are, there is an answer.
+#[test]
+fn random_damage_never_ends_in_a_panic() {
+    let place = Place::new();
+    let tar = tar_of(&[
+        (EntryType::GNULongName, "././@LongLink", b"logs/shop/long/istio-proxy.log\0"),
+        (EntryType::Regular, "logs/shop/short/istio-proxy.log", b"2026-11-15T06:30:45Z\tinfo"),
+        (EntryType::XHeader, "x", b"13 comment=x\n"),
+        (EntryType::Regular, "k8s/pods.json", PODS.as_bytes()),
+        (EntryType::Regular, "manifest.json", manifest("").as_bytes()),
+    ]);
+    let mut dice = 1usize;
+    let mut roll = |sides: usize| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % sides
+    };
+    let (mut read, mut refused) = (0, 0);
+    for round in 0..600 {
+        let mut bytes = match round % 3 {
+            0 => tar.clone(),
+            1 => gzip(&tar),
+            _ => zstd(&tar),
+        };
+        for _ in 0..=roll(4) {
+            let at = roll(bytes.len());
+            bytes[at] = u8::try_from(roll(256)).expect("a byte");
+        }
+        bytes.truncate(bytes.len() - roll(2) * roll(bytes.len()));
+        match try_open(&place.put("a", bytes)) {
+            Ok(snapshot) => {
+                read += 1;
+                snapshot.taken_at();
+            }
+            Err(error) => refused += usize::from(!error.to_string().is_empty()),
+        }
+    }
+    assert!(read > 100 && refused > 100 && read + refused == 600, "{read} read, {refused} refused");
+}

@@ -1,3 +1,5 @@
+//! istioctl's bug-reports, whole and in part.
+
 use crate::support::*;
 
 const LIST: &str = "apiVersion: v1\nitems: []\nkind: List\n";

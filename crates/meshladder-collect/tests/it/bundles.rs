@@ -1,3 +1,5 @@
+//! Bundles, whole and in part.
+
 use meshladder_collect::{Options, Source, open};
 use meshladder_core::snapshot::{Coverage, DocId, Need};
 

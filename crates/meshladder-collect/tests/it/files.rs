@@ -232,3 +232,16 @@ fn a_pipe_or_a_device_is_refused_without_being_opened() {
     let snapshot = opened(&place.path(""));
     assert_eq!(place.problems(&snapshot), ["fifo.yaml: is a pipe, a socket or a device; not read"]);
 }
+
+/// `meshladder … -s <(kubectl get pods -o yaml)`
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_shell_puts_in_the_place_of_a_command_is_read() {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    let (reader, mut writer) = std::io::pipe().expect("a pipe can be made");
+    writer.write_all(POD.as_bytes()).expect("it takes a few bytes");
+    drop(writer);
+    let snapshot = opened(format!("/dev/fd/{}", reader.as_raw_fd()).as_ref());
+    assert_eq!((ids(&snapshot), snapshot.problems()), (vec!["k8s/stdin.yaml"], &[][..]));
+}

@@ -56,7 +56,7 @@ fn files_and_bug_reports_become_bundles() {
         let place = Place::new();
         written(&snapshot, &place.path("b.tar.zst"));
         let again = opened(&place.path("b.tar.zst"));
-        assert_eq!(whole(&again), whole(&snapshot));
+        assert_eq!((whole(&again), again.problems()), (whole(&snapshot), &[][..]));
         for path in ["k8s/pods.json", "k8s/services.json", "proxies/", "logs/"] {
             assert_eq!(coverage(&again, path), coverage(&snapshot, path), "{path}");
         }
@@ -140,4 +140,19 @@ fn several_sources_are_not_one_bundle() {
     let snapshot = open(&sources, &Options::default()).expect("both can be opened");
     let error = bundle::write(&snapshot, &place.path("b.tar")).expect_err("they are two");
     assert!(matches!(error, CollectError::SeveralSources { count: 2 }));
+}
+
+#[test]
+fn the_manifest_is_json_whatever_the_reasons_say() {
+    let why = "User \"oncall\" cannot\n\tlist \\ \u{1} pods";
+    let mut builder = meshladder_core::snapshot::Builder::new();
+    let denied = meshladder_core::snapshot::Coverage::Denied(why.to_owned());
+    builder.note(meshladder_core::snapshot::Need::Objects("pods".to_owned()), denied);
+    let place = Place::new();
+    written(&builder.finish(), &place.path("b"));
+    let text = fs::read_to_string(place.path("b/manifest.json")).expect("it was written");
+    let manifest: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(manifest["coverage"]["k8s/pods.json"], serde_json::json!({"state": "denied", "why": why}));
+    assert_eq!((&manifest["format"], &manifest["version"]), (&"meshladder-bundle".into(), &1.into()));
+    assert_eq!(manifest.get("takenAt"), None);
 }
