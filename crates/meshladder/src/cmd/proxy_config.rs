@@ -151,7 +151,7 @@ fn run_bootstrap(global: &Global, from: &From, output: Output) -> Outcome {
 }
 
 fn run_secret(global: &Global, common: &Common) -> Outcome {
-    let opened = source::open(global, &common.from, Shape::ConfigDump)?;
+    let opened = source::open_dated(global, &common.from, Shape::ConfigDump)?;
     let dump = index(&opened.document, &[Section::Secrets])?;
     let mut printer = Printer::new(common.output);
     let secrets = secret::select(&dump);

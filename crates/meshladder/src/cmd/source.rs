@@ -59,6 +59,18 @@ fn read(paths: &[&String], global: &Global) -> Result<Snapshot, Failure> {
 
 /// The document of that shape of the proxy that `from` means.
 pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+    open_after(global, from, shape, |_| {})
+}
+
+/// The same for a listing that needs to know when: the time is looked for before the document is held, since it may have
+/// to read the same document.
+pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+    open_after(global, from, shape, |snapshot| {
+        snapshot.taken_at();
+    })
+}
+
+fn open_after(global: &Global, from: &From, shape: Shape, first: fn(&Snapshot)) -> Result<Opened, Failure> {
     let snapshot = match &from.file {
         Some(file) => read(&[file], global)?,
         None => snapshot(global)?,
@@ -67,6 +79,7 @@ pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened,
         Some(target) => find(&snapshot, target, global.namespace.as_deref(), shape)?,
         None => target::only_proxy(&snapshot, shape).ok_or_else(|| no_target(&snapshot, from, shape))?,
     };
+    first(&snapshot);
     let document = document(&snapshot, &proxy, shape)?;
     Ok(Opened { snapshot, proxy, document })
 }

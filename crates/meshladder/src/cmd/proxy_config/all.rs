@@ -1,6 +1,6 @@
 //! `proxy-config all`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use meshladder_core::doc::json::Raw;
 use meshladder_core::doc::tree::Node;
@@ -27,7 +27,7 @@ pub(super) struct Parts {
 }
 
 pub(super) fn run(global: &Global, common: &Common, parts: &Parts) -> Outcome {
-    let opened = source::open(global, &common.from, Shape::ConfigDump)?;
+    let opened = source::open_dated(global, &common.from, Shape::ConfigDump)?;
     let document = &opened.document;
     let mut out = out::stdout();
     let fault = match common.output {
@@ -45,12 +45,7 @@ pub(super) fn run(global: &Global, common: &Common, parts: &Parts) -> Outcome {
         Output::Short | Output::Wide => {
             let dump = index(document, &Section::ALL)?;
             let wide = common.output == Output::Wide;
-            for (title, text) in parts.texts(&dump, opened.snapshot.taken_at(), wide) {
-                if parts.with_headers {
-                    writeln!(out, "------ {title} ------")?;
-                }
-                write!(out, "{text}")?;
-            }
+            parts.write(&mut out, &dump, opened.snapshot.taken_at(), wide)?;
             dump.fault
         }
     };
@@ -59,22 +54,30 @@ pub(super) fn run(global: &Global, common: &Common, parts: &Parts) -> Outcome {
 }
 
 impl Parts {
-    /// Title and text of every part. A part that the dump lacks is empty; istioctl gives up at the first such part.
-    fn texts(&self, dump: &Dump<'_>, now: Option<Time>, wide: bool) -> [(&'static str, String); 6] {
-        let clusters = cluster::table(&cluster::select(dump, &self.clusters, wide), true, wide);
-        let listeners = listener::table(listener::select(dump, &self.listeners, wide), self.verbose, true, wide);
+    /// Part after part; none is held while the next is made. A part that the dump lacks is empty; istioctl gives up at
+    /// the first such part.
+    fn write(&self, out: &mut impl Write, dump: &Dump<'_>, now: Option<Time>, wide: bool) -> io::Result<()> {
+        self.head(out, "BOOTSTRAP")?;
+        let versions = dump.section(Section::Bootstrap).map(bootstrap::versions).unwrap_or_default();
+        writeln!(out, "{versions}")?;
+        self.head(out, "CLUSTER")?;
+        writeln!(out, "{}", cluster::table(&cluster::select(dump, &self.clusters, wide), true, wide))?;
+        self.head(out, "LISTENER")?;
+        let listeners = listener::select(dump, &self.listeners, wide);
+        writeln!(out, "{}", listener::table(listeners, self.verbose, true, wide))?;
+        self.head(out, "ROUTE")?;
         let routes = route::select(dump, self.route.as_deref(), wide);
         let routes = if self.verbose { route::table(&routes, true, wide) } else { route::summary(&routes, true) };
-        let secrets = secret::table(&secret::select(dump), now, true, wide);
+        writeln!(out, "{routes}")?;
+        drop(routes);
+        self.head(out, "SECRET")?;
+        writeln!(out, "{}", secret::table(&secret::select(dump), now, true, wide))?;
+        self.head(out, "ENDPOINTS")?;
         let everything = eds::Filter::default();
-        let endpoints = eds::table(&eds::select(dump, &everything), &everything, true, wide);
-        [
-            ("BOOTSTRAP INFO", dump.section(Section::Bootstrap).map(bootstrap::versions).unwrap_or_default() + "\n"),
-            ("CLUSTER INFO", format!("{clusters}\n")),
-            ("LISTENER INFO", format!("{listeners}\n")),
-            ("ROUTE INFO", format!("{routes}\n")),
-            ("SECRET INFO", format!("{secrets}\n")),
-            ("ENDPOINTS INFO", endpoints.to_string()),
-        ]
+        write!(out, "{}", eds::table(&eds::select(dump, &everything), &everything, true, wide))
+    }
+
+    fn head(&self, out: &mut impl Write, part: &str) -> io::Result<()> {
+        if self.with_headers { writeln!(out, "------ {part} INFO ------") } else { Ok(()) }
     }
 }
