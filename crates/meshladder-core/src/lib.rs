@@ -6,6 +6,7 @@ pub mod doc;
 pub mod envoy;
 pub mod istiod;
 pub mod model;
+pub mod sim;
 pub mod snapshot;
 pub mod tables;
 pub mod target;

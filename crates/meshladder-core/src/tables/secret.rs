@@ -33,8 +33,18 @@ pub fn select<'a>(dump: &Dump<'a>) -> Vec<Row<'a>> {
 /// The table; "valid" is meant at `now`. `wide` shows every certificate of a chain, and whose it is.
 pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     const HEADER: [&str; 12] = [
-        "RESOURCE NAME", "TYPE", "STATUS", "VALID CERT", "SERIAL NUMBER", "NOT AFTER", "NOT BEFORE", "TRUST DOMAIN", "SUBJECT",
-        "ISSUER", "SANS", "SHA-256",
+        "RESOURCE NAME",
+        "TYPE",
+        "STATUS",
+        "VALID CERT",
+        "SERIAL NUMBER",
+        "NOT AFTER",
+        "NOT BEFORE",
+        "TRUST DOMAIN",
+        "SUBJECT",
+        "ISSUER",
+        "SANS",
+        "SHA-256",
     ];
     let shown: Vec<_> = rows.iter().filter(|row| wide || row.first && row.state != State::Static).collect();
     let trust_domains = shown.iter().all(|row| row.trust_domain.is_some());
@@ -52,18 +62,33 @@ fn cells<'a>(row: &Row<'a>, now: Option<Time>) -> [Cow<'a, str>; 12] {
     let [name, _, state] = start;
     match &row.certificate {
         Some(Ok(c)) => {
-            let valid = now.map_or("unknown", |now| if c.not_before <= now && now <= c.not_after { "true" } else { "false" });
+            let valid =
+                now.map_or("unknown", |now| if c.not_before <= now && now <= c.not_after { "true" } else { "false" });
             let kind = if c.is_ca { "CA" } else { "Cert Chain" };
             let texts = [c.serial.clone(), c.not_after.to_string(), c.not_before.to_string()].map(Cow::from);
             let [serial, not_after, not_before] = texts;
             let [subject, issuer, sans, sha256] =
                 [c.subject.clone(), c.issuer.clone(), c.sans.join(","), c.sha256.clone()].map(Cow::from);
-            [name, kind.into(), state, valid.into(), serial, not_after, not_before, trust_domain, subject, issuer, sans, sha256]
+            [
+                name,
+                kind.into(),
+                state,
+                valid.into(),
+                serial,
+                not_after,
+                not_before,
+                trust_domain,
+                subject,
+                issuer,
+                sans,
+                sha256,
+            ]
         }
         broken => {
             let why = broken.as_ref().and_then(|c| c.as_ref().err()).map(|e| Cow::from(format!("unreadable: {e}")));
             let mut cells = [const { Cow::Borrowed("") }; 12];
-            (cells[0], cells[2], cells[3], cells[7], cells[8]) = (name, state, "false".into(), trust_domain, why.unwrap_or_default());
+            (cells[0], cells[2], cells[3], cells[7], cells[8]) =
+                (name, state, "false".into(), trust_domain, why.unwrap_or_default());
             cells
         }
     }
@@ -76,7 +101,13 @@ fn rows<'a>(secret: &Resource<'a>) -> Vec<Row<'a>> {
             let own = certificate.as_ref().ok().and_then(|c| c.trust_domain().map(str::to_owned));
             let trust_domain = trust_domain.clone().or(own);
             let first = place == 0;
-            rows.push(Row { name: secret.name.clone(), state: secret.state, certificate: Some(certificate), trust_domain, first });
+            rows.push(Row {
+                name: secret.name.clone(),
+                state: secret.state,
+                certificate: Some(certificate),
+                trust_domain,
+                first,
+            });
         }
     }
     if rows.is_empty() {

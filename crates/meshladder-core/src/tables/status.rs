@@ -103,7 +103,8 @@ pub fn to_json(rows: &[Row<'_>]) -> String {
 fn client_config(row: &Row<'_>) -> String {
     let Connection { proxy, cluster, version, types, .. } = &row.connection;
     let metadata = [("CLUSTER_ID", &**cluster), ("ISTIO_VERSION", &**version), ("NAMESPACE", namespace_of(proxy))];
-    let metadata: Vec<_> = metadata.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("\"{k}\":{}", escape(v))).collect();
+    let metadata: Vec<_> =
+        metadata.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("\"{k}\":{}", escape(v))).collect();
     let configs: Vec<_> = types.iter().map(|(url, watch)| generic_xds_config(url, watch)).collect();
     format!(
         "{{\"@type\":\"type.googleapis.com/envoy.service.status.v3.ClientConfig\",\"node\":{{\"id\":{},\"metadata\":{{{}}}}},\"genericXdsConfigs\":[{}]}}",
