@@ -293,7 +293,8 @@ fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
+/// The end of the string whose opening quote is at `at`; none when the document ends first.
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;

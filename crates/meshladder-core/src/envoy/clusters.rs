@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::doc::json::{Fault, Raw};
+use crate::doc::json::{Cursor, Fault, Raw};
 
-pub(crate) mod json;
+mod json;
 mod text;
 
 /// What `/clusters` says.
@@ -21,8 +21,8 @@ pub struct Clusters<'a> {
     pub fault: Option<Fault>,
 }
 
-/// One host of one cluster (`envoy.admin.v3.HostStatus`).
-#[derive(Clone, Debug, Default)]
+/// One host of one cluster (`envoy.admin.v3.HostStatus`): what most questions need, and the rest on demand.
+#[derive(Clone, Debug)]
 pub struct Host<'a> {
     /// The cluster's place in [`Clusters::statuses`].
     pub status: usize,
@@ -34,20 +34,7 @@ pub struct Host<'a> {
     pub eds_health: Cow<'a, str>,
     /// The failures that are set, in Envoy's words: `failed_outlier_check`.
     pub flags: Vec<Cow<'a, str>>,
-    /// Load-balancing weight.
-    pub weight: Option<u64>,
-    /// Priority; 0 is the first.
-    pub priority: u64,
-    /// `region/zone/sub_zone`, as far as known.
-    pub locality: String,
-    /// The name behind the address, for DNS clusters.
-    pub hostname: Cow<'a, str>,
-    /// Requests that succeeded and failed, connections that failed.
-    pub rq_success: u64,
-    /// Requests that failed.
-    pub rq_error: u64,
-    /// Connections that could not be made.
-    pub cx_connect_fail: u64,
+    raw: Raw<'a>,
 }
 
 /// The address of a host.
@@ -85,7 +72,28 @@ impl<'a> Clusters<'a> {
     }
 }
 
-impl Host<'_> {
+impl<'a> Host<'a> {
+    /// Load-balancing weight.
+    pub fn weight(&self) -> Option<u64> {
+        self.raw.get("weight").and_then(Raw::number)
+    }
+
+    /// Priority; 0 is the first.
+    pub fn priority(&self) -> u64 {
+        self.raw.get("priority").and_then(Raw::number).unwrap_or(0)
+    }
+
+    /// `region/zone/sub_zone`, as far as known.
+    pub fn locality(&self) -> String {
+        self.raw.get("locality").map(read_locality).unwrap_or_default()
+    }
+
+    /// A counter such as `rq_error`; 0 when the host has none of that name.
+    pub fn counter(&self, name: &str) -> u64 {
+        let stat = self.raw.list("stats").find(|stat| stat.string_at("name").is_some_and(|n| n == name));
+        stat.and_then(|stat| stat.get("value")?.number()).unwrap_or(0)
+    }
+
     fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|f| f == flag)
     }
@@ -122,13 +130,34 @@ impl Host<'_> {
     }
 }
 
-impl Address<'_> {
+impl<'a> Address<'a> {
     /// The address without its port, as istioctl's `--address` compares it.
-    pub fn host(&self) -> String {
+    pub fn host(&self) -> Cow<'_, str> {
         match self {
-            Self::Socket(address, _) => address.to_string(),
-            other => other.to_string(),
+            Self::Socket(address, _) => Cow::Borrowed(address),
+            other => Cow::Owned(other.to_string()),
         }
+    }
+
+    /// Reads an `envoy.config.core.v3.Address`.
+    pub fn read(cursor: &mut Cursor<'a>) -> Self {
+        let mut read = Self::Unknown;
+        cursor.members(|kind, value| {
+            let (mut name, mut id, mut port) = (Cow::default(), Cow::default(), 0);
+            value.members(|key, value| match key {
+                "address" | "path" | "server_listener_name" => name = value.string().unwrap_or_default(),
+                "endpoint_id" => id = value.string().unwrap_or_default(),
+                "port_value" => port = value.raw().and_then(Raw::number).unwrap_or(0),
+                _ => {}
+            });
+            match kind {
+                "socket_address" => read = Self::Socket(name, port),
+                "pipe" => read = Self::Pipe(name),
+                "envoy_internal_address" => read = Self::Internal(name, id),
+                _ => {}
+            }
+        });
+        read
     }
 
     /// The port; 0 where there is none.
@@ -149,10 +178,11 @@ impl fmt::Display for Address<'_> {
     }
 }
 
-/// Joins a locality's parts, stopping at the first empty one as istioctl does.
-pub fn locality(region: &str, zone: &str, sub_zone: &str) -> String {
-    let parts: Vec<_> = [region, zone, sub_zone].into_iter().take_while(|part| !part.is_empty()).collect();
-    parts.join("/")
+/// The parts of an `envoy.config.core.v3.Locality`, up to the first empty one as istioctl shows them.
+pub(crate) fn read_locality(locality: Raw<'_>) -> String {
+    let parts = ["region", "zone", "sub_zone"].map(|key| locality.string_at(key).unwrap_or_default());
+    let known: Vec<_> = parts.iter().take_while(|part| !part.is_empty()).map(|part| &**part).collect();
+    known.join("/")
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Table, cluster};
-use crate::doc::json::Raw;
-use crate::envoy::clusters::{Address, json::read_address, locality};
+use crate::doc::json::{Cursor, Raw};
+use crate::envoy::clusters::{Address, read_locality};
 use crate::envoy::dump::{Dump, Resource, Section, State};
 
 /// istioctl's filters. Address and port are compared with the text of the whole address, as `ip:port`.
@@ -21,6 +21,10 @@ pub struct Filter {
 }
 
 impl Filter {
+    fn is_empty(&self) -> bool {
+        self.address.is_none() && self.port.is_none() && self.cluster.is_none() && self.status.is_none()
+    }
+
     /// Whether an endpoint is wanted; words are compared without regard to case.
     pub fn accepts(&self, address: &str, port: u64, cluster: &str, status: &str) -> bool {
         let same = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(is));
@@ -37,14 +41,12 @@ struct Endpoint<'a> {
     addresses: String,
     port: u64,
     status: Cow<'a, str>,
-    locality: String,
     weight: u64,
-    priority: u64,
 }
 
 /// The assignments that have an endpoint the filter accepts, sorted as clusters are.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter) -> Vec<&'d Resource<'a>> {
-    let mut found: Vec<_> = dump.of(Section::Endpoints).filter(|r| shown(r, filter).next().is_some()).collect();
+    let mut found: Vec<_> = dump.of(Section::Endpoints).filter(|r| has_endpoint(r, filter)).collect();
     found.sort_by_key(|r| r.state == State::Static);
     found.sort_by(|a, b| cluster::sort_key(&a.name).cmp(&cluster::sort_key(&b.name)));
     found
@@ -56,45 +58,77 @@ pub fn table<'a>(assignments: &[&Resource<'a>], filter: &Filter, named: bool, wi
     let columns = if wide { HEADER.len() } else { 4 };
     let mut table = Table::new(5, &HEADER[..columns]);
     for assignment in assignments {
-        for e in shown(assignment, filter) {
-            let name = if named { format!("endpoint/{}", e.addresses) } else { e.addresses };
-            let (weight, priority) = (e.weight.to_string(), e.priority.to_string());
-            let row =
-                [name.into(), e.status, e.locality.into(), assignment.name.clone(), weight.into(), priority.into()];
-            table.row(row.into_iter().take(columns));
-        }
+        each_group(assignment, |locality, priority, endpoints| {
+            for e in endpoints.into_iter().filter(|e| e.accepted(filter, assignment)) {
+                let name = if named { format!("endpoint/{}", e.addresses) } else { e.addresses };
+                let numbers = [e.weight.to_string(), priority.to_string()].map(Cow::from);
+                let [weight, priority] = numbers;
+                let row =
+                    [name.into(), e.status, locality.to_owned().into(), assignment.name.clone(), weight, priority];
+                table.row(row.into_iter().take(columns));
+            }
+        });
     }
     table
 }
 
-fn shown<'a>(assignment: &Resource<'a>, filter: &Filter) -> impl Iterator<Item = Endpoint<'a>> {
-    let cluster = assignment.name.clone();
-    let groups = assignment.raw.into_iter().flat_map(|raw| raw.list("endpoints"));
-    groups.flat_map(endpoints).filter(move |e| filter.accepts(&e.addresses, e.port, &cluster, &e.status))
+fn has_endpoint(assignment: &Resource<'_>, filter: &Filter) -> bool {
+    if filter.is_empty() {
+        return assignment.raw.is_some();
+    }
+    let mut found = false;
+    each_group(assignment, |_, _, endpoints| found |= endpoints.iter().any(|e| e.accepted(filter, assignment)));
+    found
 }
 
-/// The endpoints of one `LocalityLbEndpoints`.
-fn endpoints(group: Raw<'_>) -> impl Iterator<Item = Endpoint<'_>> {
-    let part = |key| group.get("locality").and_then(|l| l.string_at(key)).unwrap_or_default();
-    let locality = locality(&part("region"), &part("zone"), &part("sub_zone"));
-    let priority = group.get("priority").and_then(Raw::number).unwrap_or(0);
-    group.list("lb_endpoints").map(move |raw| {
-        let all = addresses(raw);
-        Endpoint {
-            addresses: all.iter().map(text).collect::<Vec<_>>().join(","),
-            port: all.first().map_or(0, Address::port),
-            status: raw.string_at("health_status").unwrap_or("UNKNOWN".into()),
-            locality: locality.clone(),
-            weight: raw.get("load_balancing_weight").and_then(Raw::number).unwrap_or(0),
-            priority,
+/// Calls `each` with locality, priority and endpoints of every `LocalityLbEndpoints`.
+fn each_group<'a>(assignment: &Resource<'a>, mut each: impl FnMut(&str, u64, Vec<Endpoint<'a>>)) {
+    let Some(raw) = assignment.raw else { return };
+    raw.cursor().members(|key, value| {
+        if key != "endpoints" {
+            return;
         }
-    })
+        value.elements(|group| {
+            let (mut locality, mut priority, mut endpoints) = (String::new(), 0, Vec::new());
+            group.members(|key, value| match key {
+                "locality" => locality = value.raw().map(read_locality).unwrap_or_default(),
+                "priority" => priority = value.raw().and_then(Raw::number).unwrap_or(0),
+                "lb_endpoints" => value.elements(|e| endpoints.push(Endpoint::read(e))),
+                _ => {}
+            });
+            each(&locality, priority, endpoints);
+        });
+    });
 }
 
-fn addresses(lb_endpoint: Raw<'_>) -> Vec<Address<'_>> {
-    let Some(endpoint) = lb_endpoint.get("endpoint") else { return Vec::new() };
-    let more = endpoint.list("additional_addresses").filter_map(|a| a.get("address"));
-    endpoint.get("address").into_iter().chain(more).map(read_address).collect()
+impl<'a> Endpoint<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Self {
+        let mut all = Vec::new();
+        let mut read = Self { addresses: String::new(), port: 0, status: "UNKNOWN".into(), weight: 0 };
+        cursor.members(|key, value| match key {
+            "endpoint" => value.members(|key, value| match key {
+                "address" => all.insert(0, Address::read(value)),
+                "additional_addresses" => value.elements(|more| {
+                    more.members(|key, value| {
+                        if key == "address" {
+                            all.push(Address::read(value))
+                        }
+                    });
+                }),
+                _ => {}
+            }),
+            "health_status" => read.status = value.string().unwrap_or_default(),
+            "load_balancing_weight" => read.weight = value.raw().and_then(Raw::number).unwrap_or(0),
+            _ => {}
+        });
+        read.port = all.first().map_or(0, Address::port);
+        read.addresses = all.iter().map(text).collect::<Vec<_>>().join(",");
+        read
+    }
+
+    fn accepted(&self, filter: &Filter, assignment: &Resource<'_>) -> bool {
+        filter.accepts(&self.addresses, self.port, &assignment.name, &self.status)
+    }
 }
 
 /// istioctl's `eds` shows the bare path of a pipe, unlike its `endpoint`.

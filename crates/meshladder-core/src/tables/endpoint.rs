@@ -7,9 +7,10 @@ use crate::envoy::clusters::{Clusters, Host};
 
 /// The hosts the filter accepts, sorted by address, port and cluster.
 pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Host<'a>> {
-    let wanted = |h: &&Host<'_>| filter.accepts(&h.address.host(), h.address.port(), &h.cluster, status(h));
+    let wanted = |h: &&Host<'_>| filter.accepts(&h.address.host(), h.address.port(), &h.cluster, &status(h));
     let mut hosts: Vec<_> = clusters.hosts.iter().filter(wanted).collect();
-    hosts.sort_by_cached_key(|h| (h.address.host(), h.address.port(), h.cluster.clone()));
+    let key = |h: &'d Host<'a>| (h.address.host(), h.address.port(), &h.cluster);
+    hosts.sort_by(|a, b| key(a).cmp(&key(b)));
     hosts
 }
 
@@ -21,12 +22,7 @@ pub fn table<'a>(hosts: &[&Host<'a>], wide: bool) -> Table<'a> {
     let mut table = Table::new(5, &["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"]);
     for host in hosts {
         let outlier = if host.ejected() { "FAILED" } else { "OK" };
-        table.row([
-            host.address.to_string().into(),
-            status(host).to_owned().into(),
-            outlier.into(),
-            host.cluster.clone(),
-        ]);
+        table.row([host.address.to_string().into(), status(host), outlier.into(), host.cluster.clone()]);
     }
     table
 }
@@ -53,13 +49,13 @@ fn wide_table<'a>(hosts: &[&Host<'a>]) -> Table<'a> {
             host.address.to_string().into(),
             health.to_owned().into(),
             why.into(),
-            status(host).to_owned().into(),
+            status(host),
             outlier.into(),
-            host.weight.map(|w| w.to_string()).unwrap_or_default().into(),
-            host.priority.to_string().into(),
-            host.locality.clone().into(),
-            format!("{}/{}", host.rq_success, host.rq_error).into(),
-            host.cx_connect_fail.to_string().into(),
+            host.weight().map(|w| w.to_string()).unwrap_or_default().into(),
+            host.priority().to_string().into(),
+            host.locality().into(),
+            format!("{}/{}", host.counter("rq_success"), host.counter("rq_error")).into(),
+            host.counter("cx_connect_fail").to_string().into(),
             host.cluster.clone(),
         ];
         table.row(cells);
@@ -67,6 +63,6 @@ fn wide_table<'a>(hosts: &[&Host<'a>]) -> Table<'a> {
     table
 }
 
-fn status<'h>(host: &'h Host<'_>) -> &'h str {
-    if host.eds_health.is_empty() { "UNKNOWN" } else { &host.eds_health }
+fn status<'a>(host: &Host<'a>) -> Cow<'a, str> {
+    if host.eds_health.is_empty() { "UNKNOWN".into() } else { host.eds_health.clone() }
 }

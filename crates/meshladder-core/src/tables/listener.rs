@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::Table;
 use crate::envoy::clusters::Address;
-use crate::envoy::clusters::json::read_address;
 use crate::envoy::dump::{Dump, Resource, Section, State};
 
 mod chain;
@@ -77,9 +76,13 @@ impl<'d, 'a> Listener<'d, 'a> {
         let mut default_chain = None;
         let Some(raw) = resource.raw else { return listener };
         raw.cursor().members(|key, value| match key {
-            "address" => listener.addresses.insert(0, value.raw().map_or(Address::Unknown, read_address)),
+            "address" => listener.addresses.insert(0, Address::read(value)),
             "additional_addresses" => value.elements(|more| {
-                listener.addresses.extend(more.raw().and_then(|a| a.get("address")).map(read_address));
+                more.members(|key, value| {
+                    if key == "address" {
+                        listener.addresses.push(Address::read(value));
+                    }
+                });
             }),
             "filter_chains" => value.elements(|chain| listener.chains.push(Chain::read(chain))),
             "default_filter_chain" => default_chain = Some(Chain::read(value)),

@@ -47,7 +47,9 @@ fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
             let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if let Some(output) = name.strip_suffix(".cmd").filter(|n| n.starts_with("pc-") || n.starts_with("ps.")) {
+            } else if let Some(output) =
+                name.strip_suffix(".cmd").filter(|n| n.starts_with("pc-") || n.starts_with("ps."))
+            {
                 let text = fs::read_to_string(&path).expect("a command");
                 let mut lines = text.lines();
                 let command = lines.next().expect("the command").to_owned();
@@ -80,7 +82,11 @@ fn compare(path: &Path, golden: &str, code: &str, run: &Run) -> Result<(), Strin
     let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     if code != "rc 0" {
         // Where istioctl fails, so do we, with the same code and a message of our own.
-        return if code == format!("rc {}", run.code) && run.stderr.contains("error:") { Ok(()) } else { Err(format!("{run:?}")) };
+        return if code == format!("rc {}", run.code) && run.stderr.contains("error:") {
+            Ok(())
+        } else {
+            Err(format!("{run:?}"))
+        };
     }
     if run.code != 0 {
         return Err(format!("exit {}: {}", run.code, run.stderr));
@@ -143,7 +149,9 @@ fn to_value(node: &tree::Node) -> Value {
 /// istioctl's rows and columns are all there; beside them stands what its default hides.
 fn status_table(golden: &str, ours: &str) -> Result<(), String> {
     let columns = |text: &str| -> Vec<Vec<String>> {
-        text.lines().map(|line| line.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect()).collect()
+        text.lines()
+            .map(|line| line.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect())
+            .collect()
     };
     let (golden, ours) = (columns(golden), columns(ours));
     let shared: Vec<usize> =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Address, Clusters, Host, locality};
+use super::{Address, Clusters, Host};
 use crate::doc::json::{Cursor, Fault, Raw};
 
 pub(super) fn read(doc: &str) -> Result<Clusters<'_>, Fault> {
@@ -45,57 +45,16 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
 }
 
 fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {
-    let mut host = Host::default();
+    let start = status.peek();
+    let (mut address, mut eds_health, mut flags) = (Address::Unknown, Cow::default(), Vec::new());
     status.members(|key, value| match key {
-        "address" => host.address = address(value),
-        "stats" => value.elements(|stat| counter(stat, &mut host)),
+        "address" => address = Address::read(value),
         "health_status" => value.members(|key, value| match key {
-            "eds_health_status" => host.eds_health = value.string().unwrap_or_default(),
-            _ if value.raw().and_then(Raw::bool) == Some(true) => host.flags.push(Cow::Owned(key.to_owned())),
+            "eds_health_status" => eds_health = value.string().unwrap_or_default(),
+            _ if value.raw().and_then(Raw::bool) == Some(true) => flags.push(Cow::Owned(key.to_owned())),
             _ => {}
         }),
-        "weight" => host.weight = value.raw().and_then(Raw::number),
-        "priority" => host.priority = value.raw().and_then(Raw::number).unwrap_or(0),
-        "hostname" => host.hostname = value.string().unwrap_or_default(),
-        "locality" => {
-            let raw = value.raw();
-            let part = |key| raw.and_then(|r| r.string_at(key)).unwrap_or_default();
-            host.locality = locality(&part("region"), &part("zone"), &part("sub_zone"));
-        }
         _ => {}
     });
-    host
-}
-
-fn counter<'a>(stat: &mut Cursor<'a>, host: &mut Host<'a>) {
-    let Some(stat) = stat.raw() else { return };
-    let value = stat.get("value").and_then(Raw::number).unwrap_or(0);
-    match stat.string_at("name").as_deref() {
-        Some("rq_success") => host.rq_success = value,
-        Some("rq_error") => host.rq_error = value,
-        Some("cx_connect_fail") => host.cx_connect_fail = value,
-        _ => {}
-    }
-}
-
-fn address<'a>(value: &mut Cursor<'a>) -> Address<'a> {
-    value.raw().map_or(Address::Unknown, read_address)
-}
-
-/// Reads an `envoy.config.core.v3.Address`.
-pub(crate) fn read_address(raw: Raw<'_>) -> Address<'_> {
-    if let Some(socket) = raw.get("socket_address") {
-        let port = socket.get("port_value").and_then(Raw::number).unwrap_or(0);
-        return Address::Socket(socket.string_at("address").unwrap_or_default(), port);
-    }
-    if let Some(pipe) = raw.get("pipe") {
-        return Address::Pipe(pipe.string_at("path").unwrap_or_default());
-    }
-    match raw.get("envoy_internal_address") {
-        Some(internal) => Address::Internal(
-            internal.string_at("server_listener_name").unwrap_or_default(),
-            internal.string_at("endpoint_id").unwrap_or_default(),
-        ),
-        None => Address::Unknown,
-    }
+    Host { status: 0, cluster: Cow::default(), address, eds_health, flags, raw: status.since(start) }
 }

@@ -57,8 +57,9 @@ fn counters_weight_priority_and_locality_are_read_from_both_forms() {
         let json = as_json(doc).expect("an answer of /clusters");
         let clusters = Clusters::read(&json).expect("an answer of /clusters");
         let host = &clusters.hosts[0];
-        assert_eq!((host.rq_success, host.rq_error, host.weight, host.locality.as_str()), (7, 3, Some(1), "r/z"));
-        assert_eq!(clusters.hosts[1].priority, 1);
+        assert_eq!((host.counter("rq_success"), host.counter("rq_error"), host.counter("none")), (7, 3, 0));
+        assert_eq!((host.weight(), host.locality().as_str(), host.priority()), (Some(1), "r/z", 0));
+        assert_eq!(clusters.hosts[1].priority(), 1);
         let statuses: Vec<_> = clusters.statuses.iter().map(|s| s.string_at("name")).collect();
         assert_eq!((statuses[0].as_deref(), clusters.hosts[2].status), (Some("a"), 1));
     }
