@@ -7,6 +7,7 @@ pub mod envoy;
 pub mod istiod;
 pub mod model;
 pub mod render;
+pub mod sim;
 pub mod snapshot;
 pub mod tables;
 pub mod target;
