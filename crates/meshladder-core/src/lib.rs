@@ -5,6 +5,7 @@
 pub mod doc;
 pub mod envoy;
 pub mod istiod;
+pub mod mesh;
 pub mod model;
 pub mod render;
 pub mod sim;

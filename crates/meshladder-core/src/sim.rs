@@ -6,6 +6,7 @@
 pub mod matcher;
 pub mod regex;
 pub mod request;
+pub mod trace;
 pub mod tri;
 
 pub use request::Request;

@@ -8,10 +8,12 @@ use std::borrow::Cow;
 
 mod check;
 mod cursor;
+mod locate;
 mod text;
 
 pub use check::check;
 pub use cursor::Cursor;
+pub use locate::pointer_to;
 pub use text::{escape, unescape};
 
 /// One JSON value inside a document.

@@ -14,7 +14,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("istiod", &["doc", "time"]),
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "time"]),
+    ("sim", &["doc", "envoy", "snapshot", "time"]),
+    ("mesh", &["doc", "model", "snapshot"]),
     ("render", &["doc"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];

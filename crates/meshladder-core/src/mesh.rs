@@ -1,0 +1,201 @@
+//! The index: what objects say of pods, services and hosts, built once per Snapshot and shared by every question.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::doc::tree::{Node, Value};
+use crate::model::object::{self, Object};
+use crate::model::pod::Pod;
+use crate::snapshot::{Problem, Snapshot};
+
+pub mod hosts;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Mesh {
+    /// Every pod.
+    pub pods: Vec<PodFacts>,
+    /// Every Service.
+    pub services: Vec<ServiceFacts>,
+    /// Every ServiceEntry.
+    pub service_entries: Vec<ServiceEntryFacts>,
+    /// Objects that could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What the questions ask of a pod.
+#[derive(Clone, Debug)]
+pub struct PodFacts {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// `status.podIPs`; the first one is the pod's main address.
+    pub ips: Vec<IpAddr>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// The service account it runs as.
+    pub service_account: String,
+    /// Whether a proxy runs in it.
+    pub has_proxy: bool,
+    /// The workload it was made by, such as `Deployment/cart`, without the ReplicaSet between.
+    pub owner: String,
+    /// Whether it is running.
+    pub running: bool,
+}
+
+/// What the questions ask of a Service.
+#[derive(Clone, Debug)]
+pub struct ServiceFacts {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Cluster IPs; none for a headless Service.
+    pub cluster_ips: Vec<IpAddr>,
+    /// `spec.type`
+    pub kind: String,
+    /// `spec.externalName`
+    pub external_name: String,
+    /// Its selector.
+    pub selector: BTreeMap<String, String>,
+    /// Port number and target port, as written.
+    pub ports: Vec<(u16, String)>,
+}
+
+/// What the questions ask of a ServiceEntry.
+#[derive(Clone, Debug)]
+pub struct ServiceEntryFacts {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Hosts.
+    pub hosts: Vec<String>,
+    /// Addresses: its own, else those that istiod allocated.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Mesh {
+    /// Reads all objects once.
+    pub fn build(snapshot: &Snapshot) -> Self {
+        let mut mesh = Self::default();
+        let problems = object::each(snapshot, |object| mesh.add(object));
+        mesh.problems = problems;
+        mesh
+    }
+
+    fn add(&mut self, object: Object<'_>) {
+        match object.kind() {
+            "Pod" => self.pods.extend(Pod::of(object).map(pod)),
+            "Service" if object.group().is_empty() => self.services.push(service(object)),
+            "ServiceEntry" => self.service_entries.push(service_entry(object)),
+            _ => {}
+        }
+    }
+
+    /// The running pod that has this address.
+    pub fn pod_at(&self, address: IpAddr) -> Option<&PodFacts> {
+        self.pods.iter().find(|pod| pod.running && pod.ips.contains(&address))
+    }
+
+    /// The pod of that name.
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<&PodFacts> {
+        self.pods.iter().find(|pod| pod.namespace == namespace && pod.name == name)
+    }
+
+    /// Running pods that a Service selects.
+    pub fn pods_of<'m>(&'m self, service: &'m ServiceFacts) -> impl Iterator<Item = &'m PodFacts> {
+        let selected = |pod: &&PodFacts| {
+            pod.running
+                && pod.namespace == service.namespace
+                && !service.selector.is_empty()
+                && service.selector.iter().all(|(key, value)| pod.labels.get(key) == Some(value))
+        };
+        self.pods.iter().filter(selected)
+    }
+}
+
+fn pod(pod: Pod<'_>) -> PodFacts {
+    let object = pod.0;
+    let at = |path: [&str; 2]| object.node.at(path);
+    let ips = at(["status", "podIPs"]).map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
+    let main = at(["status", "podIP"]).and_then(Node::str);
+    let mut ips: Vec<IpAddr> = main.into_iter().chain(ips).filter_map(|ip| ip.parse().ok()).collect();
+    ips.dedup();
+    PodFacts {
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        ips,
+        labels: strings(pod.labels()),
+        service_account: at(["spec", "serviceAccountName"]).and_then(Node::str).unwrap_or("default").to_owned(),
+        has_proxy: pod.has_proxy(),
+        owner: owner(object),
+        running: pod.phase() == "Running",
+    }
+}
+
+/// The Deployment behind a ReplicaSet is told by the hash that ends the ReplicaSet's name.
+fn owner(object: Object<'_>) -> String {
+    let owners = object.node.at(["metadata", "ownerReferences"]).map_or(&[][..], Node::items);
+    let Some(owner) = owners.first() else { return String::new() };
+    let (kind, name) = (owner.str_at("kind").unwrap_or_default(), owner.str_at("name").unwrap_or_default());
+    let hash = object.node.at(["metadata", "labels", "pod-template-hash"]).and_then(Node::str);
+    match hash.and_then(|hash| name.strip_suffix(hash)?.strip_suffix('-')) {
+        Some(deployment) if kind == "ReplicaSet" => format!("Deployment/{deployment}"),
+        _ => format!("{kind}/{name}"),
+    }
+}
+
+fn service(object: Object<'_>) -> ServiceFacts {
+    let at = |key| object.node.at(["spec", key]);
+    let ips = at("clusterIPs").map_or(&[][..], Node::items).iter().filter_map(Node::str);
+    let mut cluster_ips: Vec<IpAddr> =
+        at("clusterIP").and_then(Node::str).into_iter().chain(ips).filter_map(|ip| ip.parse().ok()).collect();
+    cluster_ips.dedup();
+    let text = |key| at(key).and_then(Node::str).unwrap_or_default().to_owned();
+    ServiceFacts {
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        cluster_ips,
+        kind: text("type"),
+        external_name: text("externalName"),
+        selector: strings(at("selector")),
+        ports: at("ports").map_or(&[][..], Node::items).iter().filter_map(port).collect(),
+    }
+}
+
+fn port(port: &Node) -> Option<(u16, String)> {
+    let number = scalar(port.get("port")?)?;
+    // "By default, and for convenience, the targetPort is set to the same value as the port field."
+    let target = port.get("targetPort").and_then(scalar).unwrap_or_else(|| number.clone());
+    Some((number.parse().ok()?, target))
+}
+
+fn scalar(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Number(text) | Value::String(text) => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
+    let own = object.node.at(["spec", "addresses"]).map_or(&[][..], Node::items).iter().filter_map(Node::str);
+    let allocated = object.node.at(["status", "addresses"]).map_or(&[][..], Node::items).iter();
+    let mut addresses: Vec<IpAddr> = own.filter_map(|address| address.parse().ok()).collect();
+    if addresses.is_empty() {
+        addresses = allocated.filter_map(|a| a.str_at("value")?.parse().ok()).collect();
+    }
+    let hosts = object.node.at(["spec", "hosts"]).map_or(&[][..], Node::items);
+    ServiceEntryFacts {
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        hosts: hosts.iter().filter_map(Node::str).map(str::to_owned).collect(),
+        addresses,
+    }
+}
+
+fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
+    let members = object.map_or(&[][..], Node::members);
+    members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
+}
