@@ -1,0 +1,37 @@
+//! The request flags that `trace`, `why` and `authz check` share.
+
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RequestFlags {
+    /// Who calls: `ns/workload`, `ns/pod`, `deploy/x -n ns`, or `outside` for a client beyond the ingress gateway
+    #[arg(long, value_name = "WORKLOAD")]
+    pub(crate) from: Option<String>,
+    /// What is called: `http://catalog.shop:8080/path`, `https://…`, `tcp://db.shop:3306`
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: Option<String>,
+    /// The method
+    #[arg(short = 'X', long, default_value = "GET", value_name = "METHOD")]
+    pub(crate) method: String,
+    /// A header; `Host` sets the authority. Repeatable
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    pub(crate) headers: Vec<String>,
+    /// The HTTP version
+    #[arg(long, default_value = "1.1", value_name = "VERSION", value_parser = ["1.0", "1.1", "2"])]
+    pub(crate) http: String,
+    /// The server name a TLS client sends; `none` for none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sni: Option<String>,
+    /// The client's address
+    #[arg(long, value_name = "IP")]
+    pub(crate) source_ip: Option<std::net::IpAddr>,
+    /// The client's identity: `cluster.local/ns/shop/sa/cart`
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
+    /// A claim of a verified token: `iss=…`. Repeatable
+    #[arg(long = "jwt-claim", value_name = "NAME=VALUE", conflicts_with = "token")]
+    pub(crate) jwt_claims: Vec<String>,
+    /// A file that holds a token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token: Option<PathBuf>,
+}
