@@ -1,1 +1,105 @@
-//! x
+//! Fills Snapshots: from files today, from a live cluster later. The only crate that touches disk and network.
+//!
+//! Whatever the source is, it goes three steps: `gather` finds its files, `layout` tells what each of them is and
+//! names it as a document of the bundle layout, and the core's builder takes it, redacted.
+
+use std::fmt;
+use std::io::Read;
+use std::path::PathBuf;
+
+use meshladder_core::snapshot::{Builder, Snapshot};
+
+mod archive;
+mod bug_report;
+pub mod bundle;
+mod error;
+mod found;
+mod gather;
+mod layout;
+mod loose;
+mod manifest;
+mod names;
+mod packing;
+mod sniff;
+mod store;
+mod walk;
+
+pub use error::CollectError;
+use layout::Settled;
+use store::Store;
+
+/// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file or a directory.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// How to read sources.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many bytes may be unpacked in all, and how large one document may be.
+    pub max_size: u64,
+    /// What `-` reads.
+    pub stdin: fn() -> Box<dyn Read>,
+}
+
+/// Reads sources into one Snapshot. What cannot be read in part becomes a problem or coverage of the Snapshot. With
+/// several sources each document's id starts with the number of its source, from 1.
+///
+/// # Errors
+/// When a source cannot be read at all.
+pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectError> {
+    if sources.iter().filter(|source| **source == Source::Stdin).count() > 1 {
+        return Err(CollectError::StdinTwice);
+    }
+    let mut store = Store::new(options.max_size);
+    let mut builder = Builder::new();
+    for (number, source) in sources.iter().enumerate() {
+        let name = if sources.len() > 1 { (number + 1).to_string() } else { String::new() };
+        let gathered = gather::gather(source, options, &mut store)?;
+        add(layout::settle(gathered, &mut store)?, &name, &mut builder, &mut store);
+    }
+    Ok(builder.finish())
+}
+
+fn add(settled: Settled, source: &str, builder: &mut Builder, store: &mut Store) {
+    let Settled { meta, documents, notes, problems } = settled;
+    builder.source(source, meta);
+    for problem in problems {
+        builder.problem(problem);
+    }
+    for (id, found) in documents {
+        let id = if source.is_empty() { id } else { id.in_source(source) };
+        found.add_to(builder, id, store);
+    }
+    for (need, coverage) in notes {
+        builder.note_in(source, need, coverage);
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_size: 4 << 30, stdin: || Box::new(std::io::stdin().lock()) }
+    }
+}
+
+/// `-` is standard input; anything else is a path.
+impl<T: Into<PathBuf>> From<T> for Source {
+    fn from(text: T) -> Self {
+        let path = text.into();
+        if path.as_os_str() == "-" { Self::Stdin } else { Self::Path(path) }
+    }
+}
+
+/// As messages name it.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.write_str(&names::shown(&path.to_string_lossy())),
+            Self::Stdin => f.write_str("stdin"),
+        }
+    }
+}

@@ -3,5 +3,12 @@
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
 pub mod doc;
+pub mod envoy;
+pub mod istiod;
+pub mod model;
+pub mod render;
 pub mod snapshot;
+pub mod tables;
+pub mod target;
 pub mod time;
+pub mod x509;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::doc::json::Fault;
 use crate::doc::place::Place;
@@ -14,6 +14,7 @@ mod builder;
 mod coverage;
 mod id;
 mod redact;
+mod times;
 
 pub use builder::Builder;
 pub use coverage::{Coverage, Need};
@@ -23,10 +24,30 @@ pub use redact::redact;
 /// See the module.
 #[derive(Debug)]
 pub struct Snapshot {
-    taken_at: Option<Time>,
+    /// Looked for when first asked for: reading every document for it would cost as much as many a question.
+    taken_at: OnceLock<Option<Time>>,
     docs: BTreeMap<DocId, Entry>,
-    coverage: BTreeMap<Need, Coverage>,
+    sources: Vec<String>,
+    metas: BTreeMap<String, Meta>,
+    coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
+}
+
+/// What is known of a source as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// The file, directory or context, as the user knows it.
+    pub origin: String,
+    /// What it is, in a word or two: `bundle`, `bug-report`, `files`.
+    pub form: &'static str,
+    /// When it was taken, if it says so itself.
+    pub taken_at: Option<Time>,
+    /// The cluster's id in the mesh.
+    pub cluster: Option<String>,
+    /// The cluster's network.
+    pub network: Option<String>,
+    /// The version of Istio.
+    pub istio_version: Option<String>,
 }
 
 /// A document's bytes, read when its turn comes. The collector supplies it; the core only calls it.
@@ -39,7 +60,7 @@ struct Entry {
 
 enum Body {
     Held(Arc<String>),
-    Deferred(Fetch),
+    Deferred { size: u64, fetch: Fetch },
 }
 
 impl fmt::Debug for Entry {
@@ -57,6 +78,8 @@ pub struct Document {
     pub origin: String,
     /// Its text.
     pub text: Arc<String>,
+    /// Set when the document was read only now and is not UTF-8: the bytes are shown as U+FFFD.
+    pub problem: Option<Problem>,
 }
 
 /// Something in the input that could not be read. What is left stays usable.
@@ -94,14 +117,41 @@ impl Document {
 }
 
 impl Snapshot {
-    /// When it was taken: the only "now" there is. None when no document tells.
+    /// When it was taken: the only "now" there is. Without a manifest it is the newest time found in the documents;
+    /// none when no document tells.
     pub fn taken_at(&self) -> Option<Time> {
-        self.taken_at
+        *self.taken_at.get_or_init(|| {
+            let says = |source: &str| self.metas.get(source).and_then(|meta| meta.taken_at);
+            let undated = self.docs.iter().filter(|(id, _)| times::may_tell(id) && says(id.split().0).is_none());
+            let found = undated.filter_map(|(id, entry)| match &entry.body {
+                Body::Held(text) => times::newest(id, text.as_bytes()),
+                Body::Deferred { fetch, .. } => times::newest(id, &fetch().ok()?),
+            });
+            found.max().max(self.metas.values().filter_map(|meta| meta.taken_at).max())
+        })
+    }
+
+    /// The names of the sources and what is known of each; the name is empty when there is only one.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, Option<&Meta>)> {
+        self.sources.iter().map(|name| (name.as_str(), self.metas.get(name)))
     }
 
     /// The ids of all documents, in order.
     pub fn ids(&self) -> impl Iterator<Item = &DocId> {
         self.docs.keys()
+    }
+
+    /// The ids of all documents with the size of each in bytes, in order.
+    pub fn sizes(&self) -> impl Iterator<Item = (&DocId, u64)> {
+        self.docs.iter().map(|(id, entry)| match &entry.body {
+            Body::Held(text) => (id, text.len() as u64),
+            Body::Deferred { size, .. } => (id, *size),
+        })
+    }
+
+    /// The file a document came from, as the user knows it.
+    pub fn origin(&self, id: &DocId) -> Option<&str> {
+        self.docs.get(id).map(|entry| entry.origin.as_str())
     }
 
     /// Whether there is such a document.
@@ -115,24 +165,51 @@ impl Snapshot {
     /// When there is no such document, or it can no longer be read.
     pub fn open(&self, id: &DocId) -> Result<Document, Problem> {
         let entry = self.docs.get(id).ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
-        let text = match &entry.body {
-            Body::Held(text) => Arc::clone(text),
-            Body::Deferred(fetch) => {
+        let (text, problem) = match &entry.body {
+            Body::Held(text) => (Arc::clone(text), None),
+            Body::Deferred { fetch, .. } => {
                 let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
-                Arc::new(builder::clean(id, bytes).0)
+                let (text, bad_byte) = builder::clean(id, bytes);
+                let problem = bad_byte.map(|at| builder::not_utf8(&entry.origin, &text, at));
+                (Arc::new(text), problem)
             }
         };
-        Ok(Document { id: id.clone(), origin: entry.origin.clone(), text })
+        Ok(Document { id: id.clone(), origin: entry.origin.clone(), text, problem })
     }
 
-    /// How much of a kind of fact is here.
+    /// How much of a kind of fact is here, all sources together.
     pub fn coverage(&self, need: &Need) -> Coverage {
-        self.coverage.get(need).cloned().unwrap_or(Coverage::NotAsked)
+        let each = self.sources.iter().map(|source| self.coverage_in(source, need));
+        each.fold(Coverage::NotAsked, Coverage::with)
     }
 
-    /// All that was noted about coverage.
-    pub fn coverages(&self) -> impl Iterator<Item = (&Need, &Coverage)> {
-        self.coverage.iter()
+    /// How much of a kind of fact one source has. What was noted of the thing itself, or of a folder it lies in, comes
+    /// first; then a document that is there is complete; then what was noted of the source as a whole (an archive
+    /// that is cut short) holds for the rest.
+    pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
+        let noted = |need: Need| self.coverage.get(&(source.to_owned(), need)).cloned();
+        if let Some(coverage) = noted(need.clone()).or_else(|| need.folders().find_map(noted)) {
+            return coverage;
+        }
+        let path = need.path();
+        let here = |path: &str| {
+            let id = if source.is_empty() { DocId::new(path) } else { DocId::new(path).in_source(source) };
+            let next = self.docs.range(&id..).next().map(|(next, _)| next.as_str());
+            next.is_some_and(
+                |next| if path.ends_with('/') { next.starts_with(id.as_str()) } else { next == id.as_str() },
+            )
+        };
+        let yaml = path.strip_suffix(".json").filter(|_| matches!(need, Need::Objects(_)));
+        let is_file = !path.ends_with('/');
+        if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
+            return Coverage::Complete;
+        }
+        noted(Need::Part(String::new())).unwrap_or(if here(&path) { Coverage::Complete } else { Coverage::NotAsked })
+    }
+
+    /// All that was noted about coverage: source, need, how much.
+    pub fn coverages(&self) -> impl Iterator<Item = (&str, &Need, &Coverage)> {
+        self.coverage.iter().map(|((source, need), coverage)| (source.as_str(), need, coverage))
     }
 
     /// What could not be read while the Snapshot was made.
@@ -145,3 +222,6 @@ impl Snapshot {
         self.ids().filter(move |id| id.shape() == shape).filter_map(|id| Some((id.proxy()?, id)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,19 @@ impl Time {
         Some(Self { seconds: seconds - offset(zone)?, nanos })
     }
 
+    /// As proto3 JSON writes a `Timestamp`: "uses 0, 3, 6 or 9 fractional digits".
+    pub fn to_proto(self) -> String {
+        let fraction = format!("{:09}", self.nanos);
+        let digits = match self.nanos {
+            0 => return self.to_string(),
+            n if n % 1_000_000 == 0 => 3,
+            n if n % 1_000 == 0 => 6,
+            _ => 9,
+        };
+        let whole = Self::from_seconds(self.seconds).to_string();
+        format!("{}.{}Z", whole.trim_end_matches('Z'), &fraction[..digits])
+    }
+
     /// Seconds from `earlier` to this time, rounded down.
     pub fn seconds_since(self, earlier: Self) -> i64 {
         self.seconds - earlier.seconds - i64::from(self.nanos < earlier.nanos)
@@ -151,6 +164,18 @@ mod tests {
             "2026-11-15T24:00:00Z",
         ] {
             assert_eq!(Time::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn proto3_writes_digits_by_threes() {
+        for (text, expected) in [
+            ("2026-11-15T06:30:51Z", "2026-11-15T06:30:51Z"),
+            ("2026-11-15T06:30:51.5Z", "2026-11-15T06:30:51.500Z"),
+            ("2026-11-15T06:30:51.0559Z", "2026-11-15T06:30:51.055900Z"),
+            ("2026-11-15T06:30:51.05596144Z", "2026-11-15T06:30:51.055961440Z"),
+        ] {
+            assert_eq!(Time::parse(text).map(Time::to_proto).as_deref(), Some(expected));
         }
     }
 

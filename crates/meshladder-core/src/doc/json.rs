@@ -12,7 +12,7 @@ mod text;
 
 pub use check::check;
 pub use cursor::Cursor;
-pub use text::unescape;
+pub use text::{escape, unescape};
 
 /// One JSON value inside a document.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,12 @@ impl<'a> Raw<'a> {
 
     /// A string's text.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::String).then(|| unescape(&self.doc[self.start + 1..self.end - 1]))
+        if self.kind() != Kind::String {
+            return None;
+        }
+        // The document's own value reaches to the end of the text, and may be cut short there.
+        let end = skip_string(self.doc.as_bytes(), self.start)?;
+        Some(unescape(&self.doc[self.start + 1..end - 1]))
     }
 
     /// The text of the string member `key`.
@@ -293,7 +298,8 @@ fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
+/// The end of the string whose opening quote is at `at`; none when the document ends first.
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;

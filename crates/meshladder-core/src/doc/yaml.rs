@@ -1,1 +1,66 @@
 //! YAML as Kubernetes reads it: documents, values and where each of them stands.
+//!
+//! "Kubernetes" here is `sigs.k8s.io/yaml`, which is go-yaml v2: YAML 1.1 booleans (`y`, `on`, `no` …) and octals,
+//! keys made strings, of duplicate keys the last one counts. The syntax is read by `granit-parser`; what its events
+//! mean is decided here. Whatever is wrong becomes a problem with its place, and the rest is loaded.
+
+mod anchors;
+mod build;
+mod gap;
+mod members;
+mod quick;
+mod scalar;
+mod split;
+
+pub use split::{Part, split};
+
+use super::json::{self, Fault, Raw};
+use super::tree::Node;
+use build::{Builder, Limits};
+use members::Lines;
+
+/// What a text holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The documents that could be read, in the order of the text; empty ones are left out.
+    pub documents: Vec<Node>,
+    /// What is wrong with the text. A document with broken syntax is left out of `documents`.
+    pub problems: Vec<Fault>,
+}
+
+/// Loads every document of a text, be it YAML, JSON, or both with `---` between them.
+pub fn load(text: &str) -> Loaded {
+    let mut loaded = Loaded::default();
+    for part in split(text) {
+        let Loaded { documents, problems } = part.load();
+        loaded.documents.extend(documents);
+        loaded.problems.extend(problems);
+    }
+    loaded
+}
+
+impl Part<'_> {
+    /// Loads this part; all places count from the start of the whole text.
+    pub fn load(&self) -> Loaded {
+        let limits = Limits::default();
+        self.json().or_else(|| quick::read(self, limits)).unwrap_or_else(|| Builder::new(self, limits).run())
+    }
+
+    /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML parser.
+    fn json(&self) -> Option<Loaded> {
+        let body = split::behind_marker(self.as_str()).trim_ascii_start();
+        if !body.starts_with(['{', '[']) {
+            return None;
+        }
+        let base = self.range().end - body.len();
+        let body = body.trim_ascii_end();
+        json::check(body).ok()?;
+        let mut root = Node::from_json(Raw::of(body).ok()?).ok()?;
+        let mut problems = Vec::new();
+        members::settle(&mut root, base, &mut Lines::new(self), &mut problems);
+        Some(Loaded { documents: vec![root], problems })
+    }
+}
+
+#[cfg(test)]
+mod tests;

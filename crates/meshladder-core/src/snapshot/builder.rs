@@ -1,9 +1,9 @@
 //! The only way to make a Snapshot.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
-use super::{Body, Coverage, DocId, Entry, Fetch, Need, Problem, Snapshot, redact};
+use super::{Body, Coverage, DocId, Entry, Fetch, Meta, Need, Problem, Snapshot, redact};
 use crate::doc::place::Place;
 use crate::time::Time;
 
@@ -12,7 +12,8 @@ use crate::time::Time;
 pub struct Builder {
     taken_at: Option<Time>,
     docs: BTreeMap<DocId, Entry>,
-    coverage: BTreeMap<Need, Coverage>,
+    metas: BTreeMap<String, Meta>,
+    coverage: BTreeMap<(String, Need), Coverage>,
     problems: Vec<Problem>,
 }
 
@@ -27,16 +28,13 @@ impl Builder {
     pub fn add(&mut self, id: DocId, origin: impl Into<String>, bytes: Vec<u8>) {
         let origin = origin.into();
         let (text, bad_byte) = clean(&id, bytes);
-        if let Some(at) = bad_byte {
-            let what = "invalid UTF-8; the bytes are shown as U+FFFD".to_owned();
-            self.problems.push(Problem { origin: origin.clone(), place: Some(Place::of(&text, at)), what });
-        }
+        self.problems.extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
         self.insert(id, Entry { origin, body: Body::Held(Arc::new(text)) });
     }
 
-    /// Adds a document that is read, and redacted, each time it is opened: for what is large.
-    pub fn defer(&mut self, id: DocId, origin: impl Into<String>, fetch: Fetch) {
-        self.insert(id, Entry { origin: origin.into(), body: Body::Deferred(fetch) });
+    /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what is large.
+    pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
+        self.insert(id, Entry { origin: origin.into(), body: Body::Deferred { size, fetch } });
     }
 
     fn insert(&mut self, id: DocId, entry: Entry) {
@@ -49,7 +47,17 @@ impl Builder {
 
     /// Notes how much of a kind of fact there is.
     pub fn note(&mut self, need: Need, coverage: Coverage) {
-        self.coverage.insert(need, coverage);
+        self.note_in("", need, coverage);
+    }
+
+    /// The same, when there are several sources.
+    pub fn note_in(&mut self, source: &str, need: Need, coverage: Coverage) {
+        self.coverage.insert((source.to_owned(), need), coverage);
+    }
+
+    /// Says what is known of a source as a whole; its name is empty when there is only one.
+    pub fn source(&mut self, name: &str, meta: Meta) {
+        self.metas.insert(name.to_owned(), meta);
     }
 
     /// Notes something that could not be read.
@@ -57,15 +65,24 @@ impl Builder {
         self.problems.push(problem);
     }
 
-    /// Sets the time; of several the latest counts.
+    /// Sets the time, whatever sources and documents tell; of several the latest counts.
     pub fn taken_at(&mut self, time: Time) {
         self.taken_at = self.taken_at.max(Some(time));
     }
 
     /// The Snapshot.
     pub fn finish(self) -> Snapshot {
-        Snapshot { taken_at: self.taken_at, docs: self.docs, coverage: self.coverage, problems: self.problems }
+        let Self { taken_at, docs, metas, coverage, problems } = self;
+        let named = coverage.keys().map(|(source, _)| source.as_str()).chain(metas.keys().map(String::as_str));
+        let sources: BTreeSet<String> = named.chain(docs.keys().map(|id| id.split().0)).map(str::to_owned).collect();
+        let told = taken_at.map_or_else(OnceLock::new, |time| OnceLock::from(Some(time)));
+        Snapshot { taken_at: told, docs, sources: sources.into_iter().collect(), metas, coverage, problems }
     }
+}
+
+pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
+    let what = "invalid UTF-8; the bytes are shown as U+FFFD".to_owned();
+    Problem { origin: origin.to_owned(), place: Some(Place::of(text, at)), what }
 }
 
 /// Redacts a document and makes it text. With it comes the offset of the first byte that is not UTF-8.

@@ -7,7 +7,8 @@ use std::fmt;
 pub enum Need {
     /// Kubernetes objects of one kind, by plural and group: `pods`, `virtualservices.networking.istio.io`.
     Objects(String),
-    /// A file or folder of the bundle layout that is not objects: `proxies/`, `istiod/`, `logs/shop/`.
+    /// A file or folder of the bundle layout that is not objects: `proxies/`, `istiod/`, `logs/shop/`. The empty path
+    /// is the whole source.
     Part(String),
 }
 
@@ -24,6 +25,32 @@ pub enum Coverage {
     NotAsked,
 }
 
+impl Need {
+    /// What a path of the bundle layout holds, such as a manifest names it: `k8s/pods.json` is the pods.
+    pub fn of_path(path: &str) -> Self {
+        match path.strip_prefix("k8s/").and_then(|file| file.strip_suffix(".json")) {
+            Some(kind) if !kind.contains('/') => Self::Objects(kind.to_owned()),
+            _ => Self::Part(path.to_owned()),
+        }
+    }
+
+    /// Its file or folder in the bundle layout; the inverse of [`Self::of_path`].
+    pub fn path(&self) -> String {
+        match self {
+            Self::Objects(kind) => format!("k8s/{kind}.json"),
+            Self::Part(path) => path.clone(),
+        }
+    }
+
+    /// The folders it lies in, the innermost first, without the source as a whole.
+    pub(super) fn folders(&self) -> impl Iterator<Item = Self> {
+        let path = self.path();
+        let inside = path.trim_end_matches('/').len();
+        let ends: Vec<usize> = path[..inside].rmatch_indices('/').map(|(at, _)| at + 1).collect();
+        ends.into_iter().map(move |end| Self::Part(path[..end].to_owned()))
+    }
+}
+
 impl Coverage {
     /// The word JSON carries.
     pub fn word(&self) -> &'static str {
@@ -35,11 +62,35 @@ impl Coverage {
         }
     }
 
+    /// Reads the word; the inverse of [`Self::word`].
+    pub fn from_word(word: &str, why: &str) -> Option<Self> {
+        Some(match word {
+            "complete" => Self::Complete,
+            "partial" => Self::Partial(why.to_owned()),
+            "denied" => Self::Denied(why.to_owned()),
+            "not-asked" => Self::NotAsked,
+            _ => return None,
+        })
+    }
+
     /// The reason, when there is one.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Partial(why) | Self::Denied(why) => Some(why),
             Self::Complete | Self::NotAsked => None,
+        }
+    }
+
+    /// The coverage of two sources taken together. A source that was never asked takes nothing away: a bundle and a
+    /// file of YAML beside it are as complete as the bundle.
+    pub(super) fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::NotAsked, one) | (one, Self::NotAsked) => one,
+            (Self::Complete, Self::Complete) => Self::Complete,
+            (Self::Denied(why), Self::Denied(_)) => Self::Denied(why),
+            (Self::Partial(why) | Self::Denied(why), _) | (_, Self::Partial(why) | Self::Denied(why)) => {
+                Self::Partial(why)
+            }
         }
     }
 }
@@ -48,7 +99,44 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Objects(kind) => f.write_str(kind),
+            Self::Part(path) if path.is_empty() => f.write_str("everything"),
             Self::Part(path) => f.write_str(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_the_layout_and_a_need_are_the_same_thing() {
+        for (path, need) in [
+            ("k8s/pods.json", Need::Objects("pods".to_owned())),
+            ("k8s/gateways.networking.istio.io.json", Need::Objects("gateways.networking.istio.io".to_owned())),
+            ("k8s/manifests/pods.json", Need::Part("k8s/manifests/pods.json".to_owned())),
+            ("proxies/", Need::Part("proxies/".to_owned())),
+            ("", Need::Part(String::new())),
+        ] {
+            assert_eq!((Need::of_path(path), need.path()), (need, path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn folders_are_named_from_the_inside() {
+        let folders = |path: &str| Need::of_path(path).folders().map(|need| need.path()).collect::<Vec<_>>();
+        assert_eq!(folders("proxies/shop/cart-1/certs.json"), ["proxies/shop/cart-1/", "proxies/shop/", "proxies/"]);
+        assert_eq!(folders("k8s/pods.json"), ["k8s/"]);
+        assert_eq!(folders("proxies/shop/"), ["proxies/"]);
+        assert!(folders("proxies/").is_empty() && folders("").is_empty());
+    }
+
+    #[test]
+    fn two_sources_are_as_complete_as_the_worse_one_that_was_asked() {
+        let denied = || Coverage::Denied("no".to_owned());
+        assert_eq!(Coverage::Complete.with(Coverage::NotAsked), Coverage::Complete);
+        assert_eq!(Coverage::NotAsked.with(denied()), denied());
+        assert_eq!(Coverage::Complete.with(denied()), Coverage::Partial("no".to_owned()));
+        assert_eq!(denied().with(denied()), denied());
     }
 }

@@ -45,6 +45,25 @@ pub struct ProxyRef {
     pub pod: String,
 }
 
+impl Shape {
+    /// What a user calls such a document.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Objects => "Kubernetes object",
+            Self::ConfigDump => "config dump",
+            Self::Clusters => "answer of Envoy's /clusters",
+            Self::Stats => "answer of Envoy's /stats",
+            Self::ServerInfo => "answer of Envoy's /server_info",
+            Self::Certs => "answer of Envoy's /certs",
+            Self::Listeners => "answer of Envoy's /listeners",
+            Self::Logging => "answer of Envoy's /logging",
+            Self::IstiodDebug => "answer of istiod's /debug",
+            Self::Log => "log",
+            Self::Other => "document",
+        }
+    }
+}
+
 impl DocId {
     /// A document id; `path` is relative and uses `/`.
     pub fn new(path: impl Into<String>) -> Self {
@@ -71,7 +90,7 @@ impl DocId {
 
     /// The source's name and the path inside the source.
     pub fn split(&self) -> (&str, &str) {
-        const TOPS: [&str; 4] = ["k8s/", "istiod/", "proxies/", "logs/"];
+        const TOPS: [&str; 5] = ["k8s/", "istiod/", "proxies/", "logs/", "other/"];
         let is_top = |path: &str| TOPS.iter().any(|top| path.starts_with(top));
         match self.0.split_once('/') {
             Some((source, rest)) if !is_top(&self.0) && is_top(rest) => (source, rest),
@@ -137,6 +156,7 @@ mod tests {
             ("istiod/istiod-1/debug/syncz.json", Shape::IstiodDebug, ""),
             ("istiod/istiod-1/metrics.txt", Shape::Other, ""),
             ("logs/shop/cart-1/istio-proxy.log", Shape::Log, ""),
+            ("2/other/bug-report.log", Shape::Other, "2"),
             ("manifest.json", Shape::Other, ""),
         ] {
             let id = DocId::new(path);

@@ -52,6 +52,16 @@ impl<'a> Cursor<'a> {
         self.resume(walk);
     }
 
+    /// The value here without moving. Its end is not known yet: it can be walked, but its text goes on behind it.
+    pub fn peek(&self) -> Raw<'a> {
+        Raw { doc: self.doc, start: self.at, end: self.doc.len() }
+    }
+
+    /// What was read since `start`, which [`Self::peek`] gave.
+    pub fn since(&self, start: Raw<'a>) -> Raw<'a> {
+        Raw { end: self.at, ..start }
+    }
+
     /// Reads past the value and gives it as a slice.
     pub fn raw(&mut self) -> Option<Raw<'a>> {
         let start = self.at;

@@ -157,3 +157,17 @@ fn a_cursor_says_where_a_document_is_cut_or_broken() {
     assert_eq!(names, ["a"]);
     assert_eq!(fault.map(|f| f.at), Some(25));
 }
+
+#[test]
+fn what_is_escaped_reads_back_as_it_was() {
+    let text = "a\"b\\c\n\r\t\u{1}é😀";
+    let quoted = escape(text);
+    assert!(check(&quoted).is_ok());
+    assert_eq!(raw(&quoted).string().as_deref(), Some(text));
+}
+
+#[test]
+fn a_document_that_is_a_string_may_end_early_or_in_white_space() {
+    assert_eq!(raw("\"a\" \n").string().as_deref(), Some("a"));
+    assert_eq!((raw("\"").string(), raw("\"a").string()), (None, None));
+}

@@ -1,6 +1,7 @@
 //! The inside of a JSON string.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// The text a JSON string stands for, given what is between its quotes. A lone surrogate or a broken escape
 /// becomes U+FFFD: a listing with one odd character beats no listing.
@@ -12,12 +13,33 @@ pub fn unescape(inside: &str) -> Cow<'_, str> {
     out.push_str(&inside[..first]);
     let mut rest = inside[first..].chars();
     while let Some(c) = rest.next() {
-        out.push(if c == '\\' { escape(&mut rest) } else { c });
+        out.push(if c == '\\' { unescaped(&mut rest) } else { c });
     }
     Cow::Owned(out)
 }
 
-fn escape(rest: &mut std::str::Chars<'_>) -> char {
+/// A JSON string, quotes included.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn unescaped(rest: &mut std::str::Chars<'_>) -> char {
     match rest.next() {
         Some('n') => '\n',
         Some('t') => '\t',

@@ -1,0 +1,7 @@
+//! Bundles: a Snapshot as files, to keep and to hand on.
+
+mod verify;
+mod write;
+
+pub use verify::{Verified, verify};
+pub use write::{Summary, write};

@@ -1,0 +1,99 @@
+//! The strict reading of a bundle: what every other reading lets pass.
+
+use meshladder_core::doc::json;
+use meshladder_core::doc::place::Place;
+use meshladder_core::snapshot::{DocId, Problem, redact};
+
+use crate::error::CollectError;
+use crate::found::Found;
+use crate::layout::{Layout, id_in_bundle, tell};
+use crate::names::{ends_in, is_hidden};
+use crate::packing::{Unpacked, unpack};
+use crate::store::Store;
+use crate::{Options, Source, gather};
+
+/// What a bundle was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many documents it has.
+    pub documents: usize,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// What is wrong with it; nothing when it is sound.
+    pub problems: Vec<Problem>,
+}
+
+/// Checks a bundle: every document is strict JSON where it should be, UTF-8, at a place the layout knows and without
+/// secrets; the manifest can be read; the archive is whole.
+///
+/// # Errors
+/// When it cannot be read at all, or is no bundle.
+pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectError> {
+    let mut store = Store::new(options.max_size);
+    let gathered = gather::gather(source, options, &mut store)?;
+    let not_a_bundle = |form| Err(CollectError::NotABundle { origin: gathered.origin.clone(), form });
+    let (top, manifest) = match tell(&gathered.tree) {
+        _ if gathered.is_file => return not_a_bundle("a single document"),
+        Layout::Bundle { top, manifest } => (top, manifest),
+        Layout::BugReport { .. } => return not_a_bundle("a bug-report"),
+        Layout::Loose => return not_a_bundle("a collection of files"),
+    };
+    let no_manifest = || vec![Problem::new(&gathered.origin, "has no manifest.json that tells when it was taken")];
+    let of_manifest = manifest.map_or_else(no_manifest, |manifest| manifest.problems);
+    let mut verified = Verified { documents: 0, bytes: 0, problems: gathered.tree.problems };
+    verified.problems.extend(of_manifest);
+    for found in gathered.tree.files {
+        let path = found.path[top.len()..].to_owned();
+        verified.check(&path, found, &mut store);
+    }
+    Ok(verified)
+}
+
+impl Verified {
+    fn check(&mut self, path: &str, found: Found, store: &mut Store) {
+        let origin = found.origin.clone();
+        match id_in_bundle(path) {
+            None if path == "manifest.json" || is_hidden(path) => {}
+            None => self.problems.push(Problem::new(origin, "is no part of the bundle layout; it is ignored")),
+            Some(id) => match unpack(found, store) {
+                Ok(Unpacked::File(found, problem)) => {
+                    self.problems.extend(problem);
+                    self.document(&id, &found);
+                }
+                Ok(Unpacked::Archive(_)) => self.problems.push(Problem::new(origin, "is an archive, not a document")),
+                Err(problem) => self.problems.push(problem),
+            },
+        }
+    }
+
+    fn document(&mut self, id: &DocId, found: &Found) {
+        let bytes = match found.bytes() {
+            Ok(bytes) => bytes,
+            Err(problem) => return self.problems.push(problem),
+        };
+        self.documents += 1;
+        self.bytes += bytes.len() as u64;
+        let origin = || found.origin.clone();
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if ends_in(id.as_str(), &["json"]) => {
+                let fault = json::check(text).err();
+                self.problems.extend(fault.map(|fault| Problem {
+                    origin: origin(),
+                    place: Some(Place::of(text, fault.at)),
+                    what: fault.what,
+                }));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let place = Some(Place::of(&before, before.len()));
+                self.problems.push(Problem { origin: origin(), place, what: "invalid UTF-8".to_owned() });
+            }
+        }
+        let secrets = redact(id, &mut bytes.into_owned());
+        if secrets > 0 {
+            let what = format!("holds {secrets} secret{}; pack it again", if secrets == 1 { "" } else { "s" });
+            self.problems.push(Problem::new(origin(), what));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Why a source could not be opened, or a bundle not be written.
+
+use std::io;
+
+use crate::names::size;
+
+/// Nothing can be answered: what is wrong, where and why. [`CollectError::hint`] says what to try.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The operating system refused.
+    #[error("cannot read {origin}: {}", plain(.why))]
+    Unreadable {
+        /// The file or directory.
+        origin: String,
+        /// What the operating system said.
+        why: io::Error,
+    },
+    /// A pipe, a socket, a device.
+    #[error("{origin} is {what}, not a file or a directory")]
+    NotAFile {
+        /// The file.
+        origin: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// There is nothing in it.
+    #[error("{origin} is empty")]
+    Empty {
+        /// The file or directory.
+        origin: String,
+    },
+    /// Its content is nothing that is known.
+    #[error("{origin} is {what}")]
+    Unknown {
+        /// The file.
+        origin: String,
+        /// What it seems to be.
+        what: String,
+    },
+    /// None of its files is anything that is known.
+    #[error("nothing in {origin} is a Kubernetes object or anything Envoy or istiod writes{}", beside(.archive.as_ref()))]
+    NothingKnown {
+        /// The directory or archive.
+        origin: String,
+        /// An archive that lies in it.
+        archive: Option<String>,
+    },
+    /// An archive or a compressed file of which nothing could be read.
+    #[error("{origin} cannot be unpacked: {why}")]
+    Damaged {
+        /// The file.
+        origin: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It would take more memory or disk than allowed.
+    #[error("{origin} is larger than {}", size(*.max))]
+    TooLarge {
+        /// The file.
+        origin: String,
+        /// The limit in bytes.
+        max: u64,
+    },
+    /// Standard input can be read only once.
+    #[error("`-` is given more than once")]
+    StdinTwice,
+    /// `bundle verify` on something else.
+    #[error("{origin} is not a bundle, but {form}")]
+    NotABundle {
+        /// The file or directory.
+        origin: String,
+        /// What it is.
+        form: &'static str,
+    },
+    /// The bundle could not be written.
+    #[error("cannot write {path}: {}", plain(.why))]
+    Unwritable {
+        /// The file or directory.
+        path: String,
+        /// What the operating system said.
+        why: io::Error,
+    },
+    /// Something else has the bundle's name.
+    #[error("{path} exists and is {what}")]
+    InTheWay {
+        /// The file or directory.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The name tells no format.
+    #[error("cannot tell from the name {path} how to write it")]
+    NoFormat {
+        /// The name.
+        path: String,
+    },
+    /// A bundle is one source.
+    #[error("a bundle holds one source, but {count} were given")]
+    SeveralSources {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl CollectError {
+    /// What to try, as a line of its own.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { why, .. } if why.kind() == io::ErrorKind::PermissionDenied => {
+                "run as a user who may read it, or copy what you need"
+            }
+            Self::Unreadable { .. } => "check the path",
+            Self::NotAFile { .. } => "to read from a pipe, give `-` and redirect it to standard input",
+            Self::Empty { .. } => "check that the command that wrote it succeeded",
+            Self::Unknown { .. } | Self::NothingKnown { .. } => {
+                "give a bundle, an istioctl bug-report, Kubernetes YAML or JSON, or what Envoy's /config_dump, /clusters \
+                 or /stats prints"
+            }
+            Self::Damaged { .. } => "copy or download it again",
+            Self::TooLarge { .. } => "if it is really that large, raise --max-size",
+            Self::StdinTwice => "write one of them to a file first",
+            Self::NotABundle { .. } => "make a bundle of it with `meshladder bundle pack`",
+            Self::Unwritable { .. } => "check that the directory exists, may be written to and has space left",
+            Self::InTheWay { .. } => "choose another name, or remove it first",
+            Self::NoFormat { .. } => "end it in .tar, .tar.gz or .tar.zst; a directory has no extension",
+            Self::SeveralSources { .. } => "write one bundle for each",
+        }
+    }
+}
+
+/// The message without Rust's `(os error 2)`, and in lower case like all of ours.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn beside(archive: Option<&String>) -> String {
+    archive
+        .map(|name| format!("; it holds the archive {name}, which must be given by its own name"))
+        .unwrap_or_default()
+}

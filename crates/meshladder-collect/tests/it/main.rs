@@ -1,0 +1,13 @@
+//! Everything that can be a source, and everything that can be wrong with one.
+
+mod archives;
+mod bug_reports;
+mod bundles;
+mod captures;
+mod corpus;
+mod directories;
+mod files;
+mod support;
+mod times;
+mod verifying;
+mod writing;

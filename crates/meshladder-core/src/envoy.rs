@@ -1,0 +1,5 @@
+//! What Envoy says of itself through its admin interface, read in place.
+
+pub mod clusters;
+pub mod dump;
+pub mod name;

@@ -1,0 +1,133 @@
+//! The sections of a dump and the states of what is in them (`envoy.admin.v3`).
+
+/// A section of `/config_dump`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// `BootstrapConfigDump`
+    Bootstrap,
+    /// `ClustersConfigDump`
+    Clusters,
+    /// `ListenersConfigDump`
+    Listeners,
+    /// `RoutesConfigDump`
+    Routes,
+    /// `ScopedRoutesConfigDump`
+    ScopedRoutes,
+    /// `EndpointsConfigDump`, only with `?include_eds`
+    Endpoints,
+    /// `SecretsConfigDump`
+    Secrets,
+    /// `EcdsConfigDump`
+    Ecds,
+}
+
+/// Whether Envoy uses a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// From the bootstrap, or written inside another resource.
+    Static,
+    /// In use.
+    Active,
+    /// Received, and waiting for something it depends on.
+    Warming,
+    /// On its way out.
+    Draining,
+    /// Refused, with nothing in its place.
+    Error,
+}
+
+impl Section {
+    /// Every section.
+    pub const ALL: [Self; 8] = [
+        Self::Bootstrap,
+        Self::Clusters,
+        Self::Listeners,
+        Self::Routes,
+        Self::ScopedRoutes,
+        Self::Endpoints,
+        Self::Secrets,
+        Self::Ecds,
+    ];
+
+    /// The message's name in `envoy.admin.v3`.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::Bootstrap => "BootstrapConfigDump",
+            Self::Clusters => "ClustersConfigDump",
+            Self::Listeners => "ListenersConfigDump",
+            Self::Routes => "RoutesConfigDump",
+            Self::ScopedRoutes => "ScopedRoutesConfigDump",
+            Self::Endpoints => "EndpointsConfigDump",
+            Self::Secrets => "SecretsConfigDump",
+            Self::Ecds => "EcdsConfigDump",
+        }
+    }
+
+    /// The section of a `@type` URL.
+    pub fn of(type_url: &str) -> Option<Self> {
+        let message = type_url.strip_prefix("type.googleapis.com/envoy.admin.v3.")?;
+        Self::ALL.into_iter().find(|s| s.message() == message)
+    }
+
+    /// For a member that lists resources, the state of what it lists.
+    pub(super) fn list_state(self, key: &str) -> Option<State> {
+        let kind = match self {
+            Self::Bootstrap => return None,
+            Self::Clusters => "clusters",
+            Self::Listeners => "listeners",
+            Self::Routes => "route_configs",
+            Self::ScopedRoutes => "scoped_route_configs",
+            Self::Endpoints => "endpoint_configs",
+            Self::Secrets => "secrets",
+            Self::Ecds => return (key == "ecds_filters").then_some(State::Active),
+        };
+        match key.strip_suffix(kind)? {
+            "static_" | "inline_" => Some(State::Static),
+            "dynamic_" | "dynamic_active_" => Some(State::Active),
+            "dynamic_warming_" => Some(State::Warming),
+            _ => None,
+        }
+    }
+
+    /// The member of an entry that holds the resource.
+    pub(super) fn resource_key(self) -> &'static str {
+        match self {
+            Self::Bootstrap => "bootstrap",
+            Self::Clusters => "cluster",
+            Self::Listeners => "listener",
+            Self::Routes => "route_config",
+            Self::ScopedRoutes => "scoped_route_configs",
+            Self::Endpoints => "endpoint_config",
+            Self::Secrets => "secret",
+            Self::Ecds => "ecds_filter",
+        }
+    }
+
+    /// The member of a resource that holds its name.
+    pub(super) fn name_key(self) -> &'static str {
+        if self == Self::Endpoints { "cluster_name" } else { "name" }
+    }
+}
+
+impl State {
+    /// The state that a member of a `DynamicListener` stands for.
+    pub(super) fn of_listener(key: &str) -> Option<Self> {
+        match key {
+            "active_state" => Some(Self::Active),
+            "warming_state" => Some(Self::Warming),
+            "draining_state" => Some(Self::Draining),
+            _ => None,
+        }
+    }
+
+    /// The word listings show.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Static => "STATIC",
+            Self::Active => "ACTIVE",
+            Self::Warming => "WARMING",
+            Self::Draining => "DRAINING",
+            Self::Error => "ERROR",
+        }
+    }
+}

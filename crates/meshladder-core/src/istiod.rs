@@ -1,0 +1,3 @@
+//! What istiod says through its debug endpoints.
+
+pub mod syncz;

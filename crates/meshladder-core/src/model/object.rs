@@ -1,0 +1,113 @@
+//! Objects in documents: lists, single objects, multi-document YAML.
+
+use crate::doc::json::{Fault, Raw};
+use crate::doc::tree::Node;
+use crate::doc::yaml;
+use crate::snapshot::{Document, Problem, Shape, Snapshot};
+
+/// One object, as a view over its tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Object<'a> {
+    /// The object.
+    pub node: &'a Node,
+    kind: &'a str,
+}
+
+impl<'a> Object<'a> {
+    /// `Pod`, `VirtualService`, …
+    pub fn kind(self) -> &'a str {
+        self.kind
+    }
+
+    /// `v1`, `networking.istio.io/v1`, …
+    pub fn api_version(self) -> &'a str {
+        self.node.str_at("apiVersion").unwrap_or_default()
+    }
+
+    /// The API group; empty for core kinds.
+    pub fn group(self) -> &'a str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// `metadata.name`
+    pub fn name(self) -> &'a str {
+        self.metadata("name")
+    }
+
+    /// `metadata.namespace`; empty for cluster-scoped kinds.
+    pub fn namespace(self) -> &'a str {
+        self.metadata("namespace")
+    }
+
+    fn metadata(self, key: &str) -> &'a str {
+        self.node.at(["metadata", key]).and_then(Node::str).unwrap_or_default()
+    }
+}
+
+/// Visits every object of the Snapshot, document by document; what cannot be read is returned.
+pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
+        match snapshot.open(id) {
+            Ok(doc) => problems.extend(each_in(&doc, &mut visit).iter().map(|fault| doc.problem(fault))),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
+}
+
+/// Visits the objects of one document.
+pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+    if doc.text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !doc.text.contains("\n---") {
+        each_json(&doc.text, visit)
+    } else {
+        let loaded = yaml::load(&doc.text);
+        loaded.documents.iter().for_each(|node| each_node(node, visit));
+        loaded.problems
+    }
+}
+
+/// A list of thousands of pods is read one by one; no tree of the whole is built.
+fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+    let root = match Raw::of(text) {
+        Ok(root) => root,
+        Err(fault) => return vec![fault],
+    };
+    let Some(items) = root.get("items") else {
+        return match Node::from_json(root) {
+            Ok(node) => {
+                each_node(&node, visit);
+                Vec::new()
+            }
+            Err(fault) => vec![fault],
+        };
+    };
+    let list_kind = root.string_at("kind").unwrap_or_default();
+    let mut faults = Vec::new();
+    let mut elements = items.elements();
+    for item in elements.by_ref() {
+        match Node::from_json(item) {
+            Ok(node) => visit_one(&node, &list_kind, visit),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults.extend(elements.fault().cloned());
+    faults
+}
+
+fn each_node(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
+    let kind = node.str_at("kind").unwrap_or_default();
+    match node.get("items") {
+        Some(items) if kind.ends_with("List") => items.items().iter().for_each(|item| visit_one(item, kind, visit)),
+        _ if node.items().is_empty() => visit_one(node, "", visit),
+        _ => node.items().iter().for_each(|item| visit_one(item, "", visit)),
+    }
+}
+
+/// The items of a typed list (`PodList`) need not repeat their kind.
+fn visit_one(node: &Node, list_kind: &str, visit: &mut dyn FnMut(Object<'_>)) {
+    let kind = node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default();
+    if !kind.is_empty() {
+        visit(Object { node, kind });
+    }
+}

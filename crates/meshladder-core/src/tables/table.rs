@@ -1,0 +1,74 @@
+//! Columns as Go's `text/tabwriter` sets them, which is what scripts that read istioctl's output expect.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A table: every column but the last is as wide as its longest cell plus the padding.
+#[derive(Clone, Debug)]
+pub struct Table<'a> {
+    padding: usize,
+    columns: usize,
+    cells: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Table<'a> {
+    /// A table with a header line.
+    pub fn new(padding: usize, header: &[&'static str]) -> Self {
+        Self::titled(padding, header.iter().map(|title| Cow::Borrowed(*title)).collect())
+    }
+
+    /// A table whose columns depend on what is in it.
+    pub fn titled(padding: usize, header: Vec<Cow<'a, str>>) -> Self {
+        Self { padding, columns: header.len(), cells: header }
+    }
+
+    /// Adds a row. It has as many cells as the header.
+    pub fn row(&mut self, row: impl IntoIterator<Item = Cow<'a, str>>) {
+        self.cells.extend(row);
+        debug_assert_eq!(self.cells.len() % self.columns, 0, "a row has as many cells as the header");
+    }
+
+    /// Whether there is nothing below the header.
+    pub fn is_empty(&self) -> bool {
+        self.cells.len() <= self.columns
+    }
+
+    /// The rows below the header.
+    pub fn rows(&self) -> impl Iterator<Item = &[Cow<'a, str>]> {
+        self.cells.chunks(self.columns).skip(1)
+    }
+}
+
+/// Every line ends with a newline; the last cell of a row is not padded.
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut widths = vec![0; self.columns];
+        for row in self.cells.chunks(self.columns) {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        for row in self.cells.chunks(self.columns) {
+            let (last, cells) = row.split_last().expect("a table has at least one column");
+            for (cell, width) in cells.iter().zip(&widths) {
+                write!(f, "{cell:width$}", width = width + self.padding)?;
+            }
+            writeln!(f, "{last}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_padded_by_characters_and_the_last_one_is_not() {
+        let mut table = Table::new(2, &["A", "LONG TITLE", "LAST"]);
+        table.row(["é".into(), "x".into(), "1".into()]);
+        table.row(["bbbb".into(), "".into(), "".into()]);
+        assert_eq!(table.to_string(), "A     LONG TITLE  LAST\né     x           1\nbbbb              \n");
+        assert_eq!(table.rows().count(), 2);
+    }
+}

@@ -1,0 +1,212 @@
+//! The command line, declared once; help, completions and man pages come from here.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::exit;
+
+pub(crate) mod proxy_config;
+mod size;
+
+pub(crate) use proxy_config::ProxyConfig;
+
+/// Finds out why traffic in an Istio service mesh does not behave, and proves it
+#[derive(Debug, Parser)]
+#[command(
+    name = "meshladder",
+    version,
+    disable_help_subcommand = true,
+    before_help = "\
+Examples:
+  meshladder demo                                       a built-in incident, no cluster needed
+  meshladder ps -s bundle.tar.gz                        which proxies are in sync
+  meshladder pc route deploy/cart -n shop -s bundle/    what one proxy would do
+  meshladder pc cluster --file config_dump.json         the same from a single dump"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON, an Envoy config dump;
+    /// a file, a directory, an archive, or `-` for stdin. Repeatable
+    #[arg(short, long, global = true, value_name = "PATH")]
+    pub(crate) source: Vec<String>,
+    /// The namespace to look in
+    #[arg(short, long, global = true, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Refuse sources that unpack to more than this
+    #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
+    pub(crate) max_size: u64,
+    /// When to colour: never when NO_COLOR is set, unless `always`
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
+    #[command(
+        visible_alias = "ps",
+        before_help = "\
+Examples:
+  meshladder ps -s bundle.tar.gz
+  meshladder ps -n shop -o json -s bug-report.tar.gz"
+    )]
+    ProxyStatus(ProxyStatus),
+    /// What a proxy has: clusters, listeners, routes, endpoints, secrets
+    #[command(
+        visible_alias = "pc",
+        before_help = "\
+Examples:
+  meshladder pc cluster cart-69cc797c6b-plkgk.shop -s bundle.tar.gz
+  meshladder pc route deploy/cart -n shop --name 8080 -o json -s bundle.tar.gz
+  meshladder pc endpoint deploy/cart -n shop -o wide -s bundle.tar.gz
+  meshladder pc listener --file config_dump.json"
+    )]
+    ProxyConfig(ProxyConfig),
+    /// Make, list and check bundles
+    #[command(before_help = "\
+Examples:
+  meshladder bundle list bundle.tar.gz
+  meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
+  meshladder bundle verify incident.tar.zst")]
+    Bundle(Bundle),
+    /// A built-in incident, no cluster needed
+    Demo,
+    /// Version, commit, and the Istio and Envoy versions it reads
+    Version(Version),
+    /// Write the completion script of a shell to stdout
+    #[command(before_help = "\
+Examples:
+  meshladder completion bash > /etc/bash_completion.d/meshladder
+  meshladder completion fish > ~/.config/fish/completions/meshladder.fish")]
+    Completion {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write the man pages into a directory
+    Man {
+        /// The directory
+        directory: std::path::PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Powershell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProxyStatus {
+    /// `table`, `wide` (with ages and revisions), `json` or `yaml`
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: StatusOutput,
+    /// 1 prints istioctl's own wide table
+    #[arg(short, long, default_value_t = 0, value_name = "N")]
+    pub(crate) verbosity: u8,
+    /// Only proxies that this revision's istiods serve
+    #[arg(short, long, value_name = "REVISION")]
+    pub(crate) revision: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusOutput {
+    #[default]
+    Table,
+    Wide,
+    Json,
+    Yaml,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bundle {
+    #[command(subcommand)]
+    pub(crate) command: BundleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BundleCommand {
+    /// Write what the sources hold, without secrets, as one bundle
+    Pack {
+        /// Where to: `.tar`, `.tar.gz`, `.tar.zst`, or a directory
+        to: std::path::PathBuf,
+    },
+    /// What a source holds, and what it lacks
+    List {
+        /// The source; or name it with -s
+        path: Option<String>,
+        /// `text` or `json`
+        #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+        output: TextOrJson,
+    },
+    /// Read every document strictly and look for secrets
+    Verify {
+        /// The source; or name it with -s
+        path: Option<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Version {
+    /// `text` or `json`
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: TextOrJson,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    #[default]
+    Text,
+    Json,
+}
+
+/// The whole command line, under the name the program was called by: `kubectl meshladder` when it is a plugin.
+pub(crate) fn command(program: Option<&OsString>) -> clap::Command {
+    let stem = program.and_then(|p| Path::new(p).file_stem()).and_then(|stem| stem.to_str());
+    let command = Args::command();
+    if stem == Some("kubectl-meshladder") { command.bin_name("kubectl meshladder") } else { command }
+}
+
+/// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
+pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
+    let istioctls = words.iter().skip(1).any(|w| ["ps", "proxy-status", "pc", "proxy-config"].iter().any(|c| w == c));
+    let parsed = command(words.first()).try_get_matches_from(words);
+    parsed.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| {
+        // Printing fails only when nobody listens.
+        let _ = error.print();
+        match error.use_stderr() {
+            false => ExitCode::SUCCESS,
+            true if istioctls => ExitCode::from(exit::ISTIOCTL_USAGE),
+            true => ExitCode::from(exit::USAGE),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command(None).debug_assert();
+    }
+}

@@ -1,0 +1,23 @@
+//! One verb a file.
+
+use crate::args::{Args, Command};
+use crate::exit::Outcome;
+
+mod bundle;
+mod demo;
+mod meta;
+mod proxy_config;
+mod proxy_status;
+mod source;
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.command {
+        Command::ProxyStatus(status) => proxy_status::run(&args.global, status),
+        Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
+        Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
+        Command::Demo => demo::run(),
+        Command::Version(version) => meta::version(version.output),
+        Command::Completion { shell } => meta::completion(*shell),
+        Command::Man { directory } => meta::man(directory),
+    }
+}

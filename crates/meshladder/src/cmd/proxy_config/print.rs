@@ -1,0 +1,130 @@
+//! One listing in the format that was asked for, written as it is made.
+
+use std::io::{self, BufWriter, Stdout, Write};
+
+use meshladder_core::doc::json::Raw;
+use meshladder_core::doc::tree::Node;
+use meshladder_core::envoy::clusters::{Clusters, Host};
+use meshladder_core::envoy::dump::Resource;
+use meshladder_core::render::json::{self, Style};
+use meshladder_core::render::yaml;
+use meshladder_core::tables::{Table, endpoint};
+
+use crate::args::proxy_config::Output;
+use crate::exit::Failure;
+use crate::out;
+
+pub(super) struct Printer {
+    output: Output,
+    out: BufWriter<Stdout>,
+}
+
+impl Printer {
+    pub(super) fn new(output: Output) -> Self {
+        Self { output, out: out::stdout() }
+    }
+
+    pub(super) fn wide(&self) -> bool {
+        self.output == Output::Wide
+    }
+
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    /// Resources as a table, or as a list of what the dump holds.
+    pub(super) fn resources<'a>(
+        &mut self,
+        resources: &[&Resource<'a>],
+        table: impl FnOnce(&Self) -> Table<'a>,
+    ) -> Result<(), Failure> {
+        self.list(resources.iter().filter_map(|r| r.raw), table)
+    }
+
+    /// The hosts as a table, or the whole status of every cluster that has one of them.
+    pub(super) fn statuses(&mut self, clusters: &Clusters<'_>, hosts: &[&Host<'_>]) -> Result<(), Failure> {
+        let mut places: Vec<_> = hosts.iter().map(|host| host.status).collect();
+        places.sort_unstable();
+        places.dedup();
+        self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| {
+            endpoint::table(hosts, printer.wide())
+        })
+    }
+
+    /// A section as it is, or as text.
+    pub(super) fn section(&mut self, section: Raw<'_>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        match self.output {
+            Output::Short | Output::Wide => self.text(&text()),
+            Output::Json => self.text(&(camel(section, 0) + "\n")),
+            Output::Yaml => self.text(&yaml::text(&tree(section)?)),
+        }
+    }
+
+    pub(super) fn section_table<'a>(
+        &mut self,
+        section: Raw<'_>,
+        table: impl FnOnce(bool) -> Table<'a>,
+    ) -> Result<(), Failure> {
+        let wide = self.wide();
+        self.section(section, || table(wide).to_string())
+    }
+
+    fn list<'r, 'a>(
+        &mut self,
+        values: impl Iterator<Item = Raw<'r>>,
+        table: impl FnOnce(&Self) -> Table<'a>,
+    ) -> Result<(), Failure> {
+        match self.output {
+            Output::Short | Output::Wide => {
+                let table = table(self);
+                Ok(write!(self.out, "{table}")?)
+            }
+            Output::Json => self.json_list(values),
+            Output::Yaml => self.yaml_list(values),
+        }
+    }
+
+    /// One value at a time: a list of 100 MB is never held.
+    fn json_list<'r>(&mut self, values: impl Iterator<Item = Raw<'r>>) -> Result<(), Failure> {
+        let mut separator = "[\n    ";
+        for value in values {
+            self.out.write_all(separator.as_bytes())?;
+            self.out.write_all(camel(value, 1).as_bytes())?;
+            separator = ",\n    ";
+        }
+        let end = if separator.starts_with('[') { "[]\n" } else { "\n]\n" };
+        Ok(self.out.write_all(end.as_bytes())?)
+    }
+
+    fn yaml_list<'r>(&mut self, values: impl Iterator<Item = Raw<'r>>) -> Result<(), Failure> {
+        let mut any = false;
+        for value in values {
+            any = true;
+            let mut item = String::new();
+            yaml::write_item(&mut item, &tree(value)?).expect("a String takes everything");
+            self.out.write_all(item.as_bytes())?;
+        }
+        if !any {
+            self.out.write_all(b"[]\n")?;
+        }
+        Ok(())
+    }
+}
+
+fn camel(value: Raw<'_>, level: usize) -> String {
+    let mut text = String::new();
+    json::write(&mut text, value, Style { level, ..Style::ISTIOCTL }).expect("a String takes everything");
+    text
+}
+
+fn tree(value: Raw<'_>) -> Result<Node, Failure> {
+    let text = camel(value, 0);
+    let read = Raw::of(&text).and_then(Node::from_json);
+    read.map_err(|fault| {
+        Failure::new(crate::exit::UNREADABLE, format!("a resource of the dump is not JSON: {}", fault.what))
+    })
+}

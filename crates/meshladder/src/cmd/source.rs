@@ -1,0 +1,147 @@
+//! From flags to a Snapshot, and to the one document a listing reads.
+
+use std::path::PathBuf;
+
+use meshladder_collect::{Options, Source};
+use meshladder_core::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
+use meshladder_core::target::{self, Target};
+
+use crate::args::Global;
+use crate::args::proxy_config::From;
+use crate::exit::{Failure, ISTIOCTL_ERROR, UNREADABLE, USAGE};
+use crate::out;
+use crate::progress::Progress;
+
+/// A proxy's document and the Snapshot it is part of.
+pub(super) struct Opened {
+    pub(super) snapshot: Snapshot,
+    pub(super) proxy: ProxyRef,
+    pub(super) document: Document,
+}
+
+/// The Snapshot of what `-s` names. What could not be read is told on stderr.
+pub(super) fn snapshot(global: &Global) -> Result<Snapshot, Failure> {
+    named(global, None)
+}
+
+/// The same, when a source may also be named as an argument.
+pub(super) fn named(global: &Global, path: Option<&String>) -> Result<Snapshot, Failure> {
+    let paths: Vec<&String> = path.into_iter().chain(&global.source).collect();
+    if paths.is_empty() {
+        return Err(none_named());
+    }
+    read(&paths, global)
+}
+
+pub(super) fn none_named() -> Failure {
+    let hint = "name one with -s: a bundle, a bug-report, a directory, a config dump";
+    Failure::new(USAGE, "no source to read").hint(hint)
+}
+
+pub(super) fn source(path: &str) -> Source {
+    if path == "-" { Source::Stdin } else { Source::Path(PathBuf::from(path)) }
+}
+
+pub(super) fn options(global: &Global) -> Options {
+    Options { max_size: global.max_size, ..Options::default() }
+}
+
+fn read(paths: &[&String], global: &Global) -> Result<Snapshot, Failure> {
+    let sources: Vec<_> = paths.iter().map(|path| source(path)).collect();
+    let told: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
+    let _progress = Progress::start(format!("reading {}", told.join(", ")));
+    let snapshot = meshladder_collect::open(&sources, &options(global))?;
+    for problem in snapshot.problems() {
+        out::warn(&problem.to_string());
+    }
+    Ok(snapshot)
+}
+
+/// The document of that shape of the proxy that `from` means.
+pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+    open_after(global, from, shape, |_| {})
+}
+
+/// The same for a listing that needs to know when: the time is looked for before the document is held, since it may have
+/// to read the same document.
+pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
+    open_after(global, from, shape, |snapshot| {
+        snapshot.taken_at();
+    })
+}
+
+fn open_after(global: &Global, from: &From, shape: Shape, first: fn(&Snapshot)) -> Result<Opened, Failure> {
+    let snapshot = match &from.file {
+        Some(file) => read(&[file], global)?,
+        None => snapshot(global)?,
+    };
+    let proxy = match &from.target {
+        Some(target) => find(&snapshot, target, global.namespace.as_deref(), shape)?,
+        None => target::only_proxy(&snapshot, shape).ok_or_else(|| no_target(&snapshot, from, shape))?,
+    };
+    first(&snapshot);
+    let document = document(&snapshot, &proxy, shape)?;
+    Ok(Opened { snapshot, proxy, document })
+}
+
+/// The proxy a target means; where a workload has several, the choice is told.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    text: &str,
+    namespace: Option<&str>,
+    shape: Shape,
+) -> Result<ProxyRef, Failure> {
+    let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    let found = target.resolve(snapshot, shape).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    if !found.others.is_empty() {
+        out::note(&format!("{text} has {} proxies; this is {}", found.others.len() + 1, found.proxy));
+    }
+    Ok(found.proxy)
+}
+
+pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> Result<Document, Failure> {
+    let id = find_document(snapshot, proxy, shape)
+        .ok_or_else(|| Failure::new(UNREADABLE, format!("the source has no {} of {proxy}", shape.title())))?;
+    let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
+    if let Some(problem) = &document.problem {
+        out::warn(&problem.to_string());
+    }
+    Ok(document)
+}
+
+fn find_document<'s>(snapshot: &'s Snapshot, proxy: &ProxyRef, shape: Shape) -> Option<&'s DocId> {
+    snapshot.proxies_with(shape).find(|(p, _)| p == proxy).map(|(_, id)| id)
+}
+
+fn no_target(snapshot: &Snapshot, from: &From, shape: Shape) -> Failure {
+    let title = shape.title();
+    let lacking = match (&from.file, snapshot.proxies_with(shape).count()) {
+        (Some(file), 0) => Failure::new(UNREADABLE, format!("{file} is no {title}")),
+        (None, 0) => Failure::new(UNREADABLE, format!("the source has no {title}")),
+        (_, n) => {
+            let message = format!("which of the {n} proxies? name one, such as {}", first(snapshot, shape));
+            return Failure::new(ISTIOCTL_ERROR, message);
+        }
+    };
+    match how_to_get(shape) {
+        Some(hint) => lacking.hint(hint),
+        None => lacking,
+    }
+}
+
+fn how_to_get(shape: Shape) -> Option<&'static str> {
+    match shape {
+        Shape::ConfigDump => Some(
+            "kubectl exec POD -c istio-proxy -- pilot-agent request GET 'config_dump?include_eds' > config_dump.json",
+        ),
+        Shape::Clusters => Some(
+            "kubectl exec POD -c istio-proxy -- pilot-agent request GET 'clusters?format=json' > clusters.json; a dump with EDS is listed by `pc eds`",
+        ),
+        Shape::Logging => Some("kubectl exec POD -c istio-proxy -- pilot-agent request POST logging"),
+        _ => None,
+    }
+}
+
+fn first(snapshot: &Snapshot, shape: Shape) -> String {
+    snapshot.proxies_with(shape).next().map(|(proxy, _)| proxy.to_string()).unwrap_or_default()
+}

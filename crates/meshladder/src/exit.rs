@@ -1,0 +1,67 @@
+//! Exit codes, and how a failure is told.
+
+use std::io;
+use std::process::ExitCode;
+
+use meshladder_collect::CollectError;
+
+use crate::out;
+
+/// istioctl's code for "any other error", which `proxy-status` and `proxy-config` keep.
+pub(crate) const ISTIOCTL_ERROR: u8 = 1;
+/// Wrong usage.
+pub(crate) const USAGE: u8 = 2;
+/// What was asked could not be read.
+pub(crate) const UNREADABLE: u8 = 3;
+/// istioctl's code for flags it cannot parse.
+pub(crate) const ISTIOCTL_USAGE: u8 = 64;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+/// What a command returns: the exit code, or why it could not go on.
+pub(crate) type Outcome = Result<u8, Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// What to try next, on a line of its own.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // Whoever read our output has had enough: that is no failure.
+        let code = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { UNREADABLE };
+        Self::new(code, format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<CollectError> for Failure {
+    fn from(error: CollectError) -> Self {
+        Self::new(UNREADABLE, error.to_string()).hint(error.hint())
+    }
+}
+
+/// Tells a failure on stderr and gives the process's exit code.
+pub(crate) fn report(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            if failure.code != 0 {
+                out::error(&failure.message, failure.hint.as_deref());
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}

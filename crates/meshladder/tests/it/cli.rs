@@ -1,0 +1,120 @@
+//! The habits of a good command-line program.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::expect::root;
+use crate::support::{self, meshladder};
+
+#[test]
+fn help_shows_examples_first_and_exits_zero() {
+    for words in [&["--help"][..], &["-h"], &["pc", "--help"], &["ps", "-h"], &["bundle", "--help"]] {
+        let run = meshladder(words);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{words:?}");
+        let first = run.stdout.lines().next().expect("help");
+        assert!(first.starts_with("Examples:"), "{words:?} starts with {first}");
+        assert!(run.stdout.contains("Usage: meshladder"), "{words:?}");
+    }
+}
+
+#[test]
+fn typing_errors_come_with_a_suggestion_and_the_right_exit_code() {
+    for (words, code, told) in [
+        (&["proxystatus"][..], 2, "proxy-status"),
+        (&["bundle", "lst"], 2, "list"),
+        (&["demo", "--colour", "never"], 2, "--color"),
+        // istioctl's commands keep istioctl's code for flags it cannot parse.
+        (&["pc", "cluster", "--fqnd", "x"], 64, "--fqdn"),
+        (&["ps", "-o", "jsn"], 64, "json"),
+        (&["pc", "clustr"], 64, "cluster"),
+    ] {
+        let run = meshladder(words);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{words:?}");
+        assert!(run.stderr.contains(told), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn without_a_source_the_user_is_told_what_to_name() {
+    for words in [&["ps"][..], &["pc", "cluster", "a.b"], &["bundle", "list"], &["bundle", "verify"]] {
+        let run = meshladder(words);
+        assert_eq!(run.code, 2, "{words:?}");
+        assert!(run.stderr.contains("hint:") && run.stderr.contains("-s"), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let dump = root().join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshladder"))
+        .args(["pc", "all", "-o", "json", "--file"])
+        .arg(dump)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut pipe = child.stdout.take().expect("stdout is a pipe");
+    let mut start = [0; 16];
+    pipe.read_exact(&mut start).expect("it writes more than 16 bytes");
+    drop(pipe);
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn colour_is_off_in_pipes_and_can_be_forced() {
+    let coloured = |words: &[&str]| meshladder(words).stderr.contains('\u{1b}');
+    assert!(!coloured(&["ps"]));
+    assert!(coloured(&["ps", "--color", "always"]));
+    assert!(!coloured(&["ps", "--color", "never"]));
+}
+
+#[test]
+fn completions_come_for_four_shells_and_man_pages_for_every_command() {
+    for (shell, mark) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef meshladder"),
+        ("fish", "complete -c meshladder"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let run = meshladder(&["completion", shell]);
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.contains(mark) && run.stdout.contains("proxy-config"), "{shell}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = meshladder(&["man", &folder.path().display().to_string()]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    for page in ["meshladder.1", "meshladder-proxy-status.1", "meshladder-proxy-config-cluster.1"] {
+        assert!(folder.path().join(page).is_file(), "{page}");
+    }
+}
+
+#[test]
+fn the_version_is_told_as_text_and_as_json() {
+    let text = meshladder(&["version"]).stdout;
+    assert!(text.starts_with(concat!("meshladder ", env!("CARGO_PKG_VERSION"), " (")), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&meshladder(&["version", "-o", "json"]).stdout).expect("JSON");
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert!(json["istio"].is_string() && json["envoy"].is_string() && json["commit"].is_string());
+}
+
+#[test]
+fn as_a_kubectl_plugin_it_shows_itself_by_that_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plugin = folder.path().join("kubectl-meshladder");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_meshladder"), &plugin)
+        .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_meshladder"), &plugin).map(|_| ()))
+        .expect("a second name");
+    let output = Command::new(plugin).args(["pc", "cluster", "--help"]).output().expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("Usage: kubectl meshladder proxy-config cluster"), "{text}");
+}
+
+#[test]
+fn the_demo_tells_its_story() {
+    let run = support::meshladder(&["demo"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for told in ["STALE", "outbound|8080|v1|catalog.shop.svc.cluster.local 100", "shop/restrict-egress"] {
+        assert!(run.stdout.contains(told), "{told} is in {}", run.stdout);
+    }
+}

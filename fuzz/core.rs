@@ -1,0 +1,102 @@
+//! One function a parser of the core: it may be given any bytes, and must neither panic nor lie about places.
+//! The fuzz targets call these, and so do ordinary tests, on the corpus.
+
+#![allow(dead_code, reason = "each fuzz target uses one of them")]
+
+use meshladder_core::doc::json::{self, Raw};
+use meshladder_core::doc::tree::Node;
+use meshladder_core::doc::yaml as yaml_text;
+use meshladder_core::envoy::clusters::{Clusters, as_json};
+use meshladder_core::envoy::dump::{Dump, Section};
+use meshladder_core::istiod::syncz as syncz_text;
+use meshladder_core::render;
+use meshladder_core::snapshot::{self, DocId};
+use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret, status};
+use meshladder_core::x509;
+
+pub(crate) fn json(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(root) = Raw::of(text) else { return };
+    let strict = json::check(text).is_ok();
+    let tree = Node::from_json(root);
+    if let Ok(node) = &tree {
+        spans_are_in(node, text);
+        let mut written = String::new();
+        render::json::write(&mut written, root, render::json::Style::PRETTY).expect("a String takes everything");
+        if strict {
+            assert!(json::check(&written).is_ok(), "what is written is JSON: {written}");
+        }
+    }
+    let mut written = String::new();
+    render::json::write(&mut written, root, render::json::Style::ISTIOCTL).expect("a String takes everything");
+}
+
+pub(crate) fn yaml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let loaded = yaml_text::load(text);
+    for node in &loaded.documents {
+        spans_are_in(node, text);
+        let _ = render::yaml::text(node);
+    }
+    assert!(loaded.problems.iter().all(|problem| problem.at <= text.len()));
+}
+
+fn spans_are_in(node: &Node, text: &str) {
+    assert!(text.get(node.span.clone()).is_some(), "{:?} is in the text", node.span);
+    node.items().iter().for_each(|item| spans_are_in(item, text));
+    for member in node.members() {
+        assert!(text.get(member.key_span.clone()).is_some());
+        spans_are_in(&member.value, text);
+    }
+}
+
+pub(crate) fn config_dump(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(dump) = Dump::index(text, &Section::ALL) else { return };
+    assert!(dump.fault.as_ref().is_none_or(|fault| fault.at <= text.len()));
+    for wide in [false, true] {
+        let _ = cluster::table(&cluster::select(&dump, &cluster::Filter::default(), wide), wide, wide).to_string();
+        let listeners = listener::select(&dump, &listener::Filter::default(), wide);
+        let _ = listener::table(listeners, !wide, wide, wide).to_string();
+        let _ = route::table(&route::select(&dump, None, wide), wide, wide).to_string();
+        let _ = ecds::table(&ecds::select(&dump), wide).to_string();
+        let _ = secret::table(&secret::select(&dump), None, wide, wide).to_string();
+        let filter = eds::Filter::default();
+        let _ = eds::table(&eds::select(&dump, &filter), &filter, wide, wide).to_string();
+    }
+    let _ = dump.section(Section::Bootstrap).map(bootstrap::versions);
+}
+
+pub(crate) fn clusters(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(json) = as_json(text) else { return };
+    let Ok(clusters) = Clusters::read(&json) else { return };
+    let hosts = endpoint::select(&clusters, &eds::Filter::default());
+    let _ = endpoint::table(&hosts, true).to_string();
+}
+
+pub(crate) fn syncz(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok((connections, _)) = syncz_text::read(text) else { return };
+    let row = |connection| status::Row { istiod: String::new(), revision: String::new(), connection };
+    let rows = status::select(connections.into_iter().map(row).collect(), None);
+    assert!(json::check(&status::to_json(&rows)).is_ok());
+    let _ = status::verbose_table(&rows, None).to_string();
+}
+
+pub(crate) fn certificate(data: &[u8]) {
+    let _ = x509::Certificate::from_der(data);
+    let _ = x509::from_pem(data);
+}
+
+pub(crate) fn redact(data: &[u8]) {
+    for id in ["k8s/secrets.json", "k8s/a.yaml", "proxies/a/b/config_dump.json", "logs/a/b/c.log"] {
+        let id = DocId::new(id);
+        let mut once = data.to_vec();
+        snapshot::redact(&id, &mut once);
+        assert!(once.len() <= data.len(), "redaction never grows a document");
+        let mut twice = once.clone();
+        snapshot::redact(&id, &mut twice);
+        assert_eq!(once, twice, "redacting again changes nothing");
+    }
+}
