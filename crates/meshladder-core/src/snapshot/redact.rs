@@ -1,8 +1,192 @@
 //! Takes secrets out of documents before anything else sees them.
+//!
+//! One pass over the bytes looks for words that stand near secrets ([`needles`]); each of them is then judged by what is
+//! around it. A dump of 100 MB in which nothing is secret is so never parsed, copied or changed. What looks like a
+//! secret by itself is found by its shape ([`token`], [`pem`]), anything else by its name ([`name`]), and the values of
+//! a Kubernetes Secret by its kind ([`object`]). Text that does not parse is read by rougher means, never left alone.
 
-use super::DocId;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-/// Takes every secret out of a document, in place; returns how many there were.
-pub fn redact(_id: &DocId, _bytes: &mut Vec<u8>) -> usize {
-    0
+use super::{DocId, Shape};
+use cover::{Form, Mark};
+use embed::Unescaped;
+use needles::What;
+
+mod block;
+mod cover;
+mod embed;
+mod flow;
+mod name;
+mod named;
+mod needles;
+mod object;
+mod pem;
+mod structure;
+mod token;
+
+/// Takes every secret out of a document, in place; returns how many there were. What stands there instead is
+/// `[redacted]`, or as many `*` as there were bytes when the secret was shorter than that.
+pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
+    let marks = find(bytes, Format::of(id, bytes), 0);
+    cover::apply(bytes, marks)
 }
+
+/// How deep documents inside strings inside documents are followed. A string below that is taken out as a whole.
+const MAX_DEPTH: usize = 6;
+
+/// What may be read as objects, beside a multiple of the text's size.
+const MAX_READ: usize = 1 << 20;
+
+/// How a text is to be read where that makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Json,
+    Yaml,
+    /// Logs, statistics: lines for people.
+    Text,
+}
+
+impl Format {
+    fn of(id: &DocId, bytes: &[u8]) -> Self {
+        let is_text = |end: &str| id.as_str().ends_with(end);
+        match id.shape() {
+            Shape::Log | Shape::Stats | Shape::Logging => Self::Text,
+            _ if [".log", ".txt", ".prom"].into_iter().any(is_text) => Self::Text,
+            _ => Self::guess(bytes),
+        }
+    }
+
+    fn guess(bytes: &[u8]) -> Self {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        // `{kind: Secret}` is YAML.
+        match text.split_first() {
+            Some((b'{', inside)) if matches!(inside.trim_ascii_start().first(), None | Some(b'"' | b'}')) => Self::Json,
+            Some((b'[', inside)) if !matches!(inside.trim_ascii_start().first(), Some(b'a'..=b'z' | b'A'..=b'Z')) => Self::Json,
+            _ => Self::Yaml,
+        }
+    }
+
+    /// The format of what stands in a string: a single line is more likely a message than YAML.
+    fn inside(text: &[u8]) -> Self {
+        match Self::guess(text) {
+            Self::Yaml if !text.trim_ascii().contains(&b'\n') => Self::Text,
+            format => format,
+        }
+    }
+}
+
+/// The search in one text.
+struct Finder<'a> {
+    text: &'a [u8],
+    format: Format,
+    depth: usize,
+    marks: Vec<Mark>,
+    /// Strings that end before this were read as documents of their own.
+    opened: usize,
+    /// The string last seen to hold no escapes.
+    plain: Range<usize>,
+    /// A place in the object last read, and where that object starts.
+    object: Option<(usize, usize)>,
+    /// The same for the mapping in YAML's block style last read.
+    mapping: Option<(usize, usize)>,
+    /// How many bytes were read as objects so far.
+    spent: usize,
+    /// Names and values in YAML's block style, judged when the whole text was seen.
+    block: Vec<usize>,
+}
+
+fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
+    let mut finder = Finder {
+        text,
+        format,
+        depth,
+        marks: Vec::new(),
+        opened: 0,
+        plain: 0..0,
+        object: None,
+        mapping: None,
+        spent: 0,
+        block: Vec::new(),
+    };
+    needles::each(text, |what, at| finder.hit(what, at));
+    for at in memchr::memmem::find_iter(text, "://") {
+        finder.mark(token::url_password(text, at));
+    }
+    finder.cut_secret();
+    finder.structure();
+    finder.marks
+}
+
+impl<'a> Finder<'a> {
+    fn hit(&mut self, what: What, at: Range<usize>) {
+        match what {
+            What::Name => self.name(at),
+            What::Pem => self.mark(pem::block(self.text, at)),
+            What::Base64Pem => self.mark(pem::base64(self.text, at)),
+            What::Jwt => self.mark(token::jwt(self.text, at.start)),
+            What::Bearer => self.mark(token::bearer(self.text, at)),
+            What::Basic => self.mark(token::basic(self.text, at.end)),
+            What::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
+            What::Dsn => self.mark(token::dsn_password(self.text, at.start)),
+        }
+    }
+
+    /// Notes a secret that was found in running text.
+    fn mark(&mut self, range: Option<Range<usize>>) {
+        let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else { return };
+        self.marks.push(match self.format {
+            Format::Yaml => cover::in_yaml(self.text, range),
+            Format::Json | Format::Text => Mark { range, form: Form::Text },
+        });
+    }
+
+    /// Notes values by the place of their nodes.
+    fn spans(&mut self, mut spans: Vec<Range<usize>>) {
+        let mut aliases = BTreeSet::new();
+        while let Some(span) = spans.pop() {
+            match self.alias(&span) {
+                Some(name) if aliases.insert(name) => spans.extend(structure::anchored(self.text, name)),
+                Some(_) => {}
+                None => {
+                    let mark = cover::of_scalar(self.text, span, self.format == Format::Json);
+                    self.marks.extend(mark.filter(|mark| !cover::is_blank(&self.text[mark.range.clone()])));
+                }
+            }
+        }
+    }
+
+    /// The name of the YAML alias at a place.
+    fn alias(&self, span: &Range<usize>) -> Option<&'a [u8]> {
+        if self.format == Format::Json { None } else { self.text.get(span.clone())?.strip_prefix(b"*") }
+    }
+
+    /// Whether an object may still be read in earnest. Objects in objects are read again for each level, which no real
+    /// document does often; one that was made to take forever loses all that follows.
+    fn can_afford(&mut self, object: Range<usize>) -> bool {
+        self.spent += object.len();
+        let can_afford = self.spent <= 16 * (self.text.len() + MAX_READ);
+        if !can_afford {
+            self.marks.push(Mark { range: object.start..self.text.len(), form: Form::Text });
+            self.opened = self.text.len();
+        }
+        can_afford
+    }
+
+    /// Reads what stands between the quotes of a string with escapes as a document.
+    fn open(&mut self, inside: Range<usize>) {
+        self.opened = inside.end;
+        if self.depth == MAX_DEPTH {
+            return self.marks.push(Mark { range: inside, form: Form::Text });
+        }
+        let document = Unescaped::of(&self.text[inside.clone()]);
+        let marks = find(&document.text, Format::inside(&document.text), self.depth + 1);
+        self.marks.extend(marks.into_iter().map(|Mark { range, form }| {
+            let range = inside.start + document.source(range.start)..inside.start + document.source(range.end);
+            Mark { range, form }
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

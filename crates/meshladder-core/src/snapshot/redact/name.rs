@@ -1,0 +1,151 @@
+//! Which names are those of credentials, and which values are none whatever their name.
+
+/// What a name tells of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A password: even a number.
+    Password,
+    /// Any other credential.
+    Credential,
+    /// A header that carries credentials.
+    Header,
+    /// A credential or the name of one: `secret: shop-cert`.
+    Unsure,
+    /// A credential only in the query of a URL.
+    Query,
+}
+
+/// The words before `key` that make it a secret one.
+const KEYS: [&str; 19] = [
+    "api", "access", "private", "secret", "signing", "encryption", "account", "master", "auth", "shared", "ssh",
+    "subscription", "functions", "hmac", "session", "webhook", "jwt", "deploy", "storage",
+];
+/// The words before `secret` that make it a value, not a reference to one.
+const SECRETS: [&str; 13] = [
+    "client", "app", "consumer", "shared", "webhook", "signing", "hmac", "jwt", "session", "auth", "api", "oauth",
+    "cookie",
+];
+/// Names that were written as one word.
+const TAILS: [&str; 7] =
+    ["apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken"];
+
+/// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last words that count:
+/// `TOKEN_AUDIENCES` and `secretName` are no credentials.
+pub(super) fn class(name: &[u8]) -> Option<Class> {
+    let mut rest = name;
+    let [last, before, third] = [pop_word(&mut rest), pop_word(&mut rest), pop_word(&mut rest)];
+    let is_env = !name.iter().any(u8::is_ascii_lowercase);
+    let certain = |is_certain: bool| Some(if is_certain { Class::Credential } else { Class::Unsure });
+    if ["password", "passwords", "passwd", "passphrase"].iter().any(|tail| ends_with(last, tail))
+        || is_one(last, &["pwd", "pass"]) && !before.is_empty()
+        || last == b"pwd"
+    {
+        Some(Class::Password)
+    } else if last.eq_ignore_ascii_case(b"authorization") || is_one(name, &["cookie", "set-cookie"]) {
+        Some(Class::Header)
+    } else if last.eq_ignore_ascii_case(b"key") && is_one(before, &KEYS) {
+        // `secretKey` is also what operators call a key of a Secret's data.
+        certain(is_env || !before.eq_ignore_ascii_case(b"secret"))
+    } else if TAILS.iter().any(|tail| ends_with(last, tail)) {
+        Some(Class::Credential)
+    } else if last.eq_ignore_ascii_case(b"token") {
+        (!is_one(before, &["page", "next", "continue", "continuation"])).then_some(Class::Credential)
+    } else if last.eq_ignore_ascii_case(b"secret") {
+        certain(is_env || is_one(before, &SECRETS))
+    } else if is_one(last, &["credential", "credentials", "tokens", "secrets"]) {
+        certain(is_env && is_one(last, &["credential", "credentials"]))
+    } else if last.eq_ignore_ascii_case(b"data") && is_one(before, &["key"]) && is_one(third, &["client"]) {
+        Some(Class::Credential)
+    } else if is_one(last, &["sig", "signature"]) {
+        Some(Class::Query)
+    } else {
+        None
+    }
+}
+
+/// Whether `inline_string` and `inline_bytes` below a member of that name are secret, as in Envoy's `DataSource`.
+pub(super) fn holds_inline(name: &[u8]) -> bool {
+    let mut rest = name;
+    let [last, before] = [pop_word(&mut rest), pop_word(&mut rest)];
+    match class(name) {
+        Some(Class::Password | Class::Credential) => true,
+        Some(Class::Unsure) => is_one(last, &["secret"]) && is_one(before, &["generic", "token"]),
+        _ => last.starts_with(b"pkcs") || is_one(last, &["keys"]) && is_one(before, &["ticket"]),
+    }
+}
+
+/// Whether such a value goes under a name of that class.
+pub(super) fn is_secret(class: Class, value: &[u8]) -> bool {
+    match class {
+        Class::Unsure => !is_harmless(value) && !is_reference(value),
+        Class::Query => false,
+        Class::Password | Class::Credential | Class::Header => !is_harmless(value),
+    }
+}
+
+/// Whether a value is no secret under any name.
+pub(super) fn is_harmless(value: &[u8]) -> bool {
+    const WORDS: [&str; 18] = [
+        "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "~", "trace", "debug", "info", "warning",
+        "warn", "error", "critical", "optional",
+    ];
+    value.is_empty() || is_one(value, &WORDS) || is_placeholder(value) || is_path(value)
+}
+
+/// Whether it stands for a value that is put in elsewhere: `$(PASSWORD)`, `{{ .password }}`, `%REQ(x)%`, `%s`.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    let is_variable = |name: &[u8]| name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
+    match value {
+        [b'$', b'(', .., b')'] | [b'$', b'{', .., b'}'] | [b'{', b'{', .., b'}', b'}'] | [b'<', .., b'>'] => true,
+        [b'%', verb] => verb.is_ascii_alphabetic(),
+        [b'%', .., b'%'] => value.len() > 2,
+        [b'$', name @ ..] => !name.is_empty() && is_variable(name),
+        _ => false,
+    }
+}
+
+/// Whether it is the path of a file that may hold a secret.
+fn is_path(value: &[u8]) -> bool {
+    let is_lower = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._/-".contains(b);
+    let has_extension = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"].iter().any(|end| ends_with(value, end));
+    let is_plain = |b: &u8| is_lower(b) || b.is_ascii_uppercase();
+    let starts = value.starts_with(b"/") || value.starts_with(b"./");
+    starts && value.len() > 2 && if has_extension { value.iter().all(is_plain) } else { value.iter().all(is_lower) }
+}
+
+/// Whether it may be the name of something: lower case, mostly letters, no long run in which digits are mixed.
+fn is_reference(value: &[u8]) -> bool {
+    let is_part = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._:/-".contains(b);
+    let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
+    let mut runs = value.split(|b| !b.is_ascii_alphanumeric());
+    value.iter().all(is_part)
+        && digits * 3 < value.len()
+        && !runs.any(|run| run.len() >= 20 && run.iter().any(u8::is_ascii_digit))
+}
+
+/// Takes the last word off a name: words are parted by punctuation or by camel case. Numbers at the end do not count.
+fn pop_word<'a>(name: &mut &'a [u8]) -> &'a [u8] {
+    let is_letter = |b: &u8| b.is_ascii_alphabetic();
+    let end = name.iter().rposition(is_letter).map_or(0, |last| last + 1);
+    let word = &name[..end];
+    let mut start = end;
+    while start > 0 && word[start - 1].is_ascii_alphanumeric() && !starts_word(word, start) {
+        start -= 1;
+    }
+    *name = &name[..start];
+    &word[start..]
+}
+
+/// Whether a capital at `at` starts a word: `dbPassword`, `DBPassword`.
+fn starts_word(name: &[u8], at: usize) -> bool {
+    let is_upper = |at: usize| name.get(at).is_some_and(u8::is_ascii_uppercase);
+    is_upper(at) && (!is_upper(at - 1) || name.get(at + 1).is_some_and(u8::is_ascii_lowercase))
+}
+
+fn is_one(word: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|entry| word.eq_ignore_ascii_case(entry.as_bytes()))
+}
+
+fn ends_with(word: &[u8], tail: &str) -> bool {
+    word.len() >= tail.len() && word[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
+}

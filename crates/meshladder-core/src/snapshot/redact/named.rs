@@ -1,0 +1,316 @@
+//! Values that are secret for what they are called, and objects that are for what they say they are.
+
+use std::ops::Range;
+
+use super::name::{self, Class};
+use super::token::{run, word_start};
+use super::{Finder, Format, block, flow, object};
+
+/// What a name, or a value that is a name, may be the key to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A member, a pair, a header, an argument or an assignment of that name.
+    Named(Class),
+    /// The kind of a Secret, or of a list of them.
+    Kind,
+    /// A member that makes its object worth a look.
+    Telltale,
+    /// A member with secrets somewhere below it.
+    Holder,
+}
+
+impl Role {
+    fn of(name: &[u8]) -> Option<Self> {
+        match name {
+            b"Secret" | b"SecretList" => Some(Self::Kind),
+            b"kty" | b"stringData" => Some(Self::Telltale),
+            b"auths" => Some(Self::Holder),
+            _ => match name::class(name) {
+                Some(class) => Some(Self::Named(class)),
+                None => name::holds_inline(name).then_some(Self::Holder),
+            },
+        }
+    }
+
+    /// Whether it can be told by the key that it is the value of.
+    fn is_value_of(self, key: &[u8]) -> bool {
+        match self {
+            Self::Kind => key == b"kind",
+            Self::Named(_) => key == b"name" || key == b"key",
+            Self::Telltale | Self::Holder => false,
+        }
+    }
+}
+
+/// How far back the object around a place is searched for in a text that is not JSON, where there may be none.
+const NEAR: usize = 1 << 20;
+
+/// How long a line may be for a string to be looked for in it.
+const MAX_LINE: usize = 1 << 16;
+
+impl Finder<'_> {
+    /// Judges the name that the needle at `hit` is a part of.
+    pub(super) fn name(&mut self, hit: Range<usize>) {
+        if hit.start < self.opened {
+            return;
+        }
+        let letters = hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
+        let start = word_start(self.text, hit.start, is_name);
+        let token = start..run(self.text, letters, is_name);
+        let Some(role) = Role::of(&self.text[token.clone()]) else { return };
+        if let Some(quote) = self.quote_around(&token) {
+            return self.quoted(role, token, quote);
+        }
+        if self.open_string(&token) {
+            return;
+        }
+        match (role, self.text.get(token.end)) {
+            (Role::Named(class), Some(b'=')) => self.assigned(class, token),
+            (_, Some(b':')) => self.before_colon(role, token),
+            _ => self.word(role, token),
+        }
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.get(at).copied()
+    }
+
+    /// The quote on both sides of a token, when it is not escaped.
+    fn quote_around(&self, token: &Range<usize>) -> Option<u8> {
+        let quote = self.byte(token.start.checked_sub(1)?).filter(|quote| matches!(quote, b'"' | b'\''))?;
+        let is_escaped = token.start > 1 && self.text[token.start - 2] == b'\\';
+        (self.byte(token.end) == Some(quote) && !is_escaped).then_some(quote)
+    }
+
+    /// Reads the string around a token as a document when it holds escapes: it has lines or quotes of its own.
+    fn open_string(&mut self, token: &Range<usize>) -> bool {
+        if self.plain.contains(&token.start) {
+            return false;
+        }
+        let floor = if self.format == Format::Json { 0 } else { self.line_start(token.start) };
+        let Some(quote) = flow::open_quote(&self.text[floor..], token.start - floor) else { return false };
+        let start = floor + quote + 1;
+        let inside = start..flow::close_quote(self.text, start, b'"');
+        if memchr::memchr(b'\\', &self.text[inside.clone()]).is_none() {
+            self.plain = inside;
+            return false;
+        }
+        self.open(inside);
+        true
+    }
+
+    /// A name that is a whole string: a key, the value of `name` or `kind`, or an argument.
+    fn quoted(&mut self, role: Role, token: Range<usize>, quote: u8) {
+        let after = flow::skip_space(self.text, token.end + 1);
+        match self.byte(after) {
+            Some(b':') if role == Role::Telltale => self.object_around(token.start - 1),
+            Some(b':') if self.format == Format::Yaml && self.is_block_key(token.start - 1) => {
+                self.block.push(token.start - 1);
+            }
+            Some(b':') => self.value_of(&token, after + 1),
+            next => {
+                if next == Some(b',') && self.is_before_value(&token, quote) {
+                    self.value_of(&token, after + 1);
+                }
+                self.value(role, token.start - 1);
+            }
+        }
+    }
+
+    /// Whether the value follows as the next string of a list: an argument, or a header as Envoy's debug log writes it:
+    /// `'authorization', 'Bearer …'`.
+    fn is_before_value(&self, token: &Range<usize>, quote: u8) -> bool {
+        self.text[token.start] == b'-' || self.format == Format::Text && quote == b'\''
+    }
+
+    /// Judges what follows a name by that name.
+    fn value_of(&mut self, name: &Range<usize>, at: usize) {
+        let name = &self.text[name.clone()];
+        let is_container = matches!(self.byte(flow::skip_space(self.text, at)), Some(b'{' | b'['));
+        if is_container && object::wanted_below(name).is_none() {
+            return;
+        }
+        let value = flow::value(self.text, at);
+        if !self.can_afford(value.span.clone()) {
+            return;
+        }
+        let is_flag = name.starts_with(b"-") && value.str().is_some_and(|text| text.starts_with('-'));
+        if is_flag {
+            return;
+        }
+        let mut spans = Vec::new();
+        object::member(&String::from_utf8_lossy(name), &value, &mut spans);
+        self.spans(spans);
+    }
+
+    /// A name that is a value: `"kind": "Secret"`, `"name": "DB_PASSWORD"`.
+    fn value(&mut self, role: Role, at: usize) {
+        let Some((key, is_quoted)) = self.key_before(at) else { return };
+        // In JSON a key without quotes is somewhere inside a string.
+        if !role.is_value_of(&self.text[key.clone()]) || self.format == Format::Json && !is_quoted {
+            return;
+        }
+        self.object_around(if is_quoted { key.start - 1 } else { key.start });
+        if self.format != Format::Json {
+            self.block.push(at);
+        }
+    }
+
+    /// The key whose value starts at `at`, and whether it is in quotes.
+    fn key_before(&self, at: usize) -> Option<(Range<usize>, bool)> {
+        let before = self.text[..at].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        let (end, is_quoted) = match before {
+            [.., b'"' | b'\''] => (before.len() - 1, true),
+            _ => (before.len(), false),
+        };
+        let start = word_start(self.text, end, is_name);
+        Some((start..end, is_quoted))
+    }
+
+    /// Judges the object in braces around a place.
+    pub(super) fn object_around(&mut self, at: usize) {
+        let floor = if self.format == Format::Json { 0 } else { at.saturating_sub(NEAR) };
+        let Some(start) = flow::opener(self.text, at, self.object, floor) else { return };
+        let known = self.object.replace((at, start));
+        if known.is_some_and(|(_, known)| known == start) {
+            return;
+        }
+        let object = flow::value(self.text, start);
+        if self.can_afford(start..at.max(object.span.end)) {
+            let mut spans = Vec::new();
+            object::object(&object, &mut spans);
+            self.spans(spans);
+        }
+    }
+
+    /// `--password=x`, `password=x` in a query, in a log, in a connection string.
+    fn assigned(&mut self, class: Class, name: Range<usize>) {
+        let start = name.end + 1;
+        let before = name.start.checked_sub(1).and_then(|at| self.byte(at));
+        let in_query = matches!(before, Some(b'?' | b'&' | b';'));
+        let range = match before {
+            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => start..flow::close_quote(self.text, start, quote),
+            _ if self.format == Format::Yaml && self.is_item(name.start) => start..self.end_of_line(start),
+            _ => self.word_at(start),
+        };
+        let value = &self.text[range.clone()];
+        let is_secret = match class {
+            Class::Query => in_query,
+            Class::Unsure if in_query => !name::is_harmless(value),
+            _ => name::is_secret(class, value),
+        };
+        self.mark(is_secret.then_some(range));
+    }
+
+    /// `password: x`, as YAML or as somebody wrote it in a log.
+    fn before_colon(&mut self, role: Role, name: Range<usize>) {
+        let is_yaml = self.format == Format::Yaml;
+        if is_yaml && self.is_block_key(name.start) {
+            return self.block.push(name.start);
+        }
+        let before = self.text[..name.start].trim_ascii_end().last();
+        if is_yaml && matches!(before, Some(b'{' | b',')) {
+            return match role {
+                Role::Telltale => self.object_around(name.start),
+                _ => self.value_of(&name, name.end + 1),
+            };
+        }
+        if let Role::Named(class) = role {
+            self.told(class, name.end + 1);
+        }
+    }
+
+    /// A value in running text. Error messages have the same form, so a plain word is none: `token: expired`.
+    fn told(&mut self, class: Class, colon: usize) {
+        let start = run(self.text, colon, |b| b == b' ' || b == b'\t');
+        let range = self.word_at(start);
+        let value = &self.text[range.clone()];
+        let is_word = value.iter().all(|b| b.is_ascii_alphabetic() || b".,:;()-_!".contains(b));
+        let is_secret = match class {
+            Class::Password | Class::Credential => !is_word && !name::is_harmless(value),
+            Class::Header => value.contains(&b'=') || !is_word && value.len() >= 16,
+            Class::Unsure => !is_word && value.len() >= 16 && name::is_secret(class, value),
+            Class::Query => false,
+        };
+        let range = if class == Class::Header { range.start..self.end_of_text(range.end) } else { range };
+        self.mark(is_secret.then_some(range));
+    }
+
+    /// A name with no sign after it: `kind: Secret`, `name: DB_PASSWORD`, `- --password`, `--password x`.
+    fn word(&mut self, role: Role, token: Range<usize>) {
+        self.value(role, token.start);
+        if let Role::Named(class) = role
+            && self.text[token.start] == b'-'
+        {
+            if self.byte(token.end) == Some(b' ') {
+                let range = self.word_at(run(self.text, token.end, |b| b == b' '));
+                let value = &self.text[range.clone()];
+                let is_secret = !value.starts_with(b"-") && name::is_secret(class, value);
+                self.mark(is_secret.then_some(range));
+            } else if self.format != Format::Json && self.byte(token.end) == Some(b',') {
+                self.value_of(&token, token.end + 1);
+            } else if self.format == Format::Yaml && self.is_item(token.start) {
+                self.block.push(token.start);
+            }
+        }
+    }
+
+    /// What stands at `start` in running text: something in quotes, or all up to the next space or sign that ends it.
+    fn word_at(&self, start: usize) -> Range<usize> {
+        if let Some(quote @ (b'"' | b'\'')) = self.byte(start) {
+            let end = flow::close_quote(self.text, start + 1, quote);
+            return start + 1..end.min(self.end_of_line(start).max(start + 1));
+        }
+        let mut open = 0usize;
+        let is_end = |at: usize| {
+            let rest = &self.text[at + 1..];
+            let is_last = rest.first().is_none_or(|b| b.is_ascii_whitespace() || b",]})\"'".contains(b));
+            match self.text[at] {
+                b'[' | b'(' | b'{' => {
+                    open += 1;
+                    false
+                }
+                b']' | b')' | b'}' if open > 0 => {
+                    open -= 1;
+                    false
+                }
+                b',' | b']' | b')' | b'}' => is_last,
+                b => b <= b' ' || b"&\"'\\<>;".contains(&b),
+            }
+        };
+        start..(start..self.text.len()).find({
+            let mut is_end = is_end;
+            move |&at| is_end(at)
+        }).unwrap_or(self.text.len())
+    }
+
+    /// The start of the line, or a place on it that is far enough.
+    fn line_start(&self, at: usize) -> usize {
+        let floor = at.saturating_sub(MAX_LINE);
+        memchr::memrchr(b'\n', &self.text[floor..at]).map_or(floor, |newline| floor + newline + 1)
+    }
+
+    fn end_of_line(&self, start: usize) -> usize {
+        let line = &self.text[start..];
+        let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        start + line.trim_ascii_end().len()
+    }
+
+    /// The end of the line or of the string.
+    fn end_of_text(&self, start: usize) -> usize {
+        run(self.text, start, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
+    }
+
+    /// Whether only indentation and dashes stand before a place on its line.
+    fn is_block_key(&self, at: usize) -> bool {
+        block::key_place(self.text, at) == at
+    }
+
+    fn is_item(&self, at: usize) -> bool {
+        self.is_block_key(at) && self.text[..at].trim_ascii_end().ends_with(b"-")
+    }
+}
+
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')
+}

@@ -1,0 +1,135 @@
+//! Secrets that show by their shape, whatever document they are in and however deep in strings.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use super::name;
+
+/// What follows a prefix that makes it a token.
+#[derive(Debug)]
+pub(super) struct Prefix {
+    at_least: usize,
+    at_most: usize,
+    part: fn(u8) -> bool,
+    /// The prefix itself says what kind of thing it was and may stay.
+    keep: bool,
+}
+
+impl Prefix {
+    /// `ghp_` and its like, and npm's.
+    pub(super) const GITHUB: Self =
+        Self { at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
+    pub(super) const LONG: Self = Self { at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
+    /// An access key id: 16 more characters.
+    pub(super) const AWS: Self =
+        Self { at_least: 16, at_most: 16, part: |b| b.is_ascii_uppercase() || b.is_ascii_digit(), keep: false };
+    /// An API key: 35 more characters.
+    pub(super) const GOOGLE: Self = Self { at_least: 35, at_most: 35, part: is_base64url, keep: false };
+    /// A password of an htpasswd file, as Envoy's basic auth filter reads it.
+    pub(super) const SHA: Self = Self { at_least: 24, at_most: 28, part: is_base64, keep: true };
+    pub(super) const BCRYPT: Self =
+        Self { at_least: 55, at_most: 57, part: |b| b.is_ascii_alphanumeric() || b"./$".contains(&b), keep: true };
+    pub(super) const GZIP: Self = Self { at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
+}
+
+/// A token with a well-known prefix.
+pub(super) fn prefixed(text: &[u8], at: Range<usize>, prefix: &Prefix) -> Option<Range<usize>> {
+    let end = run(text, at.end, prefix.part);
+    let fits = (prefix.at_least..=prefix.at_most).contains(&(end - at.end));
+    let whole = prefix.keep || word_start(text, at.start, is_base64url) == at.start;
+    (fits && whole).then_some(if prefix.keep { at.end } else { at.start }..end)
+}
+
+/// A JSON Web Token: parts in base64url with dots between. A signature may be missing, as after a cut.
+pub(super) fn jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = word_start(text, at, is_base64url);
+    if !text[start..].starts_with(b"ey") {
+        return None;
+    }
+    let header = run(text, start, is_base64url);
+    let (mut end, mut parts) = (header, 1);
+    while text.get(end) == Some(&b'.') && parts < 5 {
+        (end, parts) = (run(text, end + 1, is_base64url), parts + 1);
+    }
+    let claims = text.get(header + 1..).unwrap_or_default();
+    // Five parts are an encrypted token, of which some may be empty; the signature of three may be.
+    let is_token = match parts {
+        1 => false,
+        2 => claims.starts_with(b"eyJ"),
+        5 => true,
+        _ => claims.first().is_some_and(|&b| is_base64url(b)),
+    };
+    (is_token && header - start >= 12).then_some(start..end)
+}
+
+/// The token behind `Bearer`.
+pub(super) fn bearer(text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
+    let start = ["%20", "+", " "].iter().find_map(|space| {
+        let rest = text[at.end..].strip_prefix(space.as_bytes())?;
+        Some(run(text, text.len() - rest.len(), |b| b == b' '))
+    })?;
+    let end = run(text, start, |b| is_base64url(b) || b".~+/=%".contains(&b));
+    let token = &text[start..end];
+    // "Bearer token", "Bearer realm=": words about tokens are not tokens.
+    let is_word = token.len() < 20 && !token.iter().any(u8::is_ascii_digit);
+    (!is_word && !name::is_harmless(token)).then_some(start..end)
+}
+
+/// The user and password behind `Basic `.
+pub(super) fn basic(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let end = run(text, start, is_base64);
+    let code = text[start..end].trim_ascii_end();
+    let code = code.strip_suffix(b"==").or(code.strip_suffix(b"=")).unwrap_or(code);
+    let login = STANDARD_NO_PAD.decode(code).ok()?;
+    login.contains(&b':').then_some(start..end)
+}
+
+/// The password of `scheme://user:password@host`; `at` is where `://` stands.
+pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at + 3;
+    let end = run(text, start, |b| b > b' ' && !b"/?#\"'\\<>`|".contains(&b));
+    let at_sign = start + memchr::memrchr(b'@', &text[start..end])?;
+    // `docker://image:tag@sha256:…` names an image.
+    if text[at_sign..end].starts_with(b"@sha256:") {
+        return None;
+    }
+    let password = start + memchr::memchr(b':', &text[start..at_sign])? + 1;
+    (!name::is_placeholder(&text[password..at_sign])).then_some(password..at_sign)
+}
+
+/// The password of `user:password@tcp(host)/database`; `at` is where `@` stands.
+pub(super) fn dsn_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at - text[..at].iter().rev().take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b)).count();
+    let password = start + memchr::memchr(b':', &text[start..at])? + 1;
+    (!name::is_placeholder(&text[password..at])).then_some(password..at)
+}
+
+/// The end of a run of such bytes.
+pub(super) fn run(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
+    text[at..].iter().position(|&b| !part(b)).map_or(text.len(), |length| at + length)
+}
+
+/// Where the run of such bytes that holds `at` starts. The letters of an escape before it are no part of it.
+pub(super) fn word_start(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
+    let start = at - text[..at].iter().rev().take_while(|&&b| part(b)).count();
+    let backslashes = text[..start].iter().rev().take_while(|&&b| b == b'\\').count();
+    if backslashes % 2 == 0 {
+        return start;
+    }
+    let hex_digits = match text.get(start) {
+        Some(b'u') => 4,
+        Some(b'x') => 2,
+        _ => 0,
+    };
+    (start + 1 + hex_digits).min(at)
+}
+
+pub(super) fn is_base64(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')
+}
+
+fn is_base64url(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')
+}
