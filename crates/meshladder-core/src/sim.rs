@@ -6,6 +6,8 @@
 pub mod chain;
 pub mod cidr;
 pub mod inspect;
+pub mod matcher;
+pub mod regex;
 pub mod request;
 pub mod tri;
 

@@ -62,13 +62,21 @@ pub enum Claims {
 impl Request {
     /// The values of a header, in order. Pseudo headers are headers too.
     pub fn header<'r>(&'r self, name: &str) -> Vec<&'r str> {
-        match name {
-            ":method" => vec![&self.method],
-            ":scheme" => vec![&self.scheme],
-            ":authority" | "host" => vec![&self.authority],
-            ":path" => vec![&self.path],
-            _ => self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| &**value).collect(),
-        }
+        self.values(name).collect()
+    }
+
+    /// The same without a list of them.
+    pub fn values<'r>(&'r self, name: &str) -> impl Iterator<Item = &'r str> {
+        let pseudo = match name {
+            ":method" => Some(&*self.method),
+            ":scheme" => Some(&*self.scheme),
+            ":authority" | "host" => Some(&*self.authority),
+            ":path" => Some(&*self.path),
+            _ => None,
+        };
+        let rest = if pseudo.is_some() { &[][..] } else { &self.headers };
+        let rest = rest.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| &**value);
+        pseudo.into_iter().chain(rest)
     }
 
     /// Whether a header that was not stated may still be there: clients and proxies add these on their own.

@@ -1,0 +1,200 @@
+//! One walk over an RE2 pattern, writing what the `regex` crate understands.
+
+use super::class;
+use super::escape::{self, Escape};
+use super::repeat::{self, Level};
+
+type Problem = Box<str>;
+
+/// The pattern for the `regex` crate, with the same meaning and the same numbering of groups.
+///
+/// # Errors
+/// What RE2 would say against the pattern, or what cannot be expressed.
+pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
+    let mut walk = Walk { rest: pattern, out: String::new(), levels: vec![Level::default()] };
+    while let Some(c) = walk.rest.chars().next() {
+        walk.step(c)?;
+    }
+    if walk.levels.len() > 1 {
+        return Err("a group is not closed".into());
+    }
+    Ok(walk.out)
+}
+
+struct Walk<'p> {
+    rest: &'p str,
+    out: String,
+    /// The groups that are open, the whole pattern first.
+    levels: Vec<Level>,
+}
+
+impl<'p> Walk<'p> {
+    fn step(&mut self, c: char) -> Result<(), Problem> {
+        match c {
+            '(' => self.open(),
+            ')' => self.close(),
+            '|' => {
+                self.skip(1);
+                self.level().alternative();
+                self.out.push('|');
+                Ok(())
+            }
+            '*' | '+' | '?' => {
+                self.skip(1);
+                self.level().repeat_simply()?;
+                self.out.push(c);
+                self.lazy();
+                Ok(())
+            }
+            '{' => self.brace(),
+            '[' => {
+                let (class, rest) = class::translate(self.rest)?;
+                self.rest = rest;
+                self.atom(&class);
+                Ok(())
+            }
+            '\\' => self.escape(),
+            '.' | '^' | '$' => {
+                self.skip(1);
+                self.atom(c.encode_utf8(&mut [0; 4]));
+                Ok(())
+            }
+            c => {
+                self.skip(c.len_utf8());
+                self.literal(c);
+                Ok(())
+            }
+        }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+
+    fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("the whole pattern is a level that is never closed")
+    }
+
+    fn atom(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.level().atom(1);
+    }
+
+    fn literal(&mut self, c: char) {
+        escape::push_literal(&mut self.out, c);
+        self.level().atom(1);
+    }
+
+    /// `*?`: as few as possible.
+    fn lazy(&mut self) {
+        if self.rest.starts_with('?') {
+            self.skip(1);
+            self.out.push('?');
+        }
+    }
+
+    /// "`{` not followed by a valid repeat is a literal", as in Perl.
+    fn brace(&mut self) -> Result<(), Problem> {
+        let Some((least, most, rest)) = repeat::counts(self.rest) else {
+            self.skip(1);
+            self.literal('{');
+            return Ok(());
+        };
+        let text = &self.rest[..self.rest.len() - rest.len()];
+        self.level().repeat(least, most)?;
+        self.out.push_str(text);
+        self.rest = rest;
+        self.lazy();
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), Problem> {
+        if let Some(quoted) = self.rest.strip_prefix(r"\Q") {
+            let (text, rest) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
+            text.chars().for_each(|c| self.literal(c));
+            self.rest = rest;
+            return Ok(());
+        }
+        let (escape, rest) = escape::parse(self.rest)?;
+        self.rest = rest;
+        match escape {
+            Escape::Char(c) => self.literal(c),
+            Escape::Class(class) => self.atom(&class),
+            // `\b` is an ASCII word boundary in RE2.
+            Escape::Boundary(b) => self.atom(&format!(r"(?-u:\{b})")),
+            Escape::Anchor(a) => self.atom(&format!(r"\{a}")),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<(), Problem> {
+        let Some(inside) = self.rest.strip_prefix("(?") else {
+            self.skip(1);
+            return Ok(self.group("("));
+        };
+        if let Some(named) = inside.strip_prefix("P<").or_else(|| inside.strip_prefix('<')) {
+            return self.named_group(named);
+        }
+        let end = inside.find([':', ')']).ok_or("a group is not closed")?;
+        let flags = flags(&inside[..end])?;
+        let is_group = inside[end..].starts_with(':');
+        self.rest = &inside[end + 1..];
+        if is_group {
+            self.group(&format!("(?{flags}:"));
+        } else {
+            // RE2 would apply a repeat behind flags to what stands before them.
+            self.level().flags();
+            if !flags.is_empty() {
+                self.out.push_str(&format!("(?{flags})"));
+            }
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, opening: &str) {
+        self.out.push_str(opening);
+        self.levels.push(Level::default());
+    }
+
+    /// Groups are only ever referred to by number, so the name is checked and left out.
+    fn named_group(&mut self, named: &'p str) -> Result<(), Problem> {
+        let (name, rest) = named.split_once('>').ok_or("a group's name is not closed")?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_name {
+            return Err(format!("`{name}` cannot be a group's name").into());
+        }
+        self.rest = rest;
+        self.group("(");
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Problem> {
+        self.skip(1);
+        let inner = self.levels.pop().filter(|_| !self.levels.is_empty()).ok_or("an unexpected `)`")?;
+        self.out.push(')');
+        self.level().atom(inner.heaviest());
+        Ok(())
+    }
+}
+
+/// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-` only before some.
+fn flags(text: &str) -> Result<String, Problem> {
+    let bad = || format!("`(?{text}` is not RE2 syntax").into();
+    let (mut on, mut off) = (String::new(), String::new());
+    let mut is_off = false;
+    for c in text.chars() {
+        match c {
+            'i' | 'm' | 's' | 'U' => {
+                on.retain(|f| f != c);
+                off.retain(|f| f != c);
+                if is_off { off.push(c) } else { on.push(c) }
+            }
+            '-' if !is_off => is_off = true,
+            _ => return Err(bad()),
+        }
+    }
+    if is_off && text.ends_with('-') {
+        return Err(bad());
+    }
+    Ok(if off.is_empty() { on } else { format!("{on}-{off}") })
+}
