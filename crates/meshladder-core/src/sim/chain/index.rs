@@ -35,6 +35,9 @@ pub(super) enum End {
     Unknown(&'static str),
 }
 
+/// See [`longest`].
+const AMBIGUOUS: &str = "which chain Envoy finds first, one for a range of length 0 or one without a range";
+
 /// Adds a row for each combination of keys.
 pub(super) fn push_rows<'a>(rows: &mut Vec<Row<'a>>, keys: &[Vec<Key<'a>>; LEVELS.len()], chain: usize) {
     let combinations = keys.iter().map(Vec::len).product();
@@ -105,14 +108,17 @@ fn first_of<'c, 'a, 'k>(
     buckets.find(|rows| !rows.is_empty()).ok_or(End::Nothing)
 }
 
-/// The rows of the longest range that holds the address. "Any" is a range of both families and of length 0.
+/// The rows of the longest range that holds the address. "Any" is a range of both families and of length 0; next to a
+/// range of length 0 that is written out, which of the two Envoy finds differs from one start to the next.
 fn longest<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'c [Row<'a>], End> {
     let matching = Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
-    let best = matching.max_by_key(|bucket| match &bucket[0].keys[level] {
-        Key::Range(range) => range.length(),
-        _ => 0,
-    });
-    best.ok_or(End::Nothing)
+    let best = matching.max_by_key(|bucket| length(&bucket[0].keys[level])).ok_or(End::Nothing)?;
+    let is_ambiguous = length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
+    if is_ambiguous && rows[0].keys[level] == Key::Any { Err(End::Unknown(AMBIGUOUS)) } else { Ok(best) }
+}
+
+fn length(key: &Key<'_>) -> u8 {
+    if let Key::Range(range) = key { range.length() } else { 0 }
 }
 
 fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<'a>] {
