@@ -3,6 +3,9 @@
 //! Nothing here guesses. What is not modelled, or not known of the request, answers [`Tri::Unknown`] with the missing
 //! fact, and a decision that depends on it is undecided.
 
+pub mod chain;
+pub mod cidr;
+pub mod inspect;
 pub mod matcher;
 pub mod regex;
 pub mod request;
