@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("sim", &["doc", "envoy", "snapshot", "time"]),
     ("mesh", &["doc", "model", "snapshot"]),
-    ("render", &["doc"]),
+    ("render", &["doc", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];
 
