@@ -51,12 +51,24 @@ impl fmt::Display for Table<'_> {
         for row in self.cells.chunks(self.columns) {
             let (last, cells) = row.split_last().expect("a table has at least one column");
             for (cell, width) in cells.iter().zip(&widths) {
-                write!(f, "{cell:width$}", width = width + self.padding)?;
+                f.write_str(cell)?;
+                pad(f, width + self.padding - cell.chars().count())?;
             }
             writeln!(f, "{last}")?;
         }
         Ok(())
     }
+}
+
+/// Blanks, many at a time: a table of a large dump has megabytes of them.
+fn pad(f: &mut fmt::Formatter<'_>, mut count: usize) -> fmt::Result {
+    const BLANKS: &str = "                                                                ";
+    while count > 0 {
+        let some = count.min(BLANKS.len());
+        f.write_str(&BLANKS[..some])?;
+        count -= some;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
