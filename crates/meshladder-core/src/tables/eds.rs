@@ -21,7 +21,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn is_empty(&self) -> bool {
+    /// Whether everything is wanted.
+    pub fn is_empty(&self) -> bool {
         self.address.is_none() && self.port.is_none() && self.cluster.is_none() && self.status.is_none()
     }
 
