@@ -68,7 +68,7 @@ impl Target {
                 |p: &&ProxyRef| p.pod == self.name && self.namespace.as_ref().is_none_or(|ns| *ns == p.namespace);
             let mut found = proxies.iter().filter(named).cloned().collect::<Vec<_>>();
             return match found.len() {
-                0 => Err(self.not_found(&proxies)),
+                0 => Err(self.not_found(&proxies, shape)),
                 1 => Ok(Found { proxy: found.remove(0), others: Vec::new() }),
                 _ => {
                     Err(format!("several proxies are named `{}`: say which namespace, as in `{}`", self.name, found[0]))
@@ -78,7 +78,7 @@ impl Target {
         let pods = self.pods(snapshot);
         let mut found =
             pods.into_iter().flat_map(|pod| proxies.iter().filter(move |p| (&p.namespace, &p.pod) == (&pod.0, &pod.1)));
-        let proxy = found.next().cloned().ok_or_else(|| self.not_found(&proxies))?;
+        let proxy = found.next().cloned().ok_or_else(|| self.not_found(&proxies, shape))?;
         Ok(Found { proxy, others: found.cloned().collect() })
     }
 
@@ -126,7 +126,7 @@ impl Target {
         pods
     }
 
-    fn not_found(&self, proxies: &BTreeSet<ProxyRef>) -> String {
+    fn not_found(&self, proxies: &BTreeSet<ProxyRef>, shape: Shape) -> String {
         let place = self.namespace.as_ref().map(|ns| format!(" in namespace `{ns}`")).unwrap_or_default();
         let what = format!("no proxy for {}`{}`{place}", self.kind.prefix(), self.name);
         let similar: Vec<_> =
@@ -136,7 +136,7 @@ impl Target {
         }
         let all: Vec<_> = proxies.iter().take(5).map(ToString::to_string).collect();
         match proxies.len() {
-            0 => format!("{what}: the source has no proxy at all"),
+            0 => format!("{what}: the source has no {} of any proxy", shape.title()),
             n if n > all.len() => format!("{what}; there are {}, … ({n} in all)", all.join(", ")),
             _ => format!("{what}; there are {}", all.join(", ")),
         }

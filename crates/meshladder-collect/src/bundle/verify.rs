@@ -1,7 +1,8 @@
 //! The strict reading of a bundle: what every other reading lets pass.
 
-use meshladder_core::doc::json;
+use meshladder_core::doc::json::{self, Fault};
 use meshladder_core::doc::place::Place;
+use meshladder_core::doc::yaml;
 use meshladder_core::snapshot::{DocId, Problem, redact};
 
 use crate::error::CollectError;
@@ -23,7 +24,7 @@ pub struct Verified {
     pub problems: Vec<Problem>,
 }
 
-/// Checks a bundle: every document is strict JSON where it should be, UTF-8, at a place the layout knows and without
+/// Checks a bundle: every document is strict JSON or YAML where it should be, UTF-8, at a place the layout knows and without
 /// secrets; the manifest can be read; the archive is whole.
 ///
 /// # Errors
@@ -75,15 +76,18 @@ impl Verified {
         self.bytes += bytes.len() as u64;
         let origin = || found.origin.clone();
         match std::str::from_utf8(&bytes) {
-            Ok(text) if ends_in(id.as_str(), &["json"]) => {
-                let fault = json::check(text).err();
-                self.problems.extend(fault.map(|fault| Problem {
+            Ok(text) => {
+                let problem = |fault: Fault| Problem {
                     origin: origin(),
                     place: Some(Place::of(text, fault.at)),
                     what: fault.what,
-                }));
+                };
+                if ends_in(id.as_str(), &["json"]) {
+                    self.problems.extend(json::check(text).err().map(problem));
+                } else if ends_in(id.as_str(), &["yaml", "yml"]) {
+                    self.problems.extend(yaml::load(text).problems.into_iter().map(problem));
+                }
             }
-            Ok(_) => {}
             Err(error) => {
                 let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let place = Some(Place::of(&before, before.len()));

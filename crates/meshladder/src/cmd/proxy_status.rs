@@ -9,7 +9,7 @@ use meshladder_core::istiod::syncz;
 use meshladder_core::model::object;
 use meshladder_core::model::pod::Pod;
 use meshladder_core::render::yaml;
-use meshladder_core::snapshot::{Document, Snapshot};
+use meshladder_core::snapshot::{Document, Need, Snapshot};
 use meshladder_core::tables::status::{self, Row};
 
 use super::source;
@@ -90,8 +90,14 @@ fn answers(snapshot: &Snapshot) -> Result<Vec<(String, Document)>, Failure> {
         documents.push((istiod.to_owned(), document));
     }
     if documents.is_empty() {
+        let why = snapshot
+            .coverage(&Need::Part("istiod/".to_owned()))
+            .why()
+            .map(|why| format!(": {why}"))
+            .unwrap_or_default();
         let hint = "a bundle has istiod/<pod>/debug/syncz.json; a bug-report has istio/<namespace>/<pod>/debug/syncz";
-        return Err(Failure::new(ISTIOCTL_ERROR, "the source has no answer of an istiod to /debug/syncz").hint(hint));
+        let what = format!("the source has no answer of an istiod to /debug/syncz{why}");
+        return Err(Failure::new(ISTIOCTL_ERROR, what).hint(hint));
     }
     Ok(documents)
 }

@@ -39,6 +39,7 @@ const LISTINGS: &[(&str, &str)] = &[
     ("secrets.txt", "pc secret"),
     ("secrets-wide.txt", "pc s -o wide"),
     ("log.txt", "pc log"),
+    ("bundle-list.txt", "bundle list"),
 ];
 
 #[test]
@@ -97,4 +98,21 @@ fn what_is_not_there_is_said_with_what_is() {
     let same = "curl-5b64d475cf-qzthp.tools";
     let run = support::meshladder(&["pc", "rc", same, same, "-s", &bundle]);
     assert_eq!((run.code, run.stdout.contains("trust 1 common root")), (0, true), "{run:?}");
+}
+
+#[test]
+fn yaml_is_read_as_kubernetes_reads_it_and_what_is_odd_in_it_has_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  type: ClusterIP\n  type: NodePort\n---\nkind: [\n---\n\
+                     apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\n";
+    std::fs::write(folder.path().join("all.yaml"), manifests).expect("a file");
+    let run = support::meshladder(&["bundle", "list", &folder.path().display().to_string()]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("1         Service\n") && run.stdout.contains("VirtualService.networking.istio.io"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stderr.contains("all.yaml:6:3: duplicate key `type`"), "{}", run.stderr);
+    assert!(run.stderr.contains("all.yaml:8:") || run.stderr.contains("all.yaml:9:"), "{}", run.stderr);
 }

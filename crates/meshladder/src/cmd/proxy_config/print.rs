@@ -1,5 +1,6 @@
 //! One listing in the format that was asked for, written as it is made.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use meshladder_core::doc::json::Raw;
@@ -51,7 +52,7 @@ impl Printer {
         places.sort_unstable();
         places.dedup();
         self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| {
-            endpoint::table(hosts, printer.wide())
+            endpoint::table(clusters, hosts, printer.wide())
         })
     }
 
@@ -73,10 +74,10 @@ impl Printer {
         self.section(section, || table(wide).to_string())
     }
 
-    fn list<'r, 'a>(
+    fn list<'r, T: Display>(
         &mut self,
         values: impl Iterator<Item = Raw<'r>>,
-        table: impl FnOnce(&Self) -> Table<'a>,
+        table: impl FnOnce(&Self) -> T,
     ) -> Result<(), Failure> {
         match self.output {
             Output::Short | Output::Wide => {
