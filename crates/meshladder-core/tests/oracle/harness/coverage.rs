@@ -1,0 +1,34 @@
+//! How often each matcher and each outcome was met, for and against. What was never met was not tested.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::say;
+
+/// Counters by name.
+#[derive(Debug, Default)]
+pub(crate) struct Coverage(BTreeMap<String, [u64; 2]>);
+
+impl Coverage {
+    /// Counts a matcher that matched or did not.
+    pub(crate) fn hit(&mut self, matcher: &str, matched: bool) {
+        if !self.0.contains_key(matcher) {
+            self.0.insert(matcher.to_owned(), [0, 0]);
+        }
+        self.0.get_mut(matcher).expect("it was just put there")[usize::from(!matched)] += 1;
+    }
+
+    /// Prints the table, and fails when one of `names` was never met on one side. Those in `once` have only a positive one.
+    #[track_caller]
+    pub(crate) fn conclude(&self, title: &str, names: &[&str], once: &[&str]) {
+        let mut table = format!("{title}\n{:>10} {:>10}\n", "yes", "no");
+        for (name, [yes, no]) in &self.0 {
+            writeln!(table, "{yes:>10} {no:>10}  {name}").expect("a String takes all text");
+        }
+        say(&table);
+        let count = |name: &str| self.0.get(name).copied().unwrap_or_default();
+        let never = names.iter().filter(|name| count(name).contains(&0));
+        let never: Vec<_> = never.chain(once.iter().filter(|name| count(name)[0] == 0)).collect();
+        assert!(never.is_empty(), "{title}: never met on one side: {never:?}");
+    }
+}
