@@ -5,6 +5,9 @@
 
 pub mod answer;
 pub mod jwt;
+pub mod chain;
+pub mod cidr;
+pub mod inspect;
 pub mod matcher;
 pub mod regex;
 pub mod request;
