@@ -126,11 +126,7 @@ fn claims_of_an_elliptic_token_reach_the_metadata() {
     );
     let signature = pair.sign(&random, signed.as_bytes()).expect("a signature");
     let point = pair.public_key().as_ref();
-    let key = format!(
-        r#"{{"kty":"EC","crv":"P-256","x":"{}","y":"{}"}}"#,
-        b64(&point[1..33]),
-        b64(&point[33..])
-    );
+    let key = format!(r#"{{"kty":"EC","crv":"P-256","x":"{}","y":"{}"}}"#, b64(&point[1..33]), b64(&point[33..]));
     let normalize = r#""issuer":"joe","normalize_payload_in_metadata":{"space_delimited_claims":["scope"]},"#;
     let filter = filter(normalize, &key, NEEDS_P);
     let request = bearer(&format!("{signed}.{}", b64(signature.as_ref())));
