@@ -10,9 +10,12 @@ pub mod filters;
 pub mod inspect;
 pub mod jwt;
 pub mod matcher;
+pub mod path;
 pub mod rbac;
 pub mod regex;
 pub mod request;
+pub mod route;
+pub mod runtime;
 pub mod state;
 pub mod tri;
 

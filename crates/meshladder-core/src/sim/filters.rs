@@ -27,7 +27,6 @@ mod set_filter_state;
 mod walk;
 
 pub use any::Typed;
-use cors::CorsPolicy;
 use ext_authz::{ExtAuthz, ExtAuthzPerRoute};
 use fault::Fault;
 use header_mutation::HeaderMutation;
@@ -35,7 +34,7 @@ use kind::Kind;
 use local_ratelimit::LocalRateLimit;
 pub use overrides::Overrides;
 use overrides::PerRoute;
-use remote::RemoteAddress;
+use remote::ClientAddress;
 use set_filter_state::SetFilterState;
 pub use walk::{Branch, Step, Verdict, Walk};
 
@@ -43,7 +42,7 @@ pub use walk::{Branch, Step, Verdict, Walk};
 #[derive(Debug)]
 pub struct FilterChain<'a> {
     filters: Vec<Filter<'a>>,
-    remote: RemoteAddress,
+    client: ClientAddress,
 }
 
 /// One compiled filter.
@@ -106,13 +105,9 @@ pub enum Upstream {
 impl<'a> FilterChain<'a> {
     /// Compiles the filters of an `HttpConnectionManager`. `extension` finds the `TypedExtensionConfig` that ECDS
     /// delivered for a filter, by its name.
-    pub fn compile(
-        manager: Raw<'a>,
-        runtime: &Runtime<'_>,
-        extension: &dyn Fn(&str) -> Option<Raw<'a>>,
-    ) -> Self {
+    pub fn compile(manager: Raw<'a>, runtime: &Runtime<'_>, extension: &dyn Fn(&str) -> Option<Raw<'a>>) -> Self {
         let filter = |raw| Filter::compile(raw, runtime, extension);
-        Self { filters: manager.list("http_filters").map(filter).collect(), remote: RemoteAddress::compile(manager) }
+        Self { filters: manager.list("http_filters").map(filter).collect(), client: ClientAddress::compile(manager) }
     }
 
     /// The filters.
@@ -128,7 +123,7 @@ impl<'a> FilterChain<'a> {
         environment: &Environment<'_>,
         record: &mut Record,
     ) -> Walk<'_> {
-        state.remote = self.remote.of(state);
+        state.remote = self.client.of(state);
         let mut walk = Walk::new(self.filters.len());
         for filter in &self.filters {
             let verdict = if filter.is_disabled(overrides) {
@@ -179,7 +174,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// "typed_per_filter_config can disable a filter", or turn one on that is disabled: the most specific entry counts.
+    /// "`typed_per_filter_config` can disable a filter", or turn one on that is disabled: the most specific entry counts.
     fn is_disabled(&self, overrides: &Overrides) -> bool {
         overrides.of(&self.name).first().map_or(self.disabled, |entry| matches!(entry, PerRoute::Disabled))
     }
@@ -220,9 +215,7 @@ impl<'a> Filter<'a> {
                 state.metadata.written_by(&self.name);
                 Verdict::Passed("it decides nothing".into())
             }
-            Config::Missing => {
-                Verdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None)
-            }
+            Config::Missing => Verdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None),
             Config::Router => Verdict::Passed("the end of the filters".into()),
             Config::Unmodelled(_) => {
                 Verdict::Undecided(format!("what the filter {} does, which is not modelled", self.name).into())
@@ -277,7 +270,7 @@ fn evaluate_jwt(
 ) -> Verdict {
     let own: Option<&JwtPerRoute> = if let Some(PerRoute::Jwt(own)) = own { Some(own) } else { None };
     match filter.evaluate(own, state, now, record) {
-        jwt::Verdict::Passed(why) => Verdict::Passed(why),
+        jwt::Verdict::Passed(why) => Verdict::Passed(why.into()),
         jwt::Verdict::Refused(answer) => Verdict::Answered(answer, None),
         jwt::Verdict::Undecided(fact) => Verdict::Undecided(fact),
     }

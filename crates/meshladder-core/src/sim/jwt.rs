@@ -72,7 +72,7 @@ pub enum JwtPerRoute {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It goes on; why, as in `no rule matches`.
-    Passed(String),
+    Passed(&'static str),
     /// It is refused.
     Refused(Answer),
     /// It depends on this fact.
@@ -117,17 +117,17 @@ impl JwtAuthn {
     ) -> Verdict {
         // "The CORS preflight doesn't include user credentials, bypass regardless of JWT requirements."
         if self.bypass_cors_preflight && is_cors_preflight(&state.request) {
-            return Verdict::Passed("a CORS preflight needs no token".to_owned());
+            return Verdict::Passed("a CORS preflight needs no token");
         }
         let requirement = match per_route {
-            Some(JwtPerRoute::Disabled) => return Verdict::Passed("the route asks for no token".to_owned()),
+            Some(JwtPerRoute::Disabled) => return Verdict::Passed("the route asks for no token"),
             Some(JwtPerRoute::Requirement(name)) => match self.requirement_map.get(name) {
                 Some(requirement) => requirement,
                 None => return Verdict::Refused(self.wrong_requirement(name, &state.request)),
             },
             None => match self.requirement(&state.request, record) {
                 Ok(Some(requirement)) => requirement,
-                Ok(None) => return Verdict::Passed("no rule asks for a token".to_owned()),
+                Ok(None) => return Verdict::Passed("no rule asks for a token"),
                 Err(fact) => return Verdict::Undecided(fact),
             },
         };
@@ -168,8 +168,8 @@ impl JwtAuthn {
         let has_token = extracted.iter().any(|(_, known)| !matches!(known, Known::Unknown(_)));
         write_metadata(extracted, state);
         match outcome {
-            Outcome::Met if has_token => Verdict::Passed("the token is good".to_owned()),
-            Outcome::Met => Verdict::Passed("no token is needed".to_owned()),
+            Outcome::Met if has_token => Verdict::Passed("the token is good"),
+            Outcome::Met => Verdict::Passed("no token is needed"),
             Outcome::Unknown(fact) => Verdict::Undecided(fact),
             Outcome::Failed(status) => Verdict::Refused(
                 Answer::new(&state.request, status.code(), &[], status.details()).with_body(status.text()),

@@ -33,7 +33,8 @@ impl CorsPolicy {
 /// What the filter does, given what is said of it from the most specific to the least: "OPTIONS, origin and
 /// access-control-request-method make a preflight".
 pub(super) fn evaluate(policies: &[PerRoute], state: &State<'_>, has_cluster: bool) -> Verdict {
-    let policies = || policies.iter().filter_map(|entry| if let PerRoute::Cors(policy) = entry { Some(policy) } else { None });
+    let policies =
+        || policies.iter().filter_map(|entry| if let PerRoute::Cors(policy) = entry { Some(policy) } else { None });
     let Some(first) = policies().next().filter(|_| has_cluster) else {
         return Verdict::Passed("the route has no CORS policy".into());
     };

@@ -89,13 +89,11 @@ impl ExtAuthz {
             return Verdict::Undecided("the answer of the authorization service".into());
         };
         match upstream(cluster) {
-            Upstream::Missing | Upstream::Unhealthy if self.failure_mode_allow => {
-                Verdict::Passed(format!("{cluster} cannot be reached, and failure_mode_allow lets requests pass").into())
-            }
+            Upstream::Missing | Upstream::Unhealthy if self.failure_mode_allow => Verdict::Passed(
+                format!("{cluster} cannot be reached, and failure_mode_allow lets requests pass").into(),
+            ),
             Upstream::Missing | Upstream::Unhealthy => Verdict::Answered(self.error(state), None),
-            Upstream::Usable => {
-                Verdict::Undecided(format!("the answer of the authorization service {cluster}").into())
-            }
+            Upstream::Usable => Verdict::Undecided(format!("the answer of the authorization service {cluster}").into()),
             Upstream::Unknown(fact) => Verdict::Undecided(fact),
         }
     }

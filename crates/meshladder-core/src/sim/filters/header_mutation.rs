@@ -11,7 +11,11 @@ pub(super) struct HeaderMutation(Vec<Mutation>);
 #[derive(Debug)]
 enum Mutation {
     Remove(Box<str>),
-    Append { name: Box<str>, value: Box<str>, action: AppendAction },
+    Append {
+        name: Box<str>,
+        value: Box<str>,
+        action: AppendAction,
+    },
     /// What it does is not modelled.
     Other(Box<str>),
 }

@@ -25,7 +25,9 @@ impl LocalRateLimit {
         let fraction = |key| raw.get(key).map(|fraction| runtime_fraction(fraction, runtime));
         let status = raw.at(["status", "code"]).and_then(status_code);
         Self {
-            max_tokens: raw.get("token_bucket").map(|bucket| bucket.get("max_tokens").and_then(Raw::number).unwrap_or(0)),
+            max_tokens: raw
+                .get("token_bucket")
+                .map(|bucket| bucket.get("max_tokens").and_then(Raw::number).unwrap_or(0)),
             enabled: fraction("filter_enabled"),
             enforced: fraction("filter_enforced"),
             // "If this is not specified, the default is 429 … a code below 400 is ignored"

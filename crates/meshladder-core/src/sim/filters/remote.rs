@@ -8,14 +8,14 @@ use crate::sim::state::Remote;
 
 /// How a connection manager finds the client's address.
 #[derive(Debug)]
-pub(super) struct RemoteAddress {
+pub(super) struct ClientAddress {
     use_remote_address: bool,
     xff_num_trusted_hops: usize,
     /// An extension finds it: the missing fact.
     detected: Option<Box<str>>,
 }
 
-impl RemoteAddress {
+impl ClientAddress {
     pub(super) fn compile(manager: Raw<'_>) -> Self {
         let hops = manager.get("xff_num_trusted_hops").and_then(Raw::number).unwrap_or_default();
         let extension = manager.list("original_ip_detection_extensions").next();

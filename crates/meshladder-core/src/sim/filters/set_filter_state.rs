@@ -6,7 +6,15 @@ use crate::sim::{Request, State};
 
 /// A compiled `Config`.
 #[derive(Debug)]
-pub(super) struct SetFilterState(Vec<(Box<str>, Result<Vec<Part>, Box<str>>, bool)>);
+pub(super) struct SetFilterState(Vec<Object>);
+
+#[derive(Debug)]
+struct Object {
+    key: Box<str>,
+    /// Or the missing fact.
+    value: Result<Vec<Part>, Box<str>>,
+    skip_if_empty: bool,
+}
 
 /// A piece of a format string.
 #[derive(Debug)]
@@ -21,21 +29,24 @@ impl SetFilterState {
             let key = value.string_at("object_key").unwrap_or_default();
             let format = value.at(["format_string", "text_format_source", "inline_string"]).and_then(Raw::string);
             let parts = format.and_then(|format| parts(&format));
-            let skips_empty = value.get("skip_if_empty").and_then(Raw::bool) == Some(true);
-            (Box::from(&*key), parts.ok_or_else(|| format!("the filter state {key}").into()), skips_empty)
+            Object {
+                value: parts.ok_or_else(|| format!("the filter state {key}").into()),
+                skip_if_empty: value.get("skip_if_empty").and_then(Raw::bool) == Some(true),
+                key: key.into(),
+            }
         });
         Self(values.collect())
     }
 
     pub(super) fn evaluate(&self, state: &mut State<'_>) -> Verdict {
-        for (key, parts, skips_empty) in &self.0 {
-            let parts = match parts {
+        for object in &self.0 {
+            let parts = match &object.value {
                 Ok(parts) => parts,
                 Err(fact) => return Verdict::Undecided(fact.clone()),
             };
             let text: String = parts.iter().map(|part| part.text(&state.request)).collect();
-            if !(text.is_empty() && *skips_empty) {
-                state.filter_state.push((key.to_string(), text));
+            if !(text.is_empty() && object.skip_if_empty) {
+                state.filter_state.push((object.key.to_string(), text));
             }
         }
         Verdict::Passed("it decides nothing".into())
