@@ -34,7 +34,7 @@ impl ClientAddress {
     pub(super) fn of(&self, state: &State<'_>) -> Remote {
         let skipped = match (&self.detected, self.use_remote_address, self.xff_num_trusted_hops) {
             (Some(fact), _, _) => return Err(fact.clone()),
-            (None, true, 0) => return state.direct_remote.clone(),
+            (None, true, 0) => return state.remote.clone(),
             (None, true, hops) => hops - 1,
             (None, false, hops) => hops,
         };

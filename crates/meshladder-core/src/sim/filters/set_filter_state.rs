@@ -14,6 +14,7 @@ struct Object {
     /// Or the missing fact.
     value: Result<Vec<Part>, Box<str>>,
     skip_if_empty: bool,
+    omit_empty_values: bool,
 }
 
 /// A piece of a format string.
@@ -32,6 +33,7 @@ impl SetFilterState {
             Object {
                 value: parts.ok_or_else(|| format!("the filter state {key}").into()),
                 skip_if_empty: value.get("skip_if_empty").and_then(Raw::bool) == Some(true),
+                omit_empty_values: value.at(["format_string", "omit_empty_values"]).and_then(Raw::bool) == Some(true),
                 key: key.into(),
             }
         });
@@ -44,7 +46,7 @@ impl SetFilterState {
                 Ok(parts) => parts,
                 Err(fact) => return Verdict::Undecided(fact.clone()),
             };
-            let text: String = parts.iter().map(|part| part.text(&state.request)).collect();
+            let text: String = parts.iter().map(|part| part.text(&state.request, object.absent())).collect();
             if !(text.is_empty() && object.skip_if_empty) {
                 state.filter_state.push((object.key.to_string(), text));
             }
@@ -53,12 +55,18 @@ impl SetFilterState {
     }
 }
 
+impl Object {
+    /// "`omit_empty_values`: whether to omit empty values; by default, an empty value is `-`".
+    fn absent(&self) -> &'static str {
+        if self.omit_empty_values { "" } else { "-" }
+    }
+}
+
 impl Part {
-    fn text<'t>(&'t self, request: &'t Request) -> &'t str {
+    fn text<'t>(&'t self, request: &'t Request, absent: &'static str) -> &'t str {
         match self {
             Self::Text(text) => text,
-            // "If there is no such header, the value is '-'"
-            Self::Header(name) => request.values(name).next().unwrap_or("-"),
+            Self::Header(name) => request.values(name).next().unwrap_or(absent),
         }
     }
 }

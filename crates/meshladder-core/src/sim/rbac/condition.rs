@@ -7,7 +7,7 @@ use super::metadata::MetadataMatcher;
 use crate::doc::json::Raw;
 use crate::sim::cidr::Cidr;
 use crate::sim::matcher::{HeaderMatcher, StringMatcher, Template, unmodelled, without_query_and_fragment};
-use crate::sim::state::Caller;
+use crate::sim::state::{Caller, Remote};
 use crate::sim::{State, Tri};
 
 /// A compiled leaf.
@@ -29,7 +29,9 @@ pub enum Condition {
     Metadata(MetadataMatcher),
     /// `authenticated`: "If unset, it applies to any user that is authenticated."
     Authenticated(Option<StringMatcher>),
-    /// `source_ip`, `direct_remote_ip`
+    /// `source_ip`: as PROXY protocol tells it, but not `x-forwarded-for`.
+    SourceIp(Cidr),
+    /// `direct_remote_ip`: the other end of the socket.
     DirectRemoteIp(Cidr),
     /// `remote_ip`
     RemoteIp(Cidr),
@@ -68,7 +70,8 @@ impl Condition {
     pub(super) fn principal(key: &str, value: Raw<'_>) -> Self {
         match key {
             "authenticated" => Self::Authenticated(value.get("principal_name").map(StringMatcher::compile)),
-            "source_ip" | "direct_remote_ip" => cidr(value, Self::DirectRemoteIp),
+            "source_ip" => cidr(value, Self::SourceIp),
+            "direct_remote_ip" => cidr(value, Self::DirectRemoteIp),
             "remote_ip" => cidr(value, Self::RemoteIp),
             "filter_state" => match (value.string_at("key"), value.get("string_match")) {
                 (Some(key), Some(matcher)) => Self::FilterState(key.into(), StringMatcher::compile(matcher)),
@@ -109,8 +112,9 @@ impl Condition {
             Self::ServerName(matcher) => matcher.matches(server_name(state)),
             Self::Metadata(matcher) => matcher.matches(state),
             Self::Authenticated(name) => authenticated(name.as_ref(), &state.caller),
-            Self::DirectRemoteIp(range) => within(*range, &state.direct_remote),
-            Self::RemoteIp(range) => within(*range, &state.remote),
+            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => {
+                within(*range, &self.address(state))
+            }
             Self::FilterState(key, matcher) => filter_state(key, matcher, state),
             Self::Unmodelled(fact) => Tri::Unknown(fact.clone()),
         }
@@ -142,15 +146,25 @@ impl Condition {
             Self::ServerName(matcher) => format!("server name `{}` {}", server_name(state), matcher.verb(holds)),
             Self::Metadata(matcher) => matcher.why(state),
             Self::Authenticated(name) => why_authenticated(name.as_ref(), &state.caller),
-            Self::DirectRemoteIp(range) | Self::RemoteIp(range) => {
-                let remote = if matches!(self, Self::RemoteIp(_)) { &state.remote } else { &state.direct_remote };
-                remote.as_ref().map_or_else(ToString::to_string, |ip| in_range("source", *ip, range))
+            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => {
+                self.address(state).map_or_else(|fact| fact.to_string(), |ip| in_range("source", ip, range))
             }
             Self::FilterState(key, matcher) => match filter_state_value(key, state) {
                 Some(value) => format!("filter state {key} `{value}` {}", matcher.verb(holds)),
                 None => format!("filter state {key} is absent"),
             },
             Self::Unmodelled(fact) => fact.to_string(),
+        }
+    }
+
+    /// The address of the client that is looked at.
+    fn address(&self, state: &State<'_>) -> Remote {
+        match self {
+            Self::SourceIp(_) => {
+                state.request.connection.source.map(|(ip, _)| ip).ok_or_else(|| "the source address".into())
+            }
+            Self::RemoteIp(_) => state.remote.clone(),
+            _ => state.direct_remote.clone(),
         }
     }
 
@@ -188,7 +202,7 @@ fn server_name<'s>(state: &'s State<'_>) -> &'s str {
     state.request.connection.tls.as_ref().and_then(|tls| tls.sni.as_deref()).unwrap_or_default()
 }
 
-fn within(range: Cidr, address: &Result<IpAddr, Box<str>>) -> Tri {
+fn within(range: Cidr, address: &Remote) -> Tri {
     match address {
         Ok(ip) => range.contains(*ip).into(),
         Err(fact) => Tri::Unknown(fact.clone()),
