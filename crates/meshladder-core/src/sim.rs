@@ -3,16 +3,26 @@
 //! Nothing here guesses. What is not modelled, or not known of the request, answers [`Tri::Unknown`] with the missing
 //! fact, and a decision that depends on it is undecided.
 
+pub mod answer;
 pub mod chain;
 pub mod cidr;
+pub mod filters;
 pub mod inspect;
+pub mod jwt;
 pub mod matcher;
+pub mod path;
+pub mod rbac;
 pub mod regex;
 pub mod request;
+pub mod route;
+pub mod runtime;
+pub mod state;
 pub mod trace;
 pub mod tri;
 
+pub use answer::Answer;
 pub use request::Request;
+pub use state::State;
 pub use tri::Tri;
 
 /// One candidate of a decision: what it is, whether it matched, and why.

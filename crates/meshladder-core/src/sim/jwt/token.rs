@@ -110,6 +110,10 @@ fn integer(payload: &Node, claim: Claim) -> Result<u64, Status> {
     if !(0.0..18_446_744_073_709_551_615.0).contains(&number) {
         return Err(Status::OutOfRange(claim));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked; Envoy cuts too")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range was checked; Envoy cuts too"
+    )]
     Ok(number as u64)
 }
