@@ -6,6 +6,7 @@
 pub mod chain;
 pub mod cidr;
 pub mod inspect;
+pub mod listener;
 pub mod matcher;
 pub mod regex;
 pub mod request;
