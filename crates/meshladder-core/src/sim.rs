@@ -8,8 +8,10 @@ pub mod cidr;
 pub mod inspect;
 pub mod listener;
 pub mod matcher;
+pub mod network;
 pub mod regex;
 pub mod request;
+pub mod tls;
 pub mod tri;
 
 pub use request::Request;

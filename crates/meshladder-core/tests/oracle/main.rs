@@ -3,4 +3,5 @@
 
 mod chain;
 mod harness;
+mod listener;
 mod wire;
