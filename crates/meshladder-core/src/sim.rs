@@ -9,7 +9,9 @@ pub mod cidr;
 pub mod filters;
 pub mod inspect;
 pub mod jwt;
+pub mod listener;
 pub mod matcher;
+pub mod network;
 pub mod path;
 pub mod rbac;
 pub mod regex;
@@ -17,6 +19,7 @@ pub mod request;
 pub mod route;
 pub mod runtime;
 pub mod state;
+pub mod tls;
 pub mod trace;
 pub mod tri;
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use super::matcher::unmodelled;
 use super::request::Connection;
 use crate::doc::json::Raw;
 
@@ -126,7 +127,7 @@ impl<'a> ListenerFilters<'a> {
                 Kind::TlsInspector => inspect_tls(connection, &mut seen),
                 Kind::HttpInspector => inspect_http(connection, &mut seen),
                 Kind::Harmless => {}
-                Kind::Unmodelled(name) => return Err(format!("what the listener filter {name} does").into()),
+                Kind::Unmodelled(name) => return Err(unmodelled(&format!("the listener filter {name}"))),
             }
         }
         Ok(seen)

@@ -17,6 +17,8 @@ use crate::wire;
 
 mod generate;
 
+pub(crate) use generate::{answering, listener_filter};
+
 /// The levels of the search, in the words of its reasons.
 const LEVELS: [&str; 9] = [
     "destination port",

@@ -73,6 +73,6 @@ fn a_filter_is_switched_off_by_the_port_that_is_known_where_it_stands() {
 #[test]
 fn a_filter_that_is_not_modelled_is_named() {
     let other = r#"{"name":"envoy.filters.listener.proxy_protocol"}"#;
-    let fact = "what the listener filter envoy.filters.listener.proxy_protocol does";
+    let fact = "what the listener filter envoy.filters.listener.proxy_protocol decides, which is not modelled";
     assert_eq!(seen(&[other, TLS], &connection(client_hello(), None)), fact);
 }

@@ -107,7 +107,7 @@ pub(super) fn connection(random: &mut Random) -> Connection {
 }
 
 /// A listener filter by its names.
-pub(super) fn listener_filter(name: &str, message: &str) -> Value {
+pub(crate) fn listener_filter(name: &str, message: &str) -> Value {
     let url = format!("type.googleapis.com/envoy.extensions.filters.listener.{name}.v3.{message}");
     json!({"name": format!("envoy.filters.listener.{name}"), "typed_config": {"@type": url}})
 }
@@ -148,7 +148,8 @@ fn predicate(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-fn answering(name: &str, criteria: Option<Value>) -> Value {
+/// A chain that answers with its name.
+pub(crate) fn answering(name: &str, criteria: Option<Value>) -> Value {
     let mut chain = json!({
         "name": name,
         "filters": [{
