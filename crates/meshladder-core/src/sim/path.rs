@@ -7,6 +7,9 @@ use super::{Answer, Request};
 use crate::doc::json::Raw;
 
 mod host;
+
+pub(in crate::sim) use host::port_start;
+
 mod normalize;
 
 /// The fields of an `HttpConnectionManager` that matter here.
