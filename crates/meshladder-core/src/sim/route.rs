@@ -131,6 +131,10 @@ impl<'a> RouteTable<'a> {
             Found::Unknown(fact) => return Routed::Undecided { virtual_host: None, route: None, fact },
         };
         let undecided = |fact| Routed::Undecided { virtual_host: Some(virtual_host), route: None, fact };
+        // "No scheme header": Envoy takes that for a request that was rejected earlier.
+        if request.values("x-forwarded-proto").next() == Some("") {
+            return Routed::NoRoute { virtual_host: Some(virtual_host) };
+        }
         match virtual_host.requires_tls(request) {
             Tri::Yes => {
                 let location = format!("https://{}{}", request.authority, request.path);

@@ -2,3 +2,4 @@
 #![expect(clippy::disallowed_methods, reason = "the oracle starts a process and talks to it; the library does not")]
 
 mod harness;
+mod routes;

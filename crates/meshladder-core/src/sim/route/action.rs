@@ -8,7 +8,7 @@ use super::{Redirect, Route, WeightedCluster, WeightedClusters, facts};
 use crate::doc::json::Raw;
 use crate::sim::matcher::unmodelled;
 use crate::sim::runtime::Runtime;
-use crate::sim::{Answer, Request};
+use crate::sim::{Answer, Request, upgrade};
 
 /// A compiled action.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ impl<'a> RouteAction<'a> {
                 }
                 "cluster_not_found_response_code" => action.cluster_not_found_response_code = not_found_code(&text()),
                 "request_mirror_policies" => action.mirrors = value.elements().map(mirror).collect(),
-                "upgrade_configs" => action.upgrades = value.elements().map(upgrade).collect(),
+                "upgrade_configs" => action.upgrades = value.elements().map(upgrade::config).collect(),
                 other => {
                     if !action.rewrites.read(other, value) {
                         action.facts.extend(facts::read(other, value));
@@ -206,9 +206,4 @@ fn not_found_code(name: &str) -> u16 {
 fn mirror(policy: Raw<'_>) -> Box<str> {
     let header = || policy.string_at("cluster_header").map(|name| format!("the cluster in header {name}").into());
     policy.string_at("cluster").or_else(header).unwrap_or_default().into()
-}
-
-fn upgrade(config: Raw<'_>) -> (Box<str>, bool) {
-    let name = config.string_at("upgrade_type").unwrap_or_default().to_ascii_lowercase();
-    (name.into(), config.get("enabled").and_then(Raw::bool).unwrap_or(true))
 }

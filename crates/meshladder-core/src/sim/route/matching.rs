@@ -1,5 +1,7 @@
 //! `config.route.v3.RouteMatch`: a route matches when everything in it does.
 
+use std::borrow::Cow;
+
 use crate::doc::json::Raw;
 use crate::sim::answer::is_grpc;
 use crate::sim::matcher::{
@@ -43,15 +45,19 @@ pub(super) struct Context<'r> {
     /// The path without query and fragment.
     whole_path: &'r str,
     /// The same as most specifiers see it.
-    path: &'r str,
+    path: Cow<'r, str>,
 }
 
 impl<'r> Context<'r> {
     pub(super) fn new(request: &'r Request, metadata: &'r Metadata, ignore_path_parameters: bool) -> Self {
         let whole_path = without_query_and_fragment(&request.path);
-        // "ignore_path_parameters_in_path_matching": "/foo;a=b" is matched as "/foo".
-        let end = if ignore_path_parameters { request.path.find([';']) } else { None };
-        let path = end.map_or(whole_path, |end| without_query_and_fragment(&request.path[..end]));
+        // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by templates.
+        let path = if ignore_path_parameters && whole_path.contains(';') {
+            let names = whole_path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
+            Cow::Owned(names.collect::<Vec<_>>().join("/"))
+        } else {
+            Cow::Borrowed(whole_path)
+        };
         Self { request, metadata, whole_path, path }
     }
 }
@@ -112,7 +118,7 @@ impl RouteMatch {
             // Only `connect_matcher` takes requests without a path.
             _ if context.request.path.is_empty() => Tri::No,
             Some(template @ PathMatch::Template(_)) => template.matches(context.whole_path),
-            Some(path) => path.matches(context.path),
+            Some(path) => path.matches(&context.path),
             None => Tri::unknown("which paths a route without a path specifier takes"),
         }
     }
@@ -155,7 +161,7 @@ impl RouteMatch {
             Some(PathMatch::Connect) => format!("the method is {}", context.request.method),
             Some(template @ PathMatch::Template(_)) => template.why(context.whole_path),
             Some(_) if context.request.path.is_empty() => "the request has no path".to_owned(),
-            Some(path) => path.why(context.path),
+            Some(path) => path.why(&context.path),
             None => "the route has no path specifier".to_owned(),
         }
     }
