@@ -22,6 +22,7 @@ pub mod state;
 pub mod tls;
 pub mod trace;
 pub mod tri;
+pub mod upgrade;
 
 pub use answer::Answer;
 pub use request::Request;

@@ -6,4 +6,5 @@ mod chain;
 mod harness;
 mod listener;
 mod rbac;
+mod routes;
 mod wire;
