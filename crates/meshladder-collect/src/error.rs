@@ -142,11 +142,12 @@ pub(crate) fn plain(error: &io::Error) -> String {
 
 /// Problems that left nothing of use: how many, and the first three.
 pub(crate) fn some_of(problems: &[Problem]) -> String {
-    let first: String = problems.iter().take(3).map(|problem| format!("\n  {problem}")).collect();
-    match problems {
-        [problem] => problem.to_string(),
-        [_, _] | [_, _, _] => format!("{} problems:{first}", problems.len()),
-        _ => format!("{} problems, the first three:{first}", problems.len()),
+    let first: Vec<String> = problems.iter().take(3).map(Problem::to_string).collect();
+    let first = first.join("\n  ");
+    match problems.len() {
+        0 | 1 => first,
+        count @ (2 | 3) => format!("{count} problems:\n  {first}"),
+        count => format!("{count} problems, the first three:\n  {first}"),
     }
 }
 

@@ -119,8 +119,9 @@ fn an_empty_archive_says_so() {
     let members: Vec<_> = names.iter().map(|name| (EntryType::Regular, name.as_str(), &b"{}"[..])).collect();
     place.put("d.tar", tar_of(&members));
     let why = "has a path that leads out of the archive; not read";
-    let first = (0..3).map(|n| format!("\n  d.tar!../x{n}.json: {why}")).collect::<String>();
-    assert_eq!(place.error("d.tar"), format!("d.tar cannot be unpacked: 1000 problems, the first three:{first}"));
+    let first = [0, 1, 2].map(|n| format!("d.tar!../x{n}.json: {why}")).join("\n  ");
+    let told = format!("d.tar cannot be unpacked: 1000 problems, the first three:\n  {first}");
+    assert_eq!(place.error("d.tar"), told);
 }
 
 #[test]
