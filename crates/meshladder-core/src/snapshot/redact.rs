@@ -106,6 +106,8 @@ struct Finder<'a> {
     plain: Range<usize>,
     /// A place in the object last read, and where that object starts.
     object: Option<(usize, usize)>,
+    /// A place that no object or array is around.
+    bare: usize,
     /// The same for the mapping in YAML's block style last read.
     mapping: Option<(usize, usize)>,
     /// How many bytes were read as objects so far.
@@ -125,6 +127,7 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
         opened: 0,
         plain: 0..0,
         object: None,
+            bare: 0,
         mapping: None,
         spent: 0,
         block: Vec::new(),

@@ -186,7 +186,10 @@ impl Finder<'_> {
     /// Judges the object in braces around a place.
     pub(super) fn object_around(&mut self, at: usize) {
         let floor = if self.format == Format::Json { 0 } else { at.saturating_sub(NEAR) };
-        let Some(start) = flow::opener(self.text, at, self.object, floor) else { return };
+        let Some(start) = flow::opener(self.text, at, self.object, self.bare, floor) else {
+            self.bare = self.bare.max(at);
+            return;
+        };
         let known = self.object.replace((at, start));
         if known.is_some_and(|(_, known)| known == start) {
             return;
