@@ -127,7 +127,7 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
         opened: 0,
         plain: 0..0,
         object: None,
-            bare: 0,
+        bare: 0,
         mapping: None,
         spent: 0,
         block: Vec::new(),

@@ -105,6 +105,7 @@ fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
     for name in sources {
         progress::start(format!("reading {}", name.display()));
         let verified = bundle::verify(&Source::from(name.as_path()), &source::options(global))?;
+        verified.notes.iter().for_each(|note| out::note(note));
         for problem in &verified.problems {
             out::warn(&problem.to_string());
         }

@@ -23,10 +23,10 @@ pub(super) fn run(global: &Global, args: &ProxyStatus) -> Outcome {
 }
 
 pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxyStatus) -> Outcome {
-    let (documents, unreadable) = answers(snapshot)?;
-    let pods = Pods::read(snapshot);
     // One istiod whose answer is broken does not hide the others.
-    let mut problems = unreadable;
+    let mut problems = Vec::new();
+    let documents = answers(snapshot, &mut problems)?;
+    let pods = Pods::read(snapshot);
     let mut rows = Vec::new();
     for (istiod, document) in &documents {
         let revision = pods.revisions.get(istiod).cloned().unwrap_or_default();
@@ -104,9 +104,9 @@ impl Istiod {
     }
 }
 
-/// Every istiod's answer, and those that can no longer be read.
-fn answers(snapshot: &Snapshot) -> Result<(Vec<(Istiod, Document)>, Vec<Problem>), Failure> {
-    let (mut documents, mut problems) = (Vec::new(), Vec::new());
+/// Every istiod's answer; `problems` takes those that can no longer be read.
+fn answers(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> Result<Vec<(Istiod, Document)>, Failure> {
+    let mut documents = Vec::new();
     for id in snapshot.ids() {
         let (source, path) = id.split();
         let Some(pod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else {
@@ -124,7 +124,7 @@ fn answers(snapshot: &Snapshot) -> Result<(Vec<(Istiod, Document)>, Vec<Problem>
         let what = format!("the source has no answer of an istiod to /debug/syncz{why}");
         return Err(Failure::new(ISTIOCTL_ERROR, what).hint(hint));
     }
-    Ok((documents, problems))
+    Ok(documents)
 }
 
 /// The words of a proxy that refused its configuration, which istioctl receives and never prints.
