@@ -74,6 +74,12 @@ impl<'a> Raw<'a> {
         self.end
     }
 
+    /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can be walked, but its
+    /// text goes on behind it.
+    pub fn inside(self, offset: usize) -> Raw<'a> {
+        Raw { start: offset.clamp(self.start, self.end), ..self }
+    }
+
     /// The value as it stands in the document.
     pub fn text(self) -> &'a str {
         &self.doc[self.start..self.end]
