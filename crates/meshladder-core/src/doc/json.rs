@@ -76,6 +76,12 @@ impl<'a> Raw<'a> {
         self.end
     }
 
+    /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can be walked, but its
+    /// text goes on behind it.
+    pub fn inside(self, offset: usize) -> Raw<'a> {
+        Raw { start: offset.clamp(self.start, self.end), ..self }
+    }
+
     /// The value as it stands in the document.
     pub fn text(self) -> &'a str {
         &self.doc[self.start..self.end]
@@ -320,10 +326,9 @@ fn skip_nested(bytes: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     let mut outside = at;
     loop {
         let bracket = outside + memchr::memchr2(open, close, bytes.get(outside..)?)?;
-        if !ends_line(bytes, bracket)
-            && let Some(end) = string_over(bytes, outside, bracket)?
-        {
-            outside = end;
+        let over = if ends_line(bytes, bracket) { bracket } else { end_of_string_over(bytes, outside, bracket)? };
+        if over > bracket {
+            outside = over;
             continue;
         }
         outside = bracket + 1;
@@ -347,19 +352,19 @@ fn ends_line(bytes: &[u8], bracket: usize) -> bool {
     }
 }
 
-/// The end of the string that reaches over `at`, if one does; `outside` lies before it and in no string. "All Unicode
-/// characters may be placed within the quotation marks, except for […] the control characters": a line break is in no
-/// string, so the search starts at the line that `at` is on. None when the document ends inside the string.
-fn string_over(bytes: &[u8], outside: usize, at: usize) -> Option<Option<usize>> {
+/// The end of the string that reaches over `at`, or `at` itself when none does; `outside` lies before it and in no
+/// string. "All Unicode characters may be placed within the quotation marks, except for […] the control characters": a
+/// line break is in no string, so the search starts at the line that `at` is on. None when the document ends inside the
+/// string.
+fn end_of_string_over(bytes: &[u8], outside: usize, at: usize) -> Option<usize> {
     let mut from = memchr::memrchr(b'\n', &bytes[outside..at]).map_or(outside, |line| outside + line + 1);
-    while let Some(quote) = memchr::memchr(b'"', &bytes[from..at]) {
-        let end = skip_string(bytes, from + quote)?;
-        if end > at {
-            return Some(Some(end));
+    while let Some(quote) = memchr::memchr(b'"', bytes.get(from..at)?) {
+        from = skip_string(bytes, from + quote)?;
+        if from > at {
+            return Some(from);
         }
-        from = end;
     }
-    Some(None)
+    Some(at)
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub struct Host<'a> {
     pub status: usize,
     /// Where it is.
     pub address: Address<'a>,
+    /// Where its `health_status` starts. It stands behind a kilobyte of counters, and every row asks for it.
+    health: Option<usize>,
     raw: Raw<'a>,
 }
 
@@ -95,14 +97,18 @@ impl<'a> Host<'a> {
         stat.and_then(|stat| stat.get("value")?.number()).unwrap_or(0)
     }
 
+    fn health_status(&self) -> Option<Raw<'a>> {
+        self.health.map(|offset| self.raw.inside(offset))
+    }
+
     /// EDS's word; `HEALTHY` when it says nothing else.
     pub fn eds_health(&self) -> Cow<'a, str> {
-        self.raw.at(["health_status", "eds_health_status"]).and_then(Raw::string).unwrap_or(Cow::Borrowed("UNKNOWN"))
+        self.health_status().and_then(|health| health.string_at("eds_health_status")).unwrap_or(Cow::Borrowed("UNKNOWN"))
     }
 
     /// Whether a failure is set, in Envoy's words: `failed_outlier_check`.
     fn has(&self, flag: &str) -> bool {
-        self.raw.at(["health_status", flag]).and_then(Raw::bool) == Some(true)
+        self.health_status().and_then(|health| health.get(flag)?.bool()) == Some(true)
     }
 
     /// Whether outlier detection has put the host aside.

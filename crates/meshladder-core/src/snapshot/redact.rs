@@ -24,13 +24,25 @@ mod object;
 mod pem;
 mod structure;
 mod token;
+mod told;
 
 /// Takes every secret out of a document, in place; returns how many there were. What stands there instead is
 /// `[redacted]`, or as many `*` as there were bytes when the secret was shorter than that.
 pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
-    let marks = find(bytes, Format::of(id, bytes), 0);
-    cover::apply(bytes, marks)
+    let mut count = 0;
+    for _ in 0..MAX_ROUNDS {
+        let marks = find(bytes, Format::of(id, bytes), 0);
+        if marks.is_empty() {
+            break;
+        }
+        count += cover::apply(bytes, marks);
+    }
+    count
 }
+
+/// A text that was changed is searched again: in broken documents one secret can hide another, and redacting what is
+/// redacted must change nothing.
+const MAX_ROUNDS: usize = 8;
 
 /// How deep documents inside strings inside documents are followed. A string below that is taken out as a whole.
 const MAX_DEPTH: usize = 6;
@@ -62,7 +74,9 @@ impl Format {
         // `{kind: Secret}` is YAML.
         match text.split_first() {
             Some((b'{', inside)) if matches!(inside.trim_ascii_start().first(), None | Some(b'"' | b'}')) => Self::Json,
-            Some((b'[', inside)) if !matches!(inside.trim_ascii_start().first(), Some(b'a'..=b'z' | b'A'..=b'Z')) => Self::Json,
+            Some((b'[', inside)) if !matches!(inside.trim_ascii_start().first(), Some(b'a'..=b'z' | b'A'..=b'Z')) => {
+                Self::Json
+            }
             _ => Self::Yaml,
         }
     }
@@ -82,12 +96,18 @@ struct Finder<'a> {
     format: Format,
     depth: usize,
     marks: Vec<Mark>,
+    /// The secret last found in running text: nothing more is looked for inside.
+    last: Range<usize>,
+    /// What was last looked at as the first part of a JWT.
+    word: Range<usize>,
     /// Strings that end before this were read as documents of their own.
     opened: usize,
     /// The string last seen to hold no escapes.
     plain: Range<usize>,
     /// A place in the object last read, and where that object starts.
     object: Option<(usize, usize)>,
+    /// A place that no object or array is around.
+    bare: usize,
     /// The same for the mapping in YAML's block style last read.
     mapping: Option<(usize, usize)>,
     /// How many bytes were read as objects so far.
@@ -102,9 +122,12 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
         format,
         depth,
         marks: Vec::new(),
+        last: 0..0,
+        word: 0..0,
         opened: 0,
         plain: 0..0,
         object: None,
+        bare: 0,
         mapping: None,
         spent: 0,
         block: Vec::new(),
@@ -120,21 +143,37 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
 
 impl<'a> Finder<'a> {
     fn hit(&mut self, what: What, at: Range<usize>) {
+        if self.last.contains(&at.start) {
+            return;
+        }
         match what {
             What::Name => self.name(at),
             What::Pem => self.mark(pem::block(self.text, at)),
-            What::Base64Pem => self.mark(pem::base64(self.text, at)),
-            What::Jwt => self.mark(token::jwt(self.text, at.start)),
+            What::Base64Pem => self.mark(Some(pem::base64(self.text, at))),
+            What::Jwt => self.jwt(at.start),
             What::Bearer => self.mark(token::bearer(self.text, at)),
             What::Basic => self.mark(token::basic(self.text, at.end)),
             What::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
             What::Dsn => self.mark(token::dsn_password(self.text, at.start)),
+            What::EscapedUrl if at.start >= self.opened => {
+                self.open_string(&at);
+            }
+            What::EscapedUrl => {}
+        }
+    }
+
+    fn jwt(&mut self, at: usize) {
+        if !self.word.contains(&at) {
+            let start = token::word_start(self.text, at, token::is_base64url);
+            self.word = start..token::run(self.text, start, token::is_base64url);
+            self.mark(token::jwt(self.text, self.word.clone()));
         }
     }
 
     /// Notes a secret that was found in running text.
     fn mark(&mut self, range: Option<Range<usize>>) {
         let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else { return };
+        self.last = range.clone();
         self.marks.push(match self.format {
             Format::Yaml => cover::in_yaml(self.text, range),
             Format::Json | Format::Text => Mark { range, form: Form::Text },

@@ -35,7 +35,9 @@ impl fmt::Display for Endpoints<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.wide {
             let header = WIDE.map(Cow::Borrowed);
-            return draw(f, 3, WIDE.len(), || once(header.clone()).chain(self.hosts.iter().map(|host| self.wide_row(host))));
+            return draw(f, 3, WIDE.len(), || {
+                once(header.clone()).chain(self.hosts.iter().map(|host| self.wide_row(host)))
+            });
         }
         let header = SHORT.map(Cow::Borrowed);
         draw(f, 5, SHORT.len(), || once(header.clone()).chain(self.hosts.iter().map(|host| self.row(host))))

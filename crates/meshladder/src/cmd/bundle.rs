@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use meshladder_collect::bundle;
+use meshladder_collect::{Source, bundle};
 use meshladder_core::doc::json::escape;
 use meshladder_core::model::object;
 use meshladder_core::snapshot::{Problem, Snapshot};
@@ -12,21 +12,21 @@ use meshladder_core::tables::Table;
 
 use super::source;
 use crate::args::{BundleCommand, Global, TextOrJson};
-use crate::exit::{Outcome, UNREADABLE};
+use crate::exit::{Outcome, UNREADABLE, USAGE};
 use crate::out;
-use crate::progress::Progress;
+use crate::progress;
 
 pub(super) fn run(global: &Global, command: &BundleCommand) -> Outcome {
     match command {
         BundleCommand::Pack { to } => pack(global, to),
-        BundleCommand::List { path, output } => list(&source::named(global, path.as_ref())?, *output),
+        BundleCommand::List { path, output } => list(&source::named(global, path.as_ref(), USAGE)?, *output),
         BundleCommand::Verify { path } => verify(global, path.as_ref()),
     }
 }
 
 fn pack(global: &Global, to: &Path) -> Outcome {
-    let snapshot = source::snapshot(global)?;
-    let _progress = Progress::start(format!("writing {}", to.display()));
+    let snapshot = source::named(global, None, USAGE)?;
+    progress::start(format!("writing {}", to.display()));
     let summary = bundle::write(&snapshot, to)?;
     for (id, why) in &summary.failed {
         out::warn(&format!("{id} is not in the bundle: {why}"));
@@ -96,18 +96,20 @@ fn json(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
     format!("{{\"takenAt\":{taken},\"documents\":[{documents}],\"objects\":{{{kinds}}},\"coverage\":[{coverage}]}}")
 }
 
-fn verify(global: &Global, path: Option<&String>) -> Outcome {
-    let sources: Vec<&String> = path.into_iter().chain(&global.source).collect();
+fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
+    let sources: Vec<&PathBuf> = path.into_iter().chain(&global.source).collect();
     if sources.is_empty() {
-        return Err(source::none_named());
+        return Err(source::none_named(USAGE));
     }
     let mut sound = true;
     for name in sources {
-        let _progress = Progress::start(format!("reading {name}"));
-        let verified = bundle::verify(&source::source(name), &source::options(global))?;
+        progress::start(format!("reading {}", name.display()));
+        let verified = bundle::verify(&Source::from(name.as_path()), &source::options(global))?;
+        verified.notes.iter().for_each(|note| out::note(note));
         for problem in &verified.problems {
             out::warn(&problem.to_string());
         }
+        let name = name.display();
         let mut out = out::stdout();
         let (count, size) = (verified.documents, megabytes(verified.bytes));
         let word = if verified.problems.is_empty() { "sound" } else { "not sound" };

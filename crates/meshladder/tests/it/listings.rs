@@ -116,3 +116,29 @@ fn yaml_is_read_as_kubernetes_reads_it_and_what_is_odd_in_it_has_its_place() {
     assert!(run.stderr.contains("all.yaml:6:3: duplicate key `type`"), "{}", run.stderr);
     assert!(run.stderr.contains("all.yaml:8:") || run.stderr.contains("all.yaml:9:"), "{}", run.stderr);
 }
+
+#[test]
+fn several_sources_stay_apart() {
+    let bundle = root().join("fixtures/meshes/small/bundle").display().to_string();
+    let both = ["-s", &bundle, "-s", &bundle];
+    let run = support::meshladder(&[&["pc", "cluster", "curl-5b64d475cf-qzthp.tools"][..], &both].concat());
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("say which, as in `1:curl-5b64d475cf-qzthp.tools`"), "{}", run.stderr);
+    let run = support::meshladder(&[&["pc", "cluster", "2:curl-5b64d475cf-qzthp.tools"][..], &both].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = support::meshladder(&[&["ps"][..], &both].concat());
+    assert!(run.stdout.contains("1:istiod-canary") && run.stdout.contains("2:istiod-canary"), "{}", run.stdout);
+}
+
+#[test]
+fn an_empty_table_comes_with_what_there_is() {
+    let bundle = root().join("fixtures/meshes/small/bundle").display().to_string();
+    let run = support::meshladder(&["ps", "-n", "nowhere", "-s", &bundle]);
+    assert!(run.stderr.contains("there are some in shop, tools"), "{}", run.stderr);
+    let dump = root().join(PROXY).join("config_dump.json").display().to_string();
+    let yaml = support::meshladder(&["pc", "all", "-o", "yaml", "--file", &dump]);
+    let loaded = meshladder_core::doc::yaml::load(&yaml.stdout);
+    assert_eq!((yaml.code, loaded.problems.len(), loaded.documents.len()), (0, 0, 1), "{}", yaml.stderr);
+    let configs = loaded.documents[0].get("configs").expect("a dump");
+    assert!(configs.items().iter().any(|c| c.get("dynamic_active_clusters").is_some_and(|l| l.items().len() > 3)));
+}

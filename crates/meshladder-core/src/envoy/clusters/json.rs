@@ -46,11 +46,11 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
 
 fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {
     let start = status.peek();
-    let mut address = Address::Unknown;
-    status.members(|key, value| {
-        if key == "address" {
-            address = Address::read(value);
-        }
+    let (mut address, mut health) = (Address::Unknown, None);
+    status.members(|key, value| match key {
+        "address" => address = Address::read(value),
+        "health_status" => health = Some(value.offset()),
+        _ => {}
     });
-    Host { status: 0, address, raw: status.since(start) }
+    Host { status: 0, address, health, raw: status.since(start) }
 }

@@ -14,11 +14,17 @@ pub(super) fn value(text: &[u8], at: usize) -> Node {
 }
 
 /// The start of the innermost object or array around `at`, which is a place outside of any string. `known` is such a
-/// place further left with its answer: no text is gone through twice.
-pub(super) fn opener(text: &[u8], at: usize, known: Option<(usize, usize)>, floor: usize) -> Option<usize> {
+/// place further left with its answer, and `bare` one that has none around it: no text is gone through twice.
+pub(super) fn opener(
+    text: &[u8],
+    at: usize,
+    known: Option<(usize, usize)>,
+    bare: usize,
+    floor: usize,
+) -> Option<usize> {
     let mut closed = 0usize;
     let mut at = at;
-    while at > floor {
+    while at > floor && (closed > 0 || at > bare) {
         at -= 1;
         match text[at] {
             b'"' => {
