@@ -5,6 +5,7 @@
 
 pub mod chain;
 pub mod cidr;
+pub mod cluster;
 pub mod inspect;
 pub mod listener;
 pub mod matcher;

@@ -35,7 +35,8 @@ pub struct TlsContext<'a> {
     pub has_certificate: bool,
     /// Whether it looks at the other side's certificate.
     pub validates: bool,
-    /// "If specified, Envoy will reject connections without a valid client certificate."
+    /// "If specified, Envoy will reject connections without a valid client certificate." It also does so where it demands
+    /// names or digests of certificates.
     pub require_client_certificate: bool,
     /// URIs of which the other side's certificate must have one; empty for no such demand.
     pub subject_alt_names: Vec<StringMatcher>,
@@ -54,7 +55,8 @@ pub struct Secrets<'a>(Option<BTreeSet<Cow<'a, str>>>);
 /// What becomes of a client's first bytes at a filter chain.
 #[derive(Debug)]
 pub enum Handshake<'c> {
-    /// The chain's filters get the bytes as the client sends them, TLS or not.
+    /// The chain's filters get the bytes as the client sends them. TLS is then no HTTP: a connection manager answers 400
+    /// `DPE`, `http1.codec_error`.
     Plain,
     /// TLS ends here.
     Terminated {
@@ -120,7 +122,8 @@ impl<'a> TlsContext<'a> {
             sni: context.string_at("sni").filter(|sni| !sni.is_empty()),
             has_certificate: !certificates.is_empty() || field("tls_certificates").is_some(),
             validates: inline.or(delivered).is_some(),
-            require_client_certificate: context.get("require_client_certificate").and_then(Raw::bool) == Some(true),
+            require_client_certificate: context.get("require_client_certificate").and_then(Raw::bool) == Some(true)
+                || inline.is_some_and(demands_a_certificate),
             subject_alt_names: inline.map(subject_alt_names).unwrap_or_default(),
             takes_other_names: inline.is_some_and(takes_other_names),
             trust_domains: inline.map(trust_domains).unwrap_or_default(),
@@ -152,8 +155,8 @@ impl<'a> TlsContext<'a> {
         }
     }
 
-    /// Whether the names in the other side's certificate are among those that are demanded. "Envoy verifies that the
-    /// Subject Alternative Name of the presented certificate matches one of the specified matchers."
+    /// Whether the names in the other side's certificate are among those that are demanded. "If specified, Envoy will
+    /// verify that the Subject Alternative Name of the presented certificate matches one of the specified matchers."
     pub fn trusts(&self, names: &[String]) -> Tri {
         let domain = names.iter().find_map(|name| name.strip_prefix("spiffe://")?.split('/').next());
         let is_at_home = || domain.is_some_and(|domain| self.trust_domains.iter().any(|trusted| trusted == domain));
@@ -183,6 +186,16 @@ impl<'a> Secrets<'a> {
         let delivered = self.0.as_ref()?;
         context.secrets.iter().map(|secret| &**secret).find(|secret| !delivered.contains(*secret))
     }
+}
+
+fn demands_a_certificate(validation: Raw<'_>) -> bool {
+    const DEMANDS: [&str; 4] = [
+        "match_subject_alt_names",
+        "match_typed_subject_alt_names",
+        "verify_certificate_spki",
+        "verify_certificate_hash",
+    ];
+    validation.members().any(|(key, value)| DEMANDS.contains(&&*key) && value.elements().next().is_some())
 }
 
 /// The matchers for names of the kind URI: all of the older form, and those of the newer form that say so.

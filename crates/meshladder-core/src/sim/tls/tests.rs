@@ -47,6 +47,14 @@ fn mutual_tls_demands_a_certificate_with_a_name_it_takes() {
 }
 
 #[test]
+fn demanding_a_name_is_demanding_a_certificate() {
+    let optional = MUTUAL.replace(r#""require_client_certificate":true"#, r#""require_client_certificate":false"#);
+    assert_eq!(accept(&optional, &client(None, &[]), &Secrets::default()), "PEER_DID_NOT_RETURN_A_CERTIFICATE");
+    let nameless = optional.replace(r#"{"prefix":"spiffe://cluster.local/"}"#, "");
+    assert_eq!(accept(&nameless, &client(None, &[]), &Secrets::default()), "- -");
+}
+
+#[test]
 fn simple_tls_does_not_ask_who_the_client_is() {
     let all = Secrets::default();
     assert_eq!(accept(SIMPLE, &client(Some("spiffe://cluster.local/ns/a/sa/b"), &["h2"]), &all), "- -");
