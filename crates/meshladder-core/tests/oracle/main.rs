@@ -5,4 +5,5 @@ mod chain;
 mod cluster;
 mod harness;
 mod listener;
+mod network;
 mod wire;
