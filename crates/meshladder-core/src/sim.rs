@@ -3,6 +3,7 @@
 //! Nothing here guesses. What is not modelled, or not known of the request, answers [`Tri::Unknown`] with the missing
 //! fact, and a decision that depends on it is undecided.
 
+pub mod answer;
 pub mod chain;
 pub mod cidr;
 pub mod cluster;
@@ -10,12 +11,19 @@ pub mod inspect;
 pub mod listener;
 pub mod matcher;
 pub mod network;
+pub mod path;
 pub mod regex;
 pub mod request;
+pub mod route;
+pub mod runtime;
+pub mod state;
 pub mod tls;
 pub mod tri;
+pub mod upgrade;
 
+pub use answer::Answer;
 pub use request::Request;
+pub use state::State;
 pub use tri::Tri;
 
 /// One candidate of a decision: what it is, whether it matched, and why.

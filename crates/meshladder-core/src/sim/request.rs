@@ -72,6 +72,7 @@ impl Request {
             ":scheme" => Some(&*self.scheme),
             ":authority" | "host" => Some(&*self.authority),
             ":path" => Some(&*self.path),
+            "x-forwarded-proto" if !self.headers.iter().any(|(n, _)| n == name) => Some(&*self.scheme),
             _ => None,
         };
         let rest = if pseudo.is_some() { &[][..] } else { &self.headers };

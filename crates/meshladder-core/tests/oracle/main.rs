@@ -6,4 +6,5 @@ mod cluster;
 mod harness;
 mod listener;
 mod network;
+mod routes;
 mod wire;

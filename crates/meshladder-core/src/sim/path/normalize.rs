@@ -1,0 +1,126 @@
+//! Paths as Envoy rewrites them. The query stays as it is.
+
+/// `%2F` and `%5C` as the characters they stand for; none when there are none.
+pub(super) fn unescape_slashes(path: &str) -> Option<String> {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let mut out = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        let slash = match rest.get(at + 1..at + 3) {
+            Some("2f" | "2F") => '/',
+            Some("5c" | "5C") => '\\',
+            _ => {
+                out.push_str(&rest[..=at]);
+                rest = &rest[at + 1..];
+                continue;
+            }
+        };
+        out.push_str(&rest[..at]);
+        out.push(slash);
+        rest = &rest[at + 3..];
+    }
+    out.push_str(rest);
+    (out.len() != path.len()).then(|| out + query)
+}
+
+/// Several slashes made one. As in Envoy, a path of slashes only keeps two.
+pub(super) fn merge_slashes(path: &str) -> Option<String> {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    if !path.contains("//") {
+        return None;
+    }
+    let segments: Vec<_> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let (head, tail) =
+        (&path[..usize::from(path.starts_with('/'))], &path[path.len() - usize::from(path.ends_with('/'))..]);
+    Some(format!("{head}{}{tail}{query}", segments.join("/")))
+}
+
+/// RFC 3986 normalization; none when Envoy refuses the path.
+pub(super) fn normalize(path: &str) -> Option<String> {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    canonical(&without_dot_parameters(path)).map(|canonical| canonical + query)
+}
+
+/// `/..;x/` is `/../`: some servers take path parameters off before they resolve dots.
+fn without_dot_parameters(path: &str) -> String {
+    let clean = |segment: &'_ str| match segment.split_once(';') {
+        Some((dots @ ("." | ".."), _)) => dots.len(),
+        _ => segment.len(),
+    };
+    path.split('/').map(|segment| &segment[..clean(segment)]).collect::<Vec<_>>().join("/")
+}
+
+fn canonical(path: &str) -> Option<String> {
+    let bytes = path.as_bytes();
+    let mut out = String::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        at += match dots(rest) {
+            Some((count, length)) if out.ends_with('/') => {
+                if count == 2 {
+                    back_up(&mut out);
+                }
+                length
+            }
+            _ => step(rest, &mut out)?,
+        };
+    }
+    Some(out)
+}
+
+/// One or two dots that are a whole segment, and how many bytes they take with the slash behind them.
+fn dots(rest: &[u8]) -> Option<(usize, usize)> {
+    let first = dot(rest)?;
+    let second = dot(&rest[first..]);
+    let (count, length) = second.map_or((1, first), |second| (2, first + second));
+    match rest.get(length) {
+        None => Some((count, length)),
+        Some(b'/' | b'\\') => Some((count, length + 1)),
+        Some(_) => None,
+    }
+}
+
+/// The length of a dot, which may be escaped.
+fn dot(rest: &[u8]) -> Option<usize> {
+    match rest {
+        [b'.', ..] => Some(1),
+        [b'%', b'2', b'e' | b'E', ..] => Some(3),
+        _ => None,
+    }
+}
+
+/// Takes the last segment off; the root stays.
+fn back_up(out: &mut String) {
+    let end = out[..out.len() - 1].rfind('/').map_or(1, |slash| slash + 1);
+    out.truncate(end);
+}
+
+/// Copies one character as it should be written, and says how many bytes it took; none when it is not allowed.
+fn step(rest: &[u8], out: &mut String) -> Option<usize> {
+    match rest {
+        [b'\\', ..] => out.push('/'),
+        [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+            let byte = hexadecimal(*high) * 16 + hexadecimal(*low);
+            match byte {
+                0 => return None,
+                b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+                byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+                _ => out.extend([b'%', *high, *low].map(char::from)),
+            }
+            return Some(3);
+        }
+        [b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=b' ' | 0x7f.., ..] => {
+            out.push_str(&format!("%{:02X}", rest[0]));
+        }
+        _ => out.push(char::from(rest[0])),
+    }
+    Some(1)
+}
+
+fn hexadecimal(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0x20) - b'a' + 10,
+    }
+}
