@@ -14,13 +14,15 @@ use crate::envoy::dump::{Dump, Section, State};
 mod balance;
 mod endpoint;
 mod facts;
+mod policy;
 mod sockets;
 
 pub use endpoint::{Endpoint, Health};
 pub use facts::{Protocol, Thresholds};
 pub use sockets::Mode;
 
-use balance::{Choice, Policy, Share};
+use balance::{Choice, Share};
+use policy::Policy;
 use sockets::Sockets;
 
 /// The clusters of one proxy that take requests.
@@ -122,7 +124,7 @@ impl<'a> Cluster<'a> {
     pub fn transport(&self, endpoint: Option<&Endpoint<'a>>) -> Result<&Transport<'a>, Box<str>> {
         match endpoint {
             Some(endpoint) => self.sockets.at(&endpoint.socket),
-            None => self.sockets.at(&self.sockets.place(Some(None))),
+            None => self.sockets.at(&self.sockets.place(None, true)),
         }
     }
 

@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use meshladder_core::envoy::clusters::Clusters as Statuses;
 use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::sim::Record;
-use meshladder_core::sim::cluster::{Clusters, Pick, Selected};
+use meshladder_core::sim::cluster::{Clusters, Health, Pick, Selected};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Coverage, Envoy, Random, bootstrap, connection_manager, listener, requests, say, seed};
+
+mod generate;
 
 /// Requests to one cluster.
 const A_CLUSTER: usize = 100;
@@ -30,15 +32,6 @@ const OUTCOMES: [&str; 10] = [
     "undecided",
 ];
 
-/// States of health that come together.
-const STATES: [&[&str]; 5] = [
-    &["HEALTHY", "UNHEALTHY"],
-    &["HEALTHY", "UNHEALTHY", "DEGRADED", "DRAINING", "TIMEOUT", "UNKNOWN"],
-    &["UNHEALTHY", "DRAINING"],
-    &["DEGRADED", "UNHEALTHY"],
-    &["HEALTHY"],
-];
-
 #[test]
 fn endpoints_agree_with_envoy() {
     let seed = seed();
@@ -50,26 +43,26 @@ fn endpoints_agree_with_envoy() {
     let mut coverage = Coverage::default();
     let numbers: Vec<_> = (0..total).collect();
     for numbers in numbers.chunks(100) {
-        let clusters: Vec<_> = numbers.iter().map(|number| cluster(&mut random, *number, &ports)).collect();
-        run(clusters, &ports, &mut coverage);
+        let clusters: Vec<_> = numbers.iter().map(|n| generate::cluster(&mut random, *n, &ports)).collect();
+        run(&clusters, &ports, &mut coverage);
     }
     coverage.conclude("clusters", &[], &OUTCOMES);
 }
 
-fn run(clusters: Vec<Value>, ports: &[u16], coverage: &mut Coverage) {
+fn run(clusters: &[Value], ports: &[u16], coverage: &mut Coverage) {
     let names: Vec<_> = clusters.iter().map(|cluster| cluster["name"].as_str().expect("a name").to_owned()).collect();
     let routes: Vec<_> =
         names.iter().map(|name| json!({"match": {"path": format!("/{name}")}, "route": {"cluster": name}})).collect();
     let table = json!({"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]});
     let manager = connection_manager(table, Vec::new(), &json!({}));
-    let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], clusters.clone()));
+    let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], clusters.to_vec()));
     let dump = envoy.admin("/config_dump?include_eds");
     let dump = Dump::index(&dump, &[Section::Clusters, Section::Endpoints]).expect("a config dump");
     let statuses = envoy.admin("/clusters?format=json");
     let statuses = Statuses::read(&statuses).expect("an answer of /clusters");
     let compiled = [Clusters::compile(&dump, Some(&statuses)), Clusters::compile(&dump, None)];
     let mut client = Client::new(envoy.port("in"));
-    for (name, config) in names.iter().zip(&clusters) {
+    for (name, config) in names.iter().zip(clusters) {
         let reached = reached(&mut client, name);
         for (which, clusters) in compiled.iter().enumerate() {
             let cluster = clusters.find(name).expect("the dump has it");
@@ -114,25 +107,16 @@ fn check(selected: &Selected<'_, '_>, reached: &BTreeMap<String, usize>, ports: 
     assert!(only_envoy.is_empty(), "only Envoy reaches {only_envoy:?}\n{reached:?}\n{picks:#?}\n{config:#}");
 
     // Endpoints of one priority and health share their load; the likely ones must have been met.
-    let class = |pick: &Pick<'_, '_>| (pick.endpoint.priority, format!("{:?}", pick.endpoint.health), pick.in_panic);
+    let shares_load = |a: &Pick<'_, '_>, b: &Pick<'_, '_>| {
+        a.endpoint.priority == b.endpoint.priority && (a.in_panic || a.endpoint.health == b.endpoint.health)
+    };
     for pick in picks {
-        let same: Vec<_> = picks
-            .iter()
-            .filter(|other| {
-                pick.in_panic == other.in_panic
-                    && pick.endpoint.priority == other.endpoint.priority
-                    && (pick.in_panic || class(pick) == class(other))
-            })
-            .collect();
+        let same: Vec<_> = picks.iter().filter(|other| shares_load(pick, other)).collect();
         let hits: usize = same.iter().filter_map(|pick| reached.get(&name(pick))).sum();
         let expected = pick.percent as usize * A_CLUSTER / 100;
-        assert!(
-            hits.abs_diff(expected) <= A_CLUSTER / 4,
-            "{hits} of {expected} requests: {same:#?}\n{reached:?}\n{config:#}"
-        );
-        if expected / same.len() >= 20 {
-            assert!(reached.contains_key(&name(pick)), "only ours reaches {pick:#?}\n{reached:?}\n{config:#}");
-        }
+        let report = || format!("{hits} of {expected} requests: {same:#?}\n{reached:?}\n{config:#}");
+        assert!(hits.abs_diff(expected) <= A_CLUSTER / 4, "{}", report());
+        assert!(expected / same.len() < 20 || reached.contains_key(&name(pick)), "only ours: {}", report());
     }
     let failed = reached.get("UH").copied().unwrap_or(0);
     assert!(failed.abs_diff(lost as usize) <= A_CLUSTER / 4, "{failed} of {lost} requests lost\n{config:#}");
@@ -150,10 +134,7 @@ fn count(selected: &Selected<'_, '_>, record: &Record, is_dump_alone: bool, cove
             hit("first priority", picks.iter().all(|pick| pick.endpoint.priority == 0));
             hit("spill", picks.iter().any(|pick| pick.endpoint.priority > 0));
             hit("panic", picks.iter().any(|pick| pick.in_panic));
-            hit(
-                "degraded",
-                picks.iter().any(|pick| !pick.in_panic && format!("{:?}", pick.endpoint.health) == "Degraded"),
-            );
+            hit("degraded", picks.iter().any(|pick| !pick.in_panic && pick.endpoint.health == Health::Degraded));
             hit("lost", *lost > 0);
             let is_left_out = record.considered.iter().any(|endpoint| endpoint.why == "its locality has no weight");
             hit("locality without weight", is_left_out);
@@ -173,81 +154,4 @@ fn upstream() -> Envoy {
         listener(&name, vec![connection_manager(table, Vec::new(), &json!({}))])
     });
     Envoy::start(&bootstrap(listeners.collect(), Vec::new()))
-}
-
-/// A cluster with up to three priorities of endpoints in every state of health.
-fn cluster(random: &mut Random, number: usize, ports: &[u16]) -> Value {
-    let mut free: Vec<_> = ports.to_vec();
-    let mut groups = Vec::new();
-    let priorities = random.below(3) + 1;
-    let states = *random.pick(&STATES);
-    for priority in 0..priorities {
-        for zone in 0..random.below(2) + 1 {
-            let size = random.below(free.len().min(3) + 1);
-            let endpoints: Vec<_> = free.drain(..size).map(|port| lb_endpoint(random, port, states)).collect();
-            let mut group =
-                json!({"locality": {"zone": format!("z{zone}")}, "priority": priority, "lb_endpoints": endpoints});
-            if random.chance(60) {
-                group["load_balancing_weight"] = 1.into();
-            }
-            groups.push(group);
-        }
-    }
-    let mut assignment = json!({"cluster_name": format!("c{number}"), "endpoints": groups});
-    if random.chance(30) {
-        assignment["policy"] = json!({
-            "overprovisioning_factor": random.pick(&[100, 140, 200, 1000]),
-            "weighted_priority_health": random.chance(30),
-        });
-    }
-    if number % 20 == 0 {
-        return half_lost(number, ports);
-    }
-    json!({
-        "name": format!("c{number}"),
-        "type": "STATIC",
-        "lb_policy": random.pick(&["ROUND_ROBIN", "LEAST_REQUEST", "RANDOM"]),
-        "common_lb_config": common_lb_config(random),
-        "load_assignment": assignment,
-    })
-}
-
-/// A third of the first priority is healthy, which is panic, and half of the second, which is not.
-fn half_lost(number: usize, ports: &[u16]) -> Value {
-    let group = |priority: usize, ports: &[u16]| {
-        let endpoints = ports.iter().enumerate().map(|(at, port)| {
-            let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
-            json!({"endpoint": {"address": address}, "health_status": if at == 0 { "HEALTHY" } else { "UNHEALTHY" }})
-        });
-        json!({"priority": priority, "lb_endpoints": endpoints.collect::<Vec<_>>()})
-    };
-    let groups = [group(0, &ports[..3]), group(1, &ports[3..5])];
-    json!({
-        "name": format!("c{number}"),
-        "type": "STATIC",
-        "common_lb_config": {"zone_aware_lb_config": {"fail_traffic_on_panic": true}},
-        "load_assignment": {
-            "cluster_name": format!("c{number}"),
-            "endpoints": groups,
-            "policy": {"overprovisioning_factor": 100},
-        },
-    })
-}
-
-fn lb_endpoint(random: &mut Random, port: u16, states: &[&str]) -> Value {
-    let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
-    json!({"endpoint": {"address": address}, "health_status": random.pick(states), "load_balancing_weight": 1})
-}
-
-fn common_lb_config(random: &mut Random) -> Value {
-    let mut config = json!({});
-    if random.chance(70) {
-        config["healthy_panic_threshold"] = json!({"value": random.pick(&[0.0, 0.0, 30.0, 49.6, 100.0])});
-    }
-    match random.below(3) {
-        0 => config["zone_aware_lb_config"] = json!({"fail_traffic_on_panic": true}),
-        1 => config["locality_weighted_lb_config"] = json!({}),
-        _ => {}
-    }
-    config
 }

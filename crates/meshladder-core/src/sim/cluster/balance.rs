@@ -1,26 +1,7 @@
 //! Load balancing as far as it decides which endpoints can be picked at all: priorities, panic, localities.
 
 use super::endpoint::{Endpoint, Health};
-use crate::doc::json::Raw;
-
-/// What a cluster and its load assignment say of load balancing.
-#[derive(Debug)]
-pub(super) struct Policy {
-    /// "Configures the healthy panic threshold. If not specified, the default is 50%. To disable panic mode, set to 0%."
-    panic_threshold: f64,
-    /// "If set to true, Envoy will not consider any hosts when the cluster is in panic mode."
-    fail_traffic_on_panic: bool,
-    /// "Priority levels and localities are considered overprovisioned with this factor (in percentage)."
-    overprovisioning: u64,
-    is_locality_weighted: bool,
-    weighted_priority_health: bool,
-    /// Whether `load_balancing_policy` decides instead of `lb_policy` and parts of `common_lb_config`.
-    has_extension: bool,
-    /// Whether health is known from the dump alone, which says `UNHEALTHY` of draining endpoints too.
-    pub(super) is_dump_alone: bool,
-    /// Something that decides in its own way.
-    pub(super) unmodelled: Option<String>,
-}
+use super::policy::{Locality, Policy};
 
 /// What a cluster does with every request.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,80 +35,6 @@ struct Priority {
     in_panic: bool,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            panic_threshold: 50.0,
-            fail_traffic_on_panic: false,
-            overprovisioning: 140,
-            is_locality_weighted: false,
-            weighted_priority_health: false,
-            has_extension: false,
-            is_dump_alone: false,
-            unmodelled: None,
-        }
-    }
-}
-
-impl Policy {
-    /// Reads a member of a `Cluster`.
-    pub(super) fn read(&mut self, key: &str, value: Raw<'_>) {
-        match key {
-            "common_lb_config" => self.read_common(value),
-            "load_balancing_policy" => self.read_extension(value),
-            "lb_subset_config" => self.unmodelled = Some("subset load balancing".to_owned()),
-            _ => {}
-        }
-    }
-
-    fn read_common(&mut self, config: Raw<'_>) {
-        if let Some(percent) = config.get("healthy_panic_threshold") {
-            // Envoy rounds it to whole percents.
-            let percent: Option<f64> = percent.get("value").and_then(|value| value.text().parse().ok());
-            self.panic_threshold = percent.unwrap_or(0.0).round();
-        }
-        if !self.has_extension {
-            self.read_locality(config);
-        }
-    }
-
-    fn read_locality(&mut self, config: Raw<'_>) {
-        self.is_locality_weighted = config.get("locality_weighted_lb_config").is_some();
-        let fails = config.at(["zone_aware_lb_config", "fail_traffic_on_panic"]).and_then(Raw::bool);
-        self.fail_traffic_on_panic = fails == Some(true);
-    }
-
-    /// "Each client will iterate over the list in order and stop at the first policy that it supports."
-    fn read_extension(&mut self, policy: Raw<'_>) {
-        let Some(config) = policy.list("policies").find_map(|p| p.at(["typed_extension_config", "typed_config"]))
-        else {
-            return;
-        };
-        self.has_extension = true;
-        (self.is_locality_weighted, self.fail_traffic_on_panic) = (false, false);
-        let url = config.string_at("@type").unwrap_or_default();
-        match url.rsplit('.').next().unwrap_or_default() {
-            "RoundRobin" | "LeastRequest" | "Random" | "RingHash" | "Maglev" => {
-                config.get("locality_lb_config").into_iter().for_each(|config| self.read_locality(config));
-            }
-            "WrrLocality" => self.is_locality_weighted = true,
-            "ClientSideWeightedRoundRobin" => {}
-            other => self.unmodelled = Some(format!("the load balancing policy {other}")),
-        }
-    }
-
-    /// Reads a `ClusterLoadAssignment.Policy`.
-    pub(super) fn read_assignment(&mut self, rules: Raw<'_>) {
-        if let Some(factor) = rules.get("overprovisioning_factor").and_then(Raw::number) {
-            self.overprovisioning = factor;
-        }
-        self.weighted_priority_health = rules.get("weighted_priority_health").and_then(Raw::bool) == Some(true);
-        if rules.list("drop_overloads").next().is_some() {
-            self.unmodelled = Some("drop_overloads".to_owned());
-        }
-    }
-}
-
 /// What a cluster with these endpoints does. Draining endpoints do not count among those of their priority, unhealthy
 /// ones do; where the two cannot be told apart, it must not matter.
 pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &Policy) -> Choice {
@@ -137,7 +44,9 @@ pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &Policy) -> Choice {
         return choice;
     }
     let mut draining = endpoints.to_vec();
-    draining.iter_mut().for_each(|endpoint| endpoint.is_excluded = is_unhealthy(endpoint));
+    for endpoint in &mut draining {
+        endpoint.is_excluded = is_unhealthy(endpoint);
+    }
     if Balance::of(&draining, policy).choice() == choice {
         return choice;
     }
@@ -173,7 +82,7 @@ impl<'e, 'a> Balance<'e, 'a> {
         let mut lost = 0;
         for (number, priority) in self.priorities.iter().enumerate() {
             let load = priority.healthy_load + priority.degraded_load;
-            if priority.in_panic && self.policy.fail_traffic_on_panic {
+            if priority.in_panic && self.policy.locality == Locality::NothingInPanic {
                 lost += load;
             } else {
                 self.shares_of(number, priority, &mut shares);
@@ -207,7 +116,7 @@ impl<'e, 'a> Balance<'e, 'a> {
             let eligible: Vec<_> = own().filter(|(_, endpoint)| endpoint.health == health && percent > 0).collect();
             // Where localities have weights, one without gets nothing, unless none has any.
             let weighted = |(_, e): &&(usize, &Endpoint<'_>)| e.locality_weight.is_some_and(|weight| weight > 0);
-            let by_locality = self.policy.is_locality_weighted && eligible.iter().any(|e| weighted(&e));
+            let by_locality = self.policy.locality == Locality::Weighted && eligible.iter().any(|e| weighted(&e));
             let picked = eligible.iter().filter(|e| !by_locality || weighted(e));
             shares.extend(picked.map(|(endpoint, _)| Share { endpoint: *endpoint, percent, in_panic: false }));
         }

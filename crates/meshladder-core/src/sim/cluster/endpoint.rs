@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::balance::Policy;
+use super::policy::Policy;
 use super::sockets::Place;
 use crate::doc::json::Raw;
 use crate::envoy::clusters::{Address, Clusters as Statuses, Host, read_locality};

@@ -72,27 +72,24 @@ impl<'a> Sockets<'a> {
     /// sockets as they appear in the list. If a match is not found, the search continues in
     /// `LocalityLbEndpoints.Metadata`. The first match is used." Without any, it is `transport_socket`.
     pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> Place {
-        let is_known = endpoint.at.is_some();
-        match self.place(is_known.then_some(endpoint.metadata)) {
-            Place::Otherwise if endpoint.locality_metadata.is_some() => self.place(Some(endpoint.locality_metadata)),
+        match self.place(endpoint.metadata, endpoint.at.is_some()) {
+            Place::Otherwise if endpoint.locality_metadata.is_some() => self.place(endpoint.locality_metadata, true),
             place => place,
         }
     }
 
-    /// The place for metadata of an endpoint; `metadata` is none when it is not known.
-    pub(super) fn place(&self, metadata: Option<Option<Raw<'_>>>) -> Place {
+    /// The place for an endpoint's metadata, if that is known.
+    pub(super) fn place(&self, metadata: Option<Raw<'_>>, is_known: bool) -> Place {
         if self.has_matcher {
             return Place::Unknown(unmodelled("the cluster's transport_socket_matcher"));
         }
         for (number, (wanted, _)) in self.matches.iter().enumerate() {
             let takes_all = wanted.is_none_or(|wanted| wanted.members().next().is_none());
-            let is_match = match (wanted, metadata) {
-                _ if takes_all => true,
-                (Some(wanted), Some(metadata)) => is_match(*wanted, metadata),
-                _ => return Place::Unknown("the metadata of the endpoint".into()),
-            };
-            if is_match {
+            if takes_all || is_known && wanted.is_some_and(|wanted| is_match(wanted, metadata)) {
                 return Place::Match(number);
+            }
+            if !is_known {
+                return Place::Unknown("the metadata of the endpoint".into());
             }
         }
         Place::Otherwise
