@@ -62,9 +62,12 @@ pub struct Secrets<'a>(Option<BTreeSet<Cow<'a, str>>>);
 /// What becomes of a client's first bytes at a filter chain.
 #[derive(Debug)]
 pub enum Handshake<'c> {
-    /// The chain's filters get the bytes as the client sends them. TLS is then no HTTP: a connection manager answers 400
-    /// `DPE`, `http1.codec_error`.
-    Plain,
+    /// The chain's filters get the bytes as the client sends them.
+    Plain {
+        /// Whether those are TLS. A connection manager takes that for broken HTTP and answers 400, `DPE`,
+        /// `http1.codec_error`, which a TLS client reports as `WRONG_VERSION_NUMBER`.
+        speaks_tls: bool,
+    },
     /// TLS ends here.
     Terminated {
         /// The application protocol that both agree on.
@@ -105,7 +108,7 @@ impl<'a> Transport<'a> {
     /// What becomes of a client's first bytes.
     pub fn accept<'c>(&'c self, connection: &'c Connection, secrets: &Secrets<'_>) -> Handshake<'c> {
         match (self, &connection.tls) {
-            (Self::Plain, _) => Handshake::Plain,
+            (Self::Plain, tls) => Handshake::Plain { speaks_tls: tls.is_some() },
             (Self::Unmodelled(fact), _) => Handshake::Unknown(fact.clone()),
             (Self::Tls(context), tls) => context.accept(tls.as_ref(), connection.plain_http, secrets),
         }
