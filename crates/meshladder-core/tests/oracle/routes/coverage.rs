@@ -46,8 +46,8 @@ impl Labels {
         if expected.outcomes.len() > 1 {
             coverage.hit("outcome by chance", true);
         }
-        if expected.is_undecided {
-            coverage.hit("outcome undecided", true);
+        for fact in &expected.undecided {
+            coverage.hit(&format!("undecided for want of {fact}"), true);
         }
         let Some(request) = model.entered(sent) else { return };
         let considered: Vec<_> = expected.considered.iter().map(|c| (c.at, &c.matched)).collect();

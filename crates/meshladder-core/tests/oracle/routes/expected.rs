@@ -32,7 +32,8 @@ pub(super) struct Observed {
 pub(super) struct Expected {
     pub(super) outcomes: Vec<Observed>,
     pub(super) considered: Vec<Considered>,
-    pub(super) is_undecided: bool,
+    /// Facts that are missing to tell.
+    pub(super) undecided: Vec<String>,
 }
 
 /// One listener, as the evaluator reads it from Envoy's own dump.
@@ -88,11 +89,12 @@ const BEFORE_ROUTING: &[&str] = &[
 impl<'a> Model<'a> {
     pub(super) fn compile(dump: &'a str, listener: &str, port: u16) -> Self {
         let dump = Dump::index(dump, &[Section::Listeners]).expect("a config dump");
+        let bootstrap = dump.section(Section::Bootstrap).and_then(|section| section.get("bootstrap"));
+        let runtime = bootstrap.map(Runtime::compile).unwrap_or_default();
         let raw = dump.resources.iter().find(|resource| resource.name == listener).and_then(|resource| resource.raw);
         let chain = raw.and_then(|listener| listener.list("filter_chains").next()).expect("a filter chain");
         let filter = chain.list("filters").next().expect("a filter");
         let manager = filter.get("typed_config").expect("a configuration");
-        let runtime = Runtime::default();
         Self {
             before: BeforeRouting::compile(manager, &runtime),
             upgrades: Upgrades::compile(manager),
@@ -131,8 +133,8 @@ impl<'a> Model<'a> {
                 branches.iter().for_each(|(_, routed)| self.outcomes(routed, request, expected));
                 return;
             }
-            Routed::Undecided { .. } => {
-                expected.is_undecided = true;
+            Routed::Undecided { fact, .. } => {
+                expected.undecided.push(fact.to_string());
                 return;
             }
             Routed::NoRoute { virtual_host } => *virtual_host,
