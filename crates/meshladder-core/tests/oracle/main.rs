@@ -4,5 +4,6 @@
 mod ask;
 mod chain;
 mod harness;
+mod jwt;
 mod rbac;
 mod wire;
