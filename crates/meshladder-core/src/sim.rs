@@ -4,8 +4,14 @@
 //! fact, and a decision that depends on it is undecided.
 
 pub mod answer;
+pub mod chain;
+pub mod cidr;
+pub mod filters;
+pub mod inspect;
+pub mod jwt;
 pub mod matcher;
 pub mod path;
+pub mod rbac;
 pub mod regex;
 pub mod request;
 pub mod route;

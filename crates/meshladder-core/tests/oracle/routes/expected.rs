@@ -4,9 +4,8 @@ use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::sim::path::{BeforeRouting, Entered};
 use meshladder_core::sim::route::{Action, RouteDecision, RouteTable, Routed, Target};
 use meshladder_core::sim::runtime::Runtime;
-use meshladder_core::sim::state::Metadata;
 use meshladder_core::sim::upgrade::Upgrades;
-use meshladder_core::sim::{Answer as LocalReply, Considered, Record, Request};
+use meshladder_core::sim::{Answer as LocalReply, Considered, Record, Request, State};
 
 use super::requests::Sent;
 use super::tables::CLUSTERS;
@@ -113,7 +112,7 @@ impl<'a> Model<'a> {
             }
         };
         let mut record = Record::keeping();
-        let routed = self.table.route(&request, &Metadata::default(), &mut record);
+        let routed = self.table.route(&State::new(&request), &mut record);
         let mut expected = Expected { considered: record.considered, ..Expected::default() };
         self.outcomes(&routed, &request, &mut expected);
         expected

@@ -1,0 +1,168 @@
+//! The levels at which filter chains are told apart, and what a chain can name at each.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+use super::super::cidr::Cidr;
+use super::super::inspect::Seen;
+
+/// The levels in the order of the search.
+pub(super) const LEVELS: [Level; 9] = [
+    Level::DestinationPort,
+    Level::Destination,
+    Level::ServerName,
+    Level::TransportProtocol,
+    Level::ApplicationProtocol,
+    Level::DirectSource,
+    Level::SourceType,
+    Level::Source,
+    Level::SourcePort,
+];
+
+/// One level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    DestinationPort,
+    Destination,
+    ServerName,
+    TransportProtocol,
+    ApplicationProtocol,
+    DirectSource,
+    SourceType,
+    Source,
+    SourcePort,
+}
+
+/// What a chain names at a level.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key<'a> {
+    /// Nothing: it takes everything.
+    Any,
+    Port(u16),
+    Range(Cidr),
+    /// A protocol, or a server name. A leading dot stands for `*.`, as in Envoy's own index.
+    Text(Cow<'a, str>),
+    Source(SourceType),
+}
+
+/// `envoy.config.listener.v3.FilterChainMatch.ConnectionSourceType`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SourceType {
+    SameIpOrLoopback,
+    External,
+}
+
+impl Level {
+    /// The criterion in words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::DestinationPort => "destination port",
+            Self::Destination => "destination address",
+            Self::ServerName => "server name",
+            Self::TransportProtocol => "transport protocol",
+            Self::ApplicationProtocol => "application protocol",
+            Self::DirectSource => "direct source address",
+            Self::Source => "source address",
+            Self::SourceType => "source type",
+            Self::SourcePort => "source port",
+        }
+    }
+}
+
+impl<'a> Key<'a> {
+    /// Port 0 is how Envoy's index writes "any".
+    pub(super) fn port(port: u16) -> Self {
+        if port == 0 { Self::Any } else { Self::Port(port) }
+    }
+
+    pub(super) fn text(text: Cow<'a, str>) -> Self {
+        if text.is_empty() { Self::Any } else { Self::Text(text) }
+    }
+
+    /// "Partial wildcards are not supported", so a star stands for whole labels; names are compared in lower case.
+    pub(super) fn server_name(name: Cow<'a, str>) -> Self {
+        let name = if name.bytes().any(|b| b.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name };
+        match name {
+            Cow::Borrowed(name) => Self::text(name.strip_prefix("*").unwrap_or(name).into()),
+            Cow::Owned(name) => Self::text(name.strip_prefix("*").unwrap_or(&name).to_owned().into()),
+        }
+    }
+
+    /// Whether the connection has it, taken by itself. What is not known of the connection it does not have.
+    pub(super) fn matches(&self, level: Level, seen: &Seen<'_>) -> bool {
+        match (self, level) {
+            (Self::Any, _) => true,
+            (Self::Port(port), Level::DestinationPort) => seen.destination.1 == *port,
+            (Self::Port(port), _) => seen.source.is_some_and(|(_, source)| source == *port),
+            (Self::Range(range), Level::Destination) => range.contains(seen.destination.0),
+            (Self::Range(range), Level::DirectSource) => seen.direct_source.is_some_and(|ip| range.contains(ip)),
+            (Self::Range(range), _) => seen.source.is_some_and(|(ip, _)| range.contains(ip)),
+            (Self::Text(name), Level::ServerName) => server_names(&seen.server_name).any(|n| n == name),
+            (Self::Text(protocol), Level::TransportProtocol) => seen.transport_protocol == protocol,
+            (Self::Text(protocol), _) => seen.application_protocols.iter().any(|p| p == protocol),
+            (Self::Source(source), _) => SourceType::seen(seen) == Some(*source),
+        }
+    }
+
+    /// As reasons name it.
+    pub(super) fn words(&self, level: Level) -> String {
+        match self {
+            Self::Text(suffix) if level == Level::ServerName && suffix.starts_with('.') => format!("*{suffix}"),
+            key => key.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::Port(port) => write!(f, "{port}"),
+            Self::Range(range) => write!(f, "{range}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Source(source) => f.write_str(source.words()),
+        }
+    }
+}
+
+impl SourceType {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "SAME_IP_OR_LOOPBACK" => Some(Self::SameIpOrLoopback),
+            "EXTERNAL" => Some(Self::External),
+            _ => None,
+        }
+    }
+
+    /// "Match a connection originating from the same host", or "from a different host"; none without a source.
+    pub(super) fn seen(seen: &Seen<'_>) -> Option<Self> {
+        let (source, _) = seen.source?;
+        let is_local = source == seen.destination.0 || is_canonical_loopback(source);
+        Some(if is_local { Self::SameIpOrLoopback } else { Self::External })
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::SameIpOrLoopback => "same IP or loopback",
+            Self::External => "external",
+        }
+    }
+}
+
+/// Envoy counts only 127.0.0.1 and ::1, not the whole of 127.0.0.0/8.
+fn is_canonical_loopback(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4 == std::net::Ipv4Addr::LOCALHOST,
+        IpAddr::V6(v6) => v6 == std::net::Ipv6Addr::LOCALHOST,
+    }
+}
+
+/// The names under which chains for a server name are looked up: the name, then its suffixes at label borders, longest
+/// first: "`www.example.com` will be first matched against `www.example.com`, then `*.example.com`, then `*.com`". A lone
+/// dot is not looked up.
+pub(super) fn server_names(name: &str) -> impl Iterator<Item = &str> {
+    let dots = name.match_indices('.').map(|(at, _)| at);
+    let suffixes = dots.filter(|at| *at > 0 && at + 1 < name.len()).map(|at| &name[at..]);
+    std::iter::once(name).chain(suffixes)
+}
