@@ -7,4 +7,5 @@ mod harness;
 mod jwt;
 mod rbac;
 mod routes;
+mod truth;
 mod wire;

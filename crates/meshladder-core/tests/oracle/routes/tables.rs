@@ -24,6 +24,8 @@ const TEMPLATES: &[&str] = &[
     "/foo/{x=**}",
     "/a/*/c",
     "/foo/*.b",
+    "/a*",
+    "/***",
     "/a.b",
     "/a/",
     "/foo=1",
