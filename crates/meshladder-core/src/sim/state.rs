@@ -2,8 +2,10 @@
 //! down beside it.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use super::Request;
+use crate::doc::json::Raw;
 use crate::doc::tree::{Node, Value};
 
 /// A request on its way through the filters.
@@ -11,6 +13,16 @@ use crate::doc::tree::{Node, Value};
 pub struct State<'r> {
     /// The request as the next filter sees it.
     pub request: Cow<'r, Request>,
+    /// Whether it is HTTP to this proxy; if not, only its connection counts.
+    pub is_http: bool,
+    /// Who calls.
+    pub caller: Caller,
+    /// The other end of the socket (`direct_remote_ip`).
+    pub direct_remote: Remote,
+    /// The client as `x-forwarded-for` and its kin tell it (`remote_ip`).
+    pub remote: Remote,
+    /// The `metadata` of the route that was chosen.
+    pub route_metadata: Option<Raw<'r>>,
     /// Dynamic metadata.
     pub metadata: Metadata,
     /// Filter state objects that filters set, as strings.
@@ -19,15 +31,41 @@ pub struct State<'r> {
     pub clears_route: bool,
 }
 
+/// The identity that this proxy sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// The connection is plain text to this proxy: also TLS that it passes through without terminating it.
+    Plain,
+    /// TLS ends here; the URI SANs of the client's certificate, none when it presents none.
+    Tls(Vec<String>),
+    /// Nobody said.
+    Unknown,
+}
+
+/// An address, or the fact that is missing to tell it.
+pub type Remote = Result<IpAddr, Box<str>>;
+
 impl<'r> State<'r> {
-    /// Before the first filter.
+    /// Before the first HTTP filter of a chain that terminates TLS when the client speaks it.
     pub fn new(request: &'r Request) -> Self {
+        let source = request.connection.source.map(|(ip, _)| ip).ok_or_else(|| Box::from("the source address"));
+        let peer = |tls: &super::request::Tls| Caller::Tls(tls.peer.clone().unwrap_or_default());
         Self {
+            is_http: true,
+            caller: request.connection.tls.as_ref().map_or(Caller::Plain, peer),
+            direct_remote: source.clone(),
+            remote: source,
+            route_metadata: None,
             request: Cow::Borrowed(request),
             metadata: Metadata::default(),
             filter_state: Vec::new(),
             clears_route: false,
         }
+    }
+
+    /// Before the first network filter.
+    pub fn tcp(request: &'r Request) -> Self {
+        Self { is_http: false, ..Self::new(request) }
     }
 
     /// Takes every line of a header away.

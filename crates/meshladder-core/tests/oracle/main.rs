@@ -1,10 +1,14 @@
 //! The evaluator against a real Envoy on loopback: generated configuration and requests, and both must say the same.
 #![expect(clippy::disallowed_methods, reason = "the oracle starts a process and talks to it; the library does not")]
 
+mod ask;
 mod chain;
 mod cluster;
 mod harness;
+mod jwt;
 mod listener;
 mod network;
+mod rbac;
 mod routes;
+mod truth;
 mod wire;

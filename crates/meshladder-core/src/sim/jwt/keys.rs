@@ -27,7 +27,10 @@ pub(crate) struct Key {
 
 #[derive(Debug)]
 pub(crate) enum Material {
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     /// An uncompressed point on P-256.
     P256(Vec<u8>),
     /// An uncompressed point on P-384.
@@ -54,8 +57,7 @@ pub(crate) fn parse(text: &str) -> Keys {
 
 /// Instead of `keys` there may be a map of key ids to certificates.
 fn certificates(node: &Node) -> Keys {
-    let is_certificate =
-        |value: &Node| value.str().is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----\n"));
+    let is_certificate = |value: &Node| value.str().is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----\n"));
     let members = node.members();
     if members.is_empty() || !members.iter().all(|m| is_certificate(&m.value)) {
         return Keys::Invalid;
@@ -91,7 +93,7 @@ fn rsa(node: &Node) -> Option<Material> {
 fn elliptic(node: &Node, alg: &str) -> Option<Material> {
     let crv = node.get("crv").map_or(Some(""), Node::str)?;
     let curve = match (alg, crv) {
-        ("" | "ES256", "P-256") | ("ES256" | "", "") => 32,
+        ("" | "ES256", "P-256" | "") => 32,
         ("" | "ES384", "P-384") | ("ES384", "") => 48,
         ("" | "ES512", "P-521") | ("ES512", "") => return Some(Material::Unmodelled("a P-521 key")),
         _ => return None,

@@ -68,7 +68,6 @@ impl Hash {
             Self::Sha512 => hmac::HMAC_SHA512,
         }
     }
-
 }
 
 fn holds(algorithm: &'static dyn VerificationAlgorithm, key: &[u8], message: &[u8], signature: &[u8]) -> Tri {

@@ -119,7 +119,7 @@ impl Status {
         fixed.to_owned()
     }
 
-    /// `jwt_authn_access_denied{Jwt_is_missing}`: "Replace space with underscore since RCDetails may be written to
+    /// `jwt_authn_access_denied{Jwt_is_missing}`: "Replace space with underscore since `RCDetails` may be written to
     /// access log."
     pub fn details(self) -> String {
         format!("jwt_authn_access_denied{{{}}}", self.text().replace(' ', "_"))

@@ -1,0 +1,99 @@
+//! `typed_per_filter_config`: what a route and the things around it say of filters.
+
+use super::Typed;
+use super::cors::CorsPolicy;
+use super::ext_authz::ExtAuthzPerRoute;
+use super::fault::Fault;
+use super::header_mutation::HeaderMutation;
+use super::local_ratelimit::LocalRateLimit;
+use crate::doc::json::Raw;
+use crate::sim::jwt::JwtPerRoute;
+use crate::sim::rbac::RbacPerRoute;
+use crate::sim::runtime::Runtime;
+
+/// The compiled per-route configuration of one route: "weighted cluster > route > vhost > route config".
+#[derive(Debug, Default)]
+pub struct Overrides {
+    /// By filter name; the most specific entry comes first.
+    filters: Vec<(Box<str>, Vec<PerRoute>)>,
+}
+
+#[derive(Debug)]
+pub(super) enum PerRoute {
+    Rbac(RbacPerRoute),
+    Jwt(JwtPerRoute),
+    Fault(Fault),
+    Cors(CorsPolicy),
+    LocalRateLimit(LocalRateLimit),
+    ExtAuthz(ExtAuthzPerRoute),
+    HeaderMutation(HeaderMutation),
+    /// `FilterConfig` with `disabled`.
+    Disabled,
+    /// Anything else turns the filter on and changes nothing that is modelled.
+    Other,
+}
+
+impl Overrides {
+    /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a `VirtualHost`, a
+    /// `RouteConfiguration`, those that there are, in this order.
+    pub fn compile(scopes: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
+        let mut overrides = Self::default();
+        for scope in scopes {
+            for (name, config) in scope.get("typed_per_filter_config").into_iter().flat_map(Raw::members) {
+                overrides.add(&name, PerRoute::compile(config, runtime));
+            }
+        }
+        overrides.add_cors_fields(scopes, runtime);
+        overrides
+    }
+
+    /// "If no cors policy is configured in the per filter config", the fields of route and virtual host count.
+    fn add_cors_fields(&mut self, scopes: &[Raw<'_>], runtime: &Runtime<'_>) {
+        const CORS: &str = "envoy.filters.http.cors";
+        if !self.of(CORS).is_empty() {
+            return;
+        }
+        for scope in scopes {
+            if let Some(policy) = scope.get("cors").or_else(|| scope.at(["route", "cors"])) {
+                self.add(CORS, PerRoute::Cors(CorsPolicy::compile(policy, runtime)));
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, entry: PerRoute) {
+        match self.filters.iter_mut().find(|(n, _)| **n == *name) {
+            Some((_, entries)) => entries.push(entry),
+            None => self.filters.push((name.into(), vec![entry])),
+        }
+    }
+
+    /// What is said of a filter, the most specific first.
+    pub(super) fn of(&self, name: &str) -> &[PerRoute] {
+        self.filters.iter().find(|(n, _)| **n == *name).map_or(&[], |(_, entries)| entries)
+    }
+}
+
+impl PerRoute {
+    fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
+        let Some(Typed { type_url, value }) = Typed::of(raw) else { return Self::Other };
+        let name = type_url.rsplit_once("filters.http.").map_or(&*type_url, |(_, name)| name);
+        match name {
+            "rbac.v3.RBACPerRoute" => Self::Rbac(RbacPerRoute::compile(value)),
+            "jwt_authn.v3.PerRouteConfig" => Self::Jwt(JwtPerRoute::compile(value)),
+            "fault.v3.HTTPFault" => Self::Fault(Fault::compile(value, runtime)),
+            "cors.v3.CorsPolicy" => Self::Cors(CorsPolicy::compile(value, runtime)),
+            "local_ratelimit.v3.LocalRateLimit" => Self::LocalRateLimit(LocalRateLimit::compile(value, runtime)),
+            "ext_authz.v3.ExtAuthzPerRoute" => Self::ExtAuthz(ExtAuthzPerRoute::compile(value)),
+            "header_mutation.v3.HeaderMutationPerRoute" => Self::HeaderMutation(HeaderMutation::compile(value)),
+            "envoy.config.route.v3.FilterConfig" => {
+                let disabled = value.get("disabled").and_then(Raw::bool) == Some(true);
+                match value.get("config") {
+                    _ if disabled => Self::Disabled,
+                    Some(config) => Self::compile(config, runtime),
+                    None => Self::Other,
+                }
+            }
+            _ => Self::Other,
+        }
+    }
+}
