@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod chain;
 pub mod cidr;
+pub mod cluster;
 pub mod filters;
 pub mod inspect;
 pub mod jwt;

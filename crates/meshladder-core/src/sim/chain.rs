@@ -105,7 +105,7 @@ impl<'a> FilterChains<'a> {
     }
 
     fn add(&mut self, raw: Raw<'a>) {
-        let keys = raw.get("filter_chain_match").map(read_match).unwrap_or_else(|| LEVELS.map(|_| vec![Key::Any]));
+        let keys = raw.get("filter_chain_match").map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
         index::push_rows(&mut self.rows, &keys, self.chains.len());
         self.chains.push(Chain::read(raw, false));
     }

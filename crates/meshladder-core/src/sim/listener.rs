@@ -198,7 +198,7 @@ impl<'a> Listeners<'a> {
             self.by_address.insert((address.ip, address.port), number);
         }
         // An IPv6 wildcard that also takes IPv4 does not take it from a listener for IPv4.
-        for (ip, port) in listener.addresses.iter().filter_map(|address| address.also()) {
+        for (ip, port) in listener.addresses.iter().filter_map(Address::also) {
             self.by_address.entry((ip, port)).or_insert(number);
         }
         self.listeners.push(listener);

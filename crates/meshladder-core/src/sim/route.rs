@@ -1,8 +1,7 @@
 //! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and what that does to it.
 
 use super::runtime::Runtime;
-use super::state::Metadata;
-use super::{Answer, Considered, Record, Request, Tri};
+use super::{Answer, Considered, Record, Request, State, Tri};
 use crate::doc::json::Raw;
 
 mod action;
@@ -10,7 +9,6 @@ mod domains;
 mod facts;
 mod fraction;
 mod matching;
-mod per_filter;
 mod redirect;
 mod rewrite;
 mod vhost;
@@ -19,7 +17,6 @@ mod weighted;
 pub use action::{Action, Branch, ClusterSpecifier, RouteAction, Target};
 pub use fraction::Share;
 pub use matching::RouteMatch;
-pub use per_filter::PerFilter;
 pub use redirect::Redirect;
 pub use rewrite::{HostRewrite, Rewritten};
 pub use vhost::{RequireTls, Route, VirtualHost};
@@ -34,11 +31,10 @@ use matching::Context;
 pub struct RouteTable<'a> {
     /// The name that RDS and listeners know it by.
     pub name: Box<str>,
-    /// Where it stands in the dump.
-    pub at: usize,
+    /// The table as it stands in the dump.
+    pub raw: Raw<'a>,
     /// The virtual hosts, in the dump's order.
     pub virtual_hosts: Vec<VirtualHost<'a>>,
-    per_filter: PerFilter<'a>,
     domains: Domains,
     ignore_path_parameters: bool,
 }
@@ -90,9 +86,8 @@ impl<'a> RouteTable<'a> {
     pub fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
         let mut table = Self {
             name: Box::default(),
-            at: raw.offset(),
+            raw,
             virtual_hosts: Vec::new(),
-            per_filter: PerFilter::default(),
             domains: Domains::default(),
             ignore_path_parameters: false,
         };
@@ -102,7 +97,6 @@ impl<'a> RouteTable<'a> {
                 "virtual_hosts" => {
                     table.virtual_hosts = value.elements().map(|raw| VirtualHost::compile(raw, runtime)).collect();
                 }
-                "typed_per_filter_config" => table.per_filter = PerFilter::compile(value),
                 "ignore_port_in_host_matching" => table.domains.ignore_port = value.bool().unwrap_or_default(),
                 "vhost_header" => table.domains.header = value.string().map(|name| name.to_ascii_lowercase().into()),
                 "ignore_path_parameters_in_path_matching" => {
@@ -115,9 +109,10 @@ impl<'a> RouteTable<'a> {
         table
     }
 
-    /// The route of a request that has been through [`super::path::BeforeRouting`]. `metadata` is what filters that
-    /// ran before have written; before the first one it is empty.
-    pub fn route<'t>(&'t self, request: &Request, metadata: &Metadata, record: &mut Record) -> Routed<'t, 'a> {
+    /// The route of a request that has been through [`super::path::BeforeRouting`], in the state that the filters which
+    /// ran before have left it in.
+    pub fn route<'t>(&'t self, state: &State<'_>, record: &mut Record) -> Routed<'t, 'a> {
+        let request = &*state.request;
         let virtual_host = match self.domains.find(request) {
             Found::Host(index, domain) => {
                 let virtual_host = &self.virtual_hosts[index];
@@ -146,7 +141,7 @@ impl<'a> RouteTable<'a> {
         if let Some(fact) = &virtual_host.unmodelled {
             return undecided(fact.clone());
         }
-        let context = Context::new(request, metadata, self.ignore_path_parameters);
+        let context = Context::new(state, self.ignore_path_parameters);
         self.first_match(virtual_host, 0, Dice::default(), &context, record)
     }
 
@@ -171,7 +166,7 @@ impl<'a> RouteTable<'a> {
             }
             let (hit, miss) = dice.split(route.route_match.fraction);
             let Some((share, dice)) = hit else { continue };
-            let decided = self.decide(virtual_host, route, dice, context.request);
+            let decided = self.decide(virtual_host, route, dice, context.request());
             let Some((rest, dice)) = miss else { return decided };
             let other = self.first_match(virtual_host, index + 1, dice, context, record);
             return Routed::Branches(vec![(share, decided), (rest, other)]);
@@ -197,18 +192,17 @@ impl<'a> RouteTable<'a> {
             what: format!("route table {}", self.name),
             matched: Tri::No,
             why: format!("no virtual host has the domain `{}`", request.authority),
-            at: self.at,
+            at: self.raw.offset(),
         }
     }
 }
 
 impl<'a> RouteDecision<'_, 'a> {
-    /// The configuration of an HTTP filter that is laid over its own: "weighted cluster, then route, then virtual
-    /// host, then route configuration", the most specific one. `branch` is one of the target's branches.
-    pub fn per_filter(&self, filter: &str, branch: Option<&Branch<'_, 'a>>) -> Option<Raw<'a>> {
-        let weighted = branch.and_then(|branch| branch.entry).and_then(|entry| entry.per_filter.get(filter));
-        let levels = [&self.route.per_filter, &self.virtual_host.per_filter, &self.table.per_filter];
-        weighted.or_else(|| levels.into_iter().find_map(|level| level.get(filter)))
+    /// The messages whose `typed_per_filter_config` counts for this request, the most specific one first: weighted
+    /// cluster, route, virtual host, route configuration. `branch` is the one of the target's that is looked at.
+    pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Raw<'a>> {
+        let entry = branch.and_then(|branch| branch.entry).map(|entry| entry.raw);
+        entry.into_iter().chain([self.route.raw, self.virtual_host.raw, self.table.raw]).collect()
     }
 }
 

@@ -35,16 +35,24 @@ pub struct TlsContext<'a> {
     pub has_certificate: bool,
     /// Whether it looks at the other side's certificate.
     pub validates: bool,
-    /// "If specified, Envoy will reject connections without a valid client certificate."
+    /// "If specified, Envoy will reject connections without a valid client certificate." It also does so where it demands
+    /// names or digests of certificates.
     pub require_client_certificate: bool,
-    /// URIs of which the other side's certificate must have one; empty for no such demand.
-    pub subject_alt_names: Vec<StringMatcher>,
-    /// Whether a name of another kind will do as well: of those nothing is known.
-    pub takes_other_names: bool,
+    /// Names of which the other side's certificate must have one; empty for no such demand.
+    pub subject_alt_names: Vec<SubjectAltName>,
     /// Trust domains of which the other side's must be one; empty for no such demand.
     pub trust_domains: Vec<Cow<'a, str>>,
     /// The secrets that SDS must deliver first: certificates, then roots.
     pub secrets: Vec<Cow<'a, str>>,
+}
+
+/// A name that the other side's certificate may have.
+#[derive(Debug)]
+pub enum SubjectAltName {
+    /// A URI.
+    Uri(StringMatcher),
+    /// A name of another kind: of those nothing is known.
+    Other,
 }
 
 /// The secrets that SDS has delivered.
@@ -54,8 +62,12 @@ pub struct Secrets<'a>(Option<BTreeSet<Cow<'a, str>>>);
 /// What becomes of a client's first bytes at a filter chain.
 #[derive(Debug)]
 pub enum Handshake<'c> {
-    /// The chain's filters get the bytes as the client sends them, TLS or not.
-    Plain,
+    /// The chain's filters get the bytes as the client sends them.
+    Plain {
+        /// Whether those are TLS. A connection manager takes that for broken HTTP and answers 400, `DPE`,
+        /// `http1.codec_error`, which a TLS client reports as `WRONG_VERSION_NUMBER`.
+        speaks_tls: bool,
+    },
     /// TLS ends here.
     Terminated {
         /// The application protocol that both agree on.
@@ -96,7 +108,7 @@ impl<'a> Transport<'a> {
     /// What becomes of a client's first bytes.
     pub fn accept<'c>(&'c self, connection: &'c Connection, secrets: &Secrets<'_>) -> Handshake<'c> {
         match (self, &connection.tls) {
-            (Self::Plain, _) => Handshake::Plain,
+            (Self::Plain, tls) => Handshake::Plain { speaks_tls: tls.is_some() },
             (Self::Unmodelled(fact), _) => Handshake::Unknown(fact.clone()),
             (Self::Tls(context), tls) => context.accept(tls.as_ref(), connection.plain_http, secrets),
         }
@@ -120,9 +132,9 @@ impl<'a> TlsContext<'a> {
             sni: context.string_at("sni").filter(|sni| !sni.is_empty()),
             has_certificate: !certificates.is_empty() || field("tls_certificates").is_some(),
             validates: inline.or(delivered).is_some(),
-            require_client_certificate: context.get("require_client_certificate").and_then(Raw::bool) == Some(true),
+            require_client_certificate: context.get("require_client_certificate").and_then(Raw::bool) == Some(true)
+                || inline.is_some_and(demands_a_certificate),
             subject_alt_names: inline.map(subject_alt_names).unwrap_or_default(),
-            takes_other_names: inline.is_some_and(takes_other_names),
             trust_domains: inline.map(trust_domains).unwrap_or_default(),
             secrets: certificates.into_iter().chain(delivered.and_then(|secret| secret.string_at("name"))).collect(),
         }
@@ -152,15 +164,17 @@ impl<'a> TlsContext<'a> {
         }
     }
 
-    /// Whether the names in the other side's certificate are among those that are demanded. "Envoy verifies that the
-    /// Subject Alternative Name of the presented certificate matches one of the specified matchers."
+    /// Whether the names in the other side's certificate are among those that are demanded. "If specified, Envoy will
+    /// verify that the Subject Alternative Name of the presented certificate matches one of the specified matchers."
     pub fn trusts(&self, names: &[String]) -> Tri {
         let domain = names.iter().find_map(|name| name.strip_prefix("spiffe://")?.split('/').next());
         let is_at_home = || domain.is_some_and(|domain| self.trust_domains.iter().any(|trusted| trusted == domain));
-        let has_name = |matcher: &StringMatcher| Tri::any(names.iter().map(|name| matcher.matches(name)));
-        let other = self.takes_other_names.then(|| Tri::unknown("the DNS names in the other side's certificate"));
-        let demands_none = (self.subject_alt_names.is_empty() && !self.takes_other_names).then_some(Tri::Yes);
-        let demanded = self.subject_alt_names.iter().map(has_name).chain(other).chain(demands_none);
+        let has_name = |wanted: &SubjectAltName| match wanted {
+            SubjectAltName::Uri(matcher) => Tri::any(names.iter().map(|name| matcher.matches(name))),
+            SubjectAltName::Other => Tri::unknown("the DNS names in the other side's certificate"),
+        };
+        let demands_none = self.subject_alt_names.is_empty().then_some(Tri::Yes);
+        let demanded = self.subject_alt_names.iter().map(has_name).chain(demands_none);
         Tri::all([(self.trust_domains.is_empty() || is_at_home()).into(), Tri::any(demanded)])
     }
 
@@ -185,19 +199,26 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// The matchers for names of the kind URI: all of the older form, and those of the newer form that say so.
-fn subject_alt_names(validation: Raw<'_>) -> Vec<StringMatcher> {
-    let typed = validation.list("match_typed_subject_alt_names").filter(|san| is_uri(*san));
-    let typed = typed.filter_map(|san| san.get("matcher"));
-    validation.list("match_subject_alt_names").chain(typed).map(StringMatcher::compile).collect()
+fn demands_a_certificate(validation: Raw<'_>) -> bool {
+    const DEMANDS: [&str; 4] = [
+        "match_subject_alt_names",
+        "match_typed_subject_alt_names",
+        "verify_certificate_spki",
+        "verify_certificate_hash",
+    ];
+    validation.members().any(|(key, value)| DEMANDS.contains(&&*key) && value.elements().next().is_some())
 }
 
-fn takes_other_names(validation: Raw<'_>) -> bool {
-    validation.list("match_typed_subject_alt_names").any(|san| !is_uri(san))
-}
-
-fn is_uri(san: Raw<'_>) -> bool {
-    san.string_at("san_type").is_some_and(|kind| kind == "URI")
+/// The older form takes names of all kinds, and Istio writes URIs there; the newer one says which kind it means.
+fn subject_alt_names(validation: Raw<'_>) -> Vec<SubjectAltName> {
+    let untyped =
+        validation.list("match_subject_alt_names").map(|name| SubjectAltName::Uri(StringMatcher::compile(name)));
+    let typed = validation.list("match_typed_subject_alt_names").map(|name| {
+        let is_uri = name.string_at("san_type").is_some_and(|kind| kind == "URI");
+        let matcher = name.get("matcher").filter(|_| is_uri);
+        matcher.map_or(SubjectAltName::Other, |matcher| SubjectAltName::Uri(StringMatcher::compile(matcher)))
+    });
+    untyped.chain(typed).collect()
 }
 
 /// The trust domains of a `SPIFFECertValidatorConfig`.

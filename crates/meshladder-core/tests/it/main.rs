@@ -3,4 +3,5 @@
 
 mod corpus;
 mod expect;
+mod sim;
 mod tidy;

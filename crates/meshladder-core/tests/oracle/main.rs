@@ -3,8 +3,12 @@
 
 mod ask;
 mod chain;
+mod cluster;
 mod harness;
+mod jwt;
 mod listener;
+mod network;
 mod rbac;
 mod routes;
+mod truth;
 mod wire;

@@ -117,11 +117,9 @@ fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
         }
     }
     match unknown {
-        _ if failed => Outcome::Met,
         // What is unknown may be a token that is good, bad or not there at all.
-        Some(fact) => Outcome::Unknown(fact),
-        None if missing && result == Status::Missing => Outcome::Met,
-        None => Outcome::Failed(result),
+        Some(fact) => v.allowed(Outcome::Unknown(fact), missing, failed),
+        None => v.allowed(Outcome::Failed(result), missing, failed),
     }
 }
 

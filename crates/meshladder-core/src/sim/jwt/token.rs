@@ -72,13 +72,18 @@ impl Token {
     }
 }
 
-/// Base64url, with or without padding; white space does not count.
+/// Base64url, with all of its padding or none; white space does not count.
 pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
         .with_decode_allow_trailing_bits(true);
     let text: String = text.chars().filter(|c| !matches!(c, ' ' | '\t'..='\r')).collect();
-    GeneralPurpose::new(&URL_SAFE, config).decode(text).ok()
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    if padding != 0 && (digits.len() + padding) % 4 != 0 || padding > 2 {
+        return None;
+    }
+    GeneralPurpose::new(&URL_SAFE, config).decode(digits).ok()
 }
 
 fn object(section: &str, bad_base64: Status, bad_json: Status) -> Result<Node, Status> {

@@ -66,11 +66,17 @@ impl<'v> Verification<'v, '_> {
             }
             Err(stated) => self.stated_for_any(&stated),
         };
+        self.allowed(outcome, true, allow_failed)
+    }
+
+    /// What is left of an outcome where tokens may be missing or bad.
+    pub(super) fn allowed(&self, outcome: Outcome, allow_missing: bool, allow_failed: bool) -> Outcome {
+        let sets_headers = || self.providers.values().any(Provider::sets_headers);
         match outcome {
-            Outcome::Failed(Status::Missing) => Outcome::Met,
+            Outcome::Failed(Status::Missing) if allow_missing || allow_failed => Outcome::Met,
             Outcome::Failed(_) if allow_failed => Outcome::Met,
             // Passing is certain then; what later filters see is not.
-            Outcome::Unknown(_) if allow_failed && !providers.values().any(Provider::sets_headers) => Outcome::Met,
+            Outcome::Unknown(_) if allow_failed && !sets_headers() => Outcome::Met,
             other => other,
         }
     }
@@ -83,7 +89,7 @@ impl<'v> Verification<'v, '_> {
         match self.provider_of(&issuer).as_slice() {
             [] => Outcome::Failed(Status::UnknownIssuer),
             [provider] => self.token(extracted, provider, &provider.audiences),
-            [first, ..] => self.unknown(first, &format!("which of the JWT providers for {issuer} Envoy takes")),
+            several => self.unknown_of(several, &format!("which of the JWT providers for {issuer} Envoy takes")),
         }
     }
 
@@ -130,10 +136,7 @@ impl<'v> Verification<'v, '_> {
     fn stated_for_any(&mut self, stated: &Stated) -> Outcome {
         let providers = self.providers;
         let Stated::Claims(claims) = stated else {
-            for provider in providers.values() {
-                self.unknown(provider, NO_TOKEN);
-            }
-            return Outcome::Unknown(NO_TOKEN.into());
+            return self.unknown_of(&providers.values().collect::<Vec<_>>(), NO_TOKEN);
         };
         let found = match issuer_of(claims) {
             Some(issuer) => self.provider_of(issuer),
@@ -142,7 +145,7 @@ impl<'v> Verification<'v, '_> {
         match found.as_slice() {
             [] => Outcome::Failed(Status::UnknownIssuer),
             [provider] => self.stated(claims, provider, &provider.audiences),
-            [first, ..] => self.unknown(first, NO_ISSUER),
+            several => self.unknown_of(several, NO_ISSUER),
         }
     }
 
@@ -172,6 +175,13 @@ impl<'v> Verification<'v, '_> {
             Ok(Tri::Unknown(fact)) => self.unknown(provider, &fact),
             Err(status) => Outcome::Failed(status),
         }
+    }
+
+    fn unknown_of(&mut self, providers: &[&Provider], fact: &str) -> Outcome {
+        for provider in providers {
+            self.unknown(provider, fact);
+        }
+        Outcome::Unknown(fact.into())
     }
 
     fn unknown(&mut self, provider: &Provider, fact: &str) -> Outcome {

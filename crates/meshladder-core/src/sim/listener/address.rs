@@ -11,7 +11,7 @@ pub struct Address {
     pub ip: IpAddr,
     /// The port.
     pub port: u16,
-    /// "When binding to an IPv6 address, this enables IPv4 compatibility."
+    /// "When binding to an IPv6 address above, this enables IPv4 compatibility."
     pub ipv4_compat: bool,
 }
 

@@ -14,7 +14,8 @@ pub enum Kind<'a> {
     TcpProxy(TcpProxy<'a>),
     /// It lets the connection pass or closes it.
     Rbac,
-    /// "Read the SNI value from the TLS connection and use it as the upstream cluster in TCP proxy."
+    /// "A network filter that uses the SNI value in a TLS connection as the upstream cluster name. The filter will not
+    /// modify the upstream cluster for non-TLS connections."
     SniCluster,
     /// It counts, logs or adds metadata, and changes nothing of what comes after it.
     Observes,

@@ -28,7 +28,9 @@ pub(super) fn clean(request: &mut Cow<'_, Request>, forwards_client_cert: bool) 
         let line = headers.iter_mut().find(|(n, _)| n == name && is_one_line(n));
         match line {
             Some((_, line)) => {
-                line.push(',');
+                // No comma beside an empty value.
+                let comma = if line.is_empty() || value.is_empty() { "" } else { "," };
+                line.push_str(comma);
                 line.push_str(value);
             }
             None => headers.push((name.clone(), value.clone())),

@@ -7,9 +7,10 @@ use crate::sim::answer::is_grpc;
 use crate::sim::matcher::{
     CookieMatcher, HeaderMatcher, PathMatch, QueryParameterMatcher, unmodelled, without_query_and_fragment,
 };
+use crate::sim::rbac::MetadataMatcher;
 use crate::sim::runtime::{Fraction, Runtime};
-use crate::sim::state::Metadata;
-use crate::sim::{Request, Tri};
+use crate::sim::state::Caller;
+use crate::sim::{Request, State, Tri};
 
 /// A compiled `RouteMatch`.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,7 @@ pub struct RouteMatch {
     pub grpc: bool,
     pub(super) fraction: Option<Fraction>,
     tls_context: Option<TlsContext>,
+    dynamic_metadata: Vec<MetadataMatcher>,
     /// What else it asks that is not modelled.
     unmodelled: Option<Box<str>>,
 }
@@ -39,9 +41,7 @@ struct TlsContext {
 
 /// A request, prepared for matching it with many routes.
 pub(super) struct Context<'r> {
-    pub(super) request: &'r Request,
-    #[expect(dead_code, reason = "dynamic_metadata")]
-    metadata: &'r Metadata,
+    state: &'r State<'r>,
     /// The path without query and fragment.
     whole_path: &'r str,
     /// The same as most specifiers see it.
@@ -49,8 +49,8 @@ pub(super) struct Context<'r> {
 }
 
 impl<'r> Context<'r> {
-    pub(super) fn new(request: &'r Request, metadata: &'r Metadata, ignore_path_parameters: bool) -> Self {
-        let whole_path = without_query_and_fragment(&request.path);
+    pub(super) fn new(state: &'r State<'r>, ignore_path_parameters: bool) -> Self {
+        let whole_path = without_query_and_fragment(&state.request.path);
         // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by templates.
         let path = if ignore_path_parameters && whole_path.contains(';') {
             let names = whole_path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
@@ -58,7 +58,11 @@ impl<'r> Context<'r> {
         } else {
             Cow::Borrowed(whole_path)
         };
-        Self { request, metadata, whole_path, path }
+        Self { state, whole_path, path }
+    }
+
+    pub(super) fn request(&self) -> &'r Request {
+        &self.state.request
     }
 }
 
@@ -76,6 +80,7 @@ impl RouteMatch {
                 "case_sensitive" => is_case_sensitive = value.bool().unwrap_or(true),
                 "grpc" => this.grpc = true,
                 "runtime_fraction" => this.fraction = Some(fraction(value, runtime)),
+                "dynamic_metadata" => this.dynamic_metadata = value.elements().map(MetadataMatcher::compile).collect(),
                 "tls_context" => this.tls_context = Some(TlsContext::compile(value)),
                 other => this.other(other, value),
             }
@@ -109,14 +114,15 @@ impl RouteMatch {
             && self.cookies.is_empty()
             && !self.grpc
             && self.tls_context.is_none()
+            && self.dynamic_metadata.is_empty()
             && self.unmodelled.is_none()
     }
 
     fn matches_path(&self, context: &Context<'_>) -> Tri {
         match &self.path {
-            Some(PathMatch::Connect) => (context.request.method == "CONNECT").into(),
+            Some(PathMatch::Connect) => (context.request().method == "CONNECT").into(),
             // Only `connect_matcher` takes requests without a path.
-            _ if context.request.path.is_empty() => Tri::No,
+            _ if context.request().path.is_empty() => Tri::No,
             Some(template @ PathMatch::Template(_)) => template.matches(context.whole_path),
             Some(path) => path.matches(&context.path),
             None => Tri::unknown("which paths a route without a path specifier takes"),
@@ -125,15 +131,17 @@ impl RouteMatch {
 
     /// Everything but the path, each with what it is.
     fn conditions(&self, context: &Context<'_>) -> impl Iterator<Item = (Tri, Condition<'_>)> {
-        let request = context.request;
+        let request = context.request();
         let grpc = self.grpc.then(|| (matches_grpc(request), Condition::Grpc));
         let headers = self.headers.iter().map(|header| (header.matches(request), Condition::Header(header)));
         let query = self.query_parameters.iter();
         let query = query.map(|query| (query.matches(&request.path), Condition::Query(query)));
         let cookies = self.cookies.iter().map(|cookie| (cookie.matches(request), Condition::Cookie(cookie)));
-        let tls = self.tls_context.map(|tls| (tls.matches(request), Condition::Tls));
+        let tls = self.tls_context.map(|tls| (tls.matches(context.state), Condition::Tls));
+        let metadata = self.dynamic_metadata.iter();
+        let metadata = metadata.map(|metadata| (metadata.matches(context.state), Condition::Metadata(metadata)));
         let unmodelled = self.unmodelled.iter().map(|fact| (Tri::Unknown(fact.clone()), Condition::Unmodelled(fact)));
-        grpc.into_iter().chain(headers).chain(query).chain(cookies).chain(tls).chain(unmodelled)
+        grpc.into_iter().chain(headers).chain(query).chain(cookies).chain(tls).chain(metadata).chain(unmodelled)
     }
 
     /// The match as a user would name it: `prefix /api`.
@@ -149,18 +157,18 @@ impl RouteMatch {
         let unknown = Tri::unknown("");
         match (&path, of(&Tri::No), of(&unknown)) {
             (Tri::No, _, _) => self.why_path(context),
-            (_, Some((_, condition)), _) => condition.why(context.request),
+            (_, Some((_, condition)), _) => condition.why(context.state),
             (Tri::Unknown(fact), ..) | (_, _, Some((Tri::Unknown(fact), _))) => fact.to_string(),
             // A route with headers is chosen for them: they say more than `prefix /`.
-            _ => conditions.last().map_or_else(|| self.why_path(context), |(_, c)| c.why(context.request)),
+            _ => conditions.last().map_or_else(|| self.why_path(context), |(_, c)| c.why(context.state)),
         }
     }
 
     fn why_path(&self, context: &Context<'_>) -> String {
         match &self.path {
-            Some(PathMatch::Connect) => format!("the method is {}", context.request.method),
+            Some(PathMatch::Connect) => format!("the method is {}", context.request().method),
             Some(template @ PathMatch::Template(_)) => template.why(context.whole_path),
-            Some(_) if context.request.path.is_empty() => "the request has no path".to_owned(),
+            Some(_) if context.request().path.is_empty() => "the request has no path".to_owned(),
             Some(path) => path.why(&context.path),
             None => "the route has no path specifier".to_owned(),
         }
@@ -173,16 +181,19 @@ enum Condition<'m> {
     Query(&'m QueryParameterMatcher),
     Cookie(&'m CookieMatcher),
     Tls,
+    Metadata(&'m MetadataMatcher),
     Unmodelled(&'m str),
 }
 
 impl Condition<'_> {
-    fn why(&self, request: &Request) -> String {
+    fn why(&self, state: &State<'_>) -> String {
+        let request = &*state.request;
         match self {
             Self::Grpc => format!("the request is {}gRPC", if is_grpc(request) { "" } else { "not " }),
             Self::Header(header) => header.why(request),
             Self::Query(query) => query.why(&request.path),
             Self::Cookie(cookie) => cookie.why(request),
+            Self::Metadata(metadata) => metadata.why(state),
             Self::Tls if peer(request) => "the client presents a certificate".to_owned(),
             Self::Tls => "the client presents no certificate".to_owned(),
             Self::Unmodelled(fact) => (*fact).to_owned(),
@@ -203,8 +214,12 @@ impl TlsContext {
         Self { presented: flag("presented"), validated: flag("validated") }
     }
 
-    fn matches(self, request: &Request) -> Tri {
-        let is_presented = peer(request);
+    fn matches(self, state: &State<'_>) -> Tri {
+        let is_presented = match state.caller {
+            Caller::Unknown => return Tri::unknown("whether the client presents a certificate"),
+            Caller::Plain => false,
+            Caller::Tls(_) => peer(&state.request),
+        };
         let presented = self.presented.map(|wanted| (wanted == is_presented).into());
         // A certificate that was not presented was not validated either.
         let validated = self.validated.map(|wanted| match is_presented {

@@ -106,10 +106,16 @@ impl PathRewrite {
                 let matched = match &route_match.path {
                     Some(
                         PathMatch::Prefix(text, _) | PathMatch::Path(text, _) | PathMatch::SeparatedPrefix(text, _),
-                    ) => text.len(),
-                    _ => only.len(),
+                    ) => &**text,
+                    _ => only,
                 };
-                Cow::Owned(format!("{new}{}", path.get(matched..).unwrap_or_default()))
+                // A path that matched without its parameters does not start with the prefix, and stays.
+                match path.get(..matched.len()) {
+                    Some(head) if head.eq_ignore_ascii_case(matched) => {
+                        Cow::Owned(format!("{new}{}", &path[matched.len()..]))
+                    }
+                    _ => Cow::Borrowed(path),
+                }
             }
             Self::Regex(rewrite) => {
                 let new = rewrite

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sim::request::{Claims, Connection};
+use crate::sim::state::Known;
 
 fn request(authority: &str, path: &str) -> Request {
     let destination = ([10, 0, 0, 1].into(), 8080);
@@ -44,7 +45,7 @@ fn outcome(routed: &Routed<'_, '_>) -> String {
 }
 
 fn route(table: &RouteTable<'_>, request: &Request) -> String {
-    outcome(&table.route(request, &Metadata::default(), &mut Record::dropping()))
+    outcome(&table.route(&State::new(request), &mut Record::dropping()))
 }
 
 #[test]
@@ -89,7 +90,8 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
     assert_eq!(route(&table, &request("a", "/a")), "? the header user-agent");
     assert_eq!(route(&table, &request("a", "/b")), "v/rest>d*1");
     let mut record = Record::keeping();
-    let routed = table.route(&request("a", "/b"), &Metadata::default(), &mut record);
+    let request = request("a", "/b");
+    let routed = table.route(&State::new(&request), &mut record);
     assert_eq!(outcome(&routed), "v/rest>d*1");
     let considered: Vec<_> = record.considered.iter().map(|c| (&*c.what, c.matched.word(), &*c.why)).collect();
     let expected = [
@@ -160,18 +162,36 @@ fn redirects_change_only_what_they_name() {
 }
 
 #[test]
-fn the_most_specific_filter_configuration_counts() {
+fn the_scopes_of_filter_configuration_start_with_the_most_specific() {
     let table = table(
-        r#"{"typed_per_filter_config": {"a": 1, "b": 1, "c": 1, "d": 1}, "virtual_hosts": [{"name": "v", "domains": ["*"],
-            "typed_per_filter_config": {"a": 2, "b": 2, "c": 2},
-            "routes": [{"match": {"prefix": "/"}, "typed_per_filter_config": {"a": 3, "b": 3}, "route": {"weighted_clusters":
-                {"clusters": [{"name": "x", "weight": 1, "typed_per_filter_config": {"a": 4}}]}}}]}]}"#,
+        r#"{"name": "4", "virtual_hosts": [{"name": "3", "domains": ["*"], "routes": [{"name": "2", "match": {"prefix": "/"},
+            "route": {"weighted_clusters": {"clusters": [{"name": "1", "weight": 1}]}}}]}]}"#,
     );
     let request = request("a", "/");
-    let Routed::Route(decision) = table.route(&request, &Metadata::default(), &mut Record::dropping()) else {
+    let Routed::Route(decision) = table.route(&State::new(&request), &mut Record::dropping()) else {
         panic!("there is a route")
     };
     let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
-    let of = |filter: &str| decision.per_filter(filter, branches.first()).map(Raw::text);
-    assert_eq!(["a", "b", "c", "d", "e"].map(of), [Some("4"), Some("3"), Some("2"), Some("1"), None]);
+    let names: Vec<_> = decision.scopes(branches.first()).iter().map(|raw| raw.string_at("name")).collect();
+    assert_eq!(names, ["1", "2", "3", "4"].map(|name| Some(name.into())));
+    assert_eq!(decision.scopes(None).len(), 3);
+}
+
+#[test]
+fn claims_route_once_a_filter_has_written_them() {
+    let table = table(
+        r#"{"virtual_hosts": [{"name": "v", "domains": ["*"], "routes": [
+            {"name": "admin", "match": {"prefix": "/", "dynamic_metadata": [{"filter": "envoy.filters.http.jwt_authn",
+                "path": [{"key": "payload"}, {"key": "group"}], "value": {"string_match": {"exact": "admin"}}}]}, "route": {"cluster": "c"}},
+            {"name": "rest", "match": {"prefix": "/"}, "route": {"cluster": "d"}}
+        ]}]}"#,
+    );
+    let request = request("a", "/");
+    let mut state = State::new(&request);
+    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "v/rest>d*1");
+    let claims = vec![("group".to_owned(), "admin".to_owned())];
+    state.metadata.set("envoy.filters.http.jwt_authn", "payload", Known::Claims(claims));
+    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "v/admin>c*1");
+    state.metadata.set("envoy.filters.http.jwt_authn", "payload", Known::Unknown("the token".into()));
+    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "? the token");
 }

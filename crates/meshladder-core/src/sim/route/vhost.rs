@@ -1,7 +1,7 @@
 //! `config.route.v3.VirtualHost` and its routes.
 
 use super::matching::Context;
-use super::{Action, PerFilter, RouteMatch, facts};
+use super::{Action, RouteMatch, facts};
 use crate::doc::json::Raw;
 use crate::envoy::name::istio_config;
 use crate::sim::matcher::unmodelled;
@@ -13,8 +13,8 @@ use crate::sim::{Considered, Request, Tri};
 pub struct VirtualHost<'a> {
     /// Its name.
     pub name: Box<str>,
-    /// Where it stands in the dump.
-    pub at: usize,
+    /// The message as it stands in the dump.
+    pub raw: Raw<'a>,
     /// Its domains, as written.
     pub domains: Vec<Box<str>>,
     /// Its routes in their order.
@@ -23,7 +23,6 @@ pub struct VirtualHost<'a> {
     pub require_tls: RequireTls,
     /// What routes without a policy of their own inherit, for display: name and value.
     pub facts: Vec<(&'static str, Box<str>)>,
-    pub(super) per_filter: PerFilter<'a>,
     /// Why its routes cannot be evaluated.
     pub(super) unmodelled: Option<Box<str>>,
 }
@@ -45,8 +44,8 @@ pub enum RequireTls {
 pub struct Route<'a> {
     /// Its name; empty when it has none.
     pub name: Box<str>,
-    /// Where it stands in the dump.
-    pub at: usize,
+    /// The message as it stands in the dump.
+    pub raw: Raw<'a>,
     /// What it matches.
     pub route_match: RouteMatch,
     /// What it does.
@@ -55,19 +54,17 @@ pub struct Route<'a> {
     pub istio_config: Option<Box<str>>,
     /// `metadata`, for what else it says.
     pub metadata: Option<Raw<'a>>,
-    pub(super) per_filter: PerFilter<'a>,
 }
 
 impl<'a> VirtualHost<'a> {
     pub(super) fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
         let mut host = Self {
             name: Box::default(),
-            at: raw.offset(),
+            raw,
             domains: Vec::new(),
             routes: Vec::new(),
             require_tls: RequireTls::None,
             facts: Vec::new(),
-            per_filter: PerFilter::default(),
             unmodelled: None,
         };
         for (key, value) in raw.members() {
@@ -76,7 +73,6 @@ impl<'a> VirtualHost<'a> {
                 "domains" => host.domains = value.elements().filter_map(Raw::string).map(Into::into).collect(),
                 "routes" => host.routes = value.elements().map(|raw| Route::compile(raw, runtime)).collect(),
                 "require_tls" => host.require_tls = RequireTls::compile(value),
-                "typed_per_filter_config" => host.per_filter = PerFilter::compile(value),
                 "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
                 other => host.facts.extend(facts::read(other, value)),
             }
@@ -101,7 +97,7 @@ impl<'a> VirtualHost<'a> {
             what: format!("virtual host {}", self.name),
             matched: Tri::Yes,
             why: format!("host `{}` has its domain `{domain}`", request.authority),
-            at: self.at,
+            at: self.raw.offset(),
         }
     }
 }
@@ -120,12 +116,11 @@ impl<'a> Route<'a> {
     fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
         let mut route = Self {
             name: Box::default(),
-            at: raw.offset(),
+            raw,
             route_match: RouteMatch::default(),
             action: Action::Unmodelled(unmodelled("a route without an action")),
             istio_config: None,
             metadata: None,
-            per_filter: PerFilter::default(),
         };
         for (key, value) in raw.members() {
             match &*key {
@@ -135,7 +130,6 @@ impl<'a> Route<'a> {
                     route.istio_config = istio_config(value).map(Into::into);
                     route.metadata = Some(value);
                 }
-                "typed_per_filter_config" => route.per_filter = PerFilter::compile(value),
                 other => {
                     if let Some(action) = Action::compile(other, value, runtime) {
                         route.action = action;
@@ -149,6 +143,6 @@ impl<'a> Route<'a> {
     pub(super) fn considered(&self, matched: &Tri, context: &Context<'_>) -> Considered {
         let what = self.route_match.describe();
         let what = if self.name.is_empty() { what } else { format!("route {}: {what}", self.name) };
-        Considered { what, matched: matched.clone(), why: self.route_match.why(context), at: self.at }
+        Considered { what, matched: matched.clone(), why: self.route_match.why(context), at: self.raw.offset() }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::Branch;
 use super::action::cluster_of_header;
 use super::fraction::Dice;
-use super::{Branch, PerFilter};
 use crate::doc::json::Raw;
 use crate::sim::Request;
 use crate::sim::runtime::Runtime;
@@ -25,14 +25,13 @@ pub struct WeightedClusters<'a> {
 pub struct WeightedCluster<'a> {
     /// The cluster's name; empty when a header names it.
     pub name: Box<str>,
-    /// Where it stands in the dump.
-    pub at: usize,
+    /// The message as it stands in the dump.
+    pub raw: Raw<'a>,
     /// Its weight.
     pub weight: u64,
     /// `host_rewrite_literal`; empty for none.
     pub host_rewrite_literal: Box<str>,
     cluster_header: Box<str>,
-    pub(super) per_filter: PerFilter<'a>,
 }
 
 impl<'a> WeightedClusters<'a> {
@@ -84,11 +83,10 @@ impl<'a> WeightedCluster<'a> {
         let from_runtime =
             (!runtime_key_prefix.is_empty()).then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
         Self {
-            at: raw.offset(),
+            raw,
             weight: from_runtime.flatten().unwrap_or(weight),
             host_rewrite_literal: text("host_rewrite_literal").into(),
             cluster_header: text("cluster_header").to_ascii_lowercase().into(),
-            per_filter: raw.get("typed_per_filter_config").map(PerFilter::compile).unwrap_or_default(),
             name: name.into(),
         }
     }

@@ -26,7 +26,7 @@ fn client(peer: Option<&str>, alpn: &[&str]) -> Connection {
 /// What becomes of a connection at a chain with this socket.
 fn accept(socket: &str, connection: &Connection, secrets: &Secrets<'_>) -> String {
     match Transport::compile(Some(Raw::of(socket).expect("JSON"))).accept(connection, secrets) {
-        Handshake::Plain => "plain".to_owned(),
+        Handshake::Plain { speaks_tls } => format!("plain {speaks_tls}"),
         Handshake::Terminated { alpn, peer } => {
             format!("{} {}", alpn.unwrap_or("-"), peer.map_or("-".into(), |p| p.join(",")))
         }
@@ -44,6 +44,14 @@ fn mutual_tls_demands_a_certificate_with_a_name_it_takes() {
     assert_eq!(accept(MUTUAL, &client(Some("spiffe://other/ns/a/sa/b"), &[]), &all), "CERTIFICATE_VERIFY_FAILED");
     assert_eq!(accept(MUTUAL, &client(None, &[]), &all), "PEER_DID_NOT_RETURN_A_CERTIFICATE");
     assert_eq!(accept(MUTUAL, &connection(None), &all), "HTTP_REQUEST");
+}
+
+#[test]
+fn demanding_a_name_is_demanding_a_certificate() {
+    let optional = MUTUAL.replace(r#""require_client_certificate":true"#, r#""require_client_certificate":false"#);
+    assert_eq!(accept(&optional, &client(None, &[]), &Secrets::default()), "PEER_DID_NOT_RETURN_A_CERTIFICATE");
+    let nameless = optional.replace(r#"{"prefix":"spiffe://cluster.local/"}"#, "");
+    assert_eq!(accept(&nameless, &client(None, &[]), &Secrets::default()), "- -");
 }
 
 #[test]
@@ -68,7 +76,8 @@ fn without_its_secret_a_chain_closes_everything() {
 #[test]
 fn bytes_stay_as_they_are_without_a_socket() {
     let raw = r#"{"name":"raw","typed_config":{"@type":"type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer"}}"#;
-    assert_eq!(accept(raw, &client(None, &[]), &Secrets::default()), "plain");
+    assert_eq!(accept(raw, &client(None, &[]), &Secrets::default()), "plain true");
+    assert_eq!(accept(raw, &connection(None), &Secrets::default()), "plain false");
     assert!(matches!(Transport::compile(None), Transport::Plain));
     let wrapped = format!(
         r#"{{"name":"w","typed_config":{{"@type":"type.googleapis.com/envoy.extensions.transport_sockets.internal_upstream.v3.InternalUpstreamTransport","transport_socket":{SIMPLE}}}}}"#

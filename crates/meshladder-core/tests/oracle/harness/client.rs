@@ -70,17 +70,6 @@ impl Answer {
     }
 }
 
-/// Sends bytes on a connection of their own and reads until Envoy closes it.
-pub(crate) fn exchange(port: u16, bytes: &[u8]) -> Vec<u8> {
-    let Some(mut stream) = connect(port) else { return Vec::new() };
-    let mut answer = Vec::new();
-    if stream.write_all(bytes).is_ok() {
-        // What was read before a reset counts.
-        let _ = stream.read_to_end(&mut answer);
-    }
-    answer
-}
-
 fn connect(port: u16) -> Option<TcpStream> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_nodelay(true).ok()?;

@@ -46,14 +46,14 @@ impl Labels {
         if expected.outcomes.len() > 1 {
             coverage.hit("outcome by chance", true);
         }
-        if expected.is_undecided {
-            coverage.hit("outcome undecided", true);
+        for fact in &expected.undecided {
+            coverage.hit(&format!("undecided for want of {fact}"), true);
         }
         let Some(request) = model.entered(sent) else { return };
         let considered: Vec<_> = expected.considered.iter().map(|c| (c.at, &c.matched)).collect();
         for host in &model.table.virtual_hosts {
             for route in &host.routes {
-                let Some((_, matched)) = considered.iter().find(|(at, _)| *at == route.at) else { continue };
+                let Some((_, matched)) = considered.iter().find(|(at, _)| *at == route.raw.offset()) else { continue };
                 let Some(labels) = self.0.get(&(host.name.to_string(), route.name.to_string())) else { continue };
                 let m = &route.route_match;
                 let headers = m.headers.iter().map(|header| header.matches(&request));

@@ -4,9 +4,8 @@ use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::sim::path::{BeforeRouting, Entered};
 use meshladder_core::sim::route::{Action, RouteDecision, RouteTable, Routed, Target};
 use meshladder_core::sim::runtime::Runtime;
-use meshladder_core::sim::state::Metadata;
 use meshladder_core::sim::upgrade::Upgrades;
-use meshladder_core::sim::{Answer as LocalReply, Considered, Record, Request};
+use meshladder_core::sim::{Answer as LocalReply, Considered, Record, Request, State};
 
 use super::requests::Sent;
 use super::tables::CLUSTERS;
@@ -32,7 +31,8 @@ pub(super) struct Observed {
 pub(super) struct Expected {
     pub(super) outcomes: Vec<Observed>,
     pub(super) considered: Vec<Considered>,
-    pub(super) is_undecided: bool,
+    /// Facts that are missing to tell.
+    pub(super) undecided: Vec<String>,
 }
 
 /// One listener, as the evaluator reads it from Envoy's own dump.
@@ -88,11 +88,12 @@ const BEFORE_ROUTING: &[&str] = &[
 impl<'a> Model<'a> {
     pub(super) fn compile(dump: &'a str, listener: &str, port: u16) -> Self {
         let dump = Dump::index(dump, &[Section::Listeners]).expect("a config dump");
+        let bootstrap = dump.section(Section::Bootstrap).and_then(|section| section.get("bootstrap"));
+        let runtime = bootstrap.map(Runtime::compile).unwrap_or_default();
         let raw = dump.resources.iter().find(|resource| resource.name == listener).and_then(|resource| resource.raw);
         let chain = raw.and_then(|listener| listener.list("filter_chains").next()).expect("a filter chain");
         let filter = chain.list("filters").next().expect("a filter");
         let manager = filter.get("typed_config").expect("a configuration");
-        let runtime = Runtime::default();
         Self {
             before: BeforeRouting::compile(manager, &runtime),
             upgrades: Upgrades::compile(manager),
@@ -111,7 +112,7 @@ impl<'a> Model<'a> {
             }
         };
         let mut record = Record::keeping();
-        let routed = self.table.route(&request, &Metadata::default(), &mut record);
+        let routed = self.table.route(&State::new(&request), &mut record);
         let mut expected = Expected { considered: record.considered, ..Expected::default() };
         self.outcomes(&routed, &request, &mut expected);
         expected
@@ -131,8 +132,8 @@ impl<'a> Model<'a> {
                 branches.iter().for_each(|(_, routed)| self.outcomes(routed, request, expected));
                 return;
             }
-            Routed::Undecided { .. } => {
-                expected.is_undecided = true;
+            Routed::Undecided { fact, .. } => {
+                expected.undecided.push(fact.to_string());
                 return;
             }
             Routed::NoRoute { virtual_host } => *virtual_host,

@@ -29,3 +29,16 @@ pub(super) fn generate(random: &mut Random) -> Value {
     }
     settings
 }
+
+/// Runtime values that route tables refer to.
+pub(super) fn runtime(random: &mut Random) -> Value {
+    let mut layer = json!({
+        "envoy.reloadable_features.http_reject_path_with_fragment": random.chance(50),
+        "fraction.all": 100,
+        "weights": {"c0": 0, "c1": 3},
+    });
+    if random.chance(50) {
+        layer["fraction.none"] = json!({"numerator": 0, "denominator": "MILLION"});
+    }
+    layer
+}

@@ -49,7 +49,11 @@ impl Sent {
             scheme: "http".to_owned(),
             authority: if is_connect { self.target.clone() } else { self.host.clone() },
             path: if is_connect { String::new() } else { self.target.clone() },
-            headers: self.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
+            headers: self
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+                .collect(),
             claims: Claims::None,
         }
     }

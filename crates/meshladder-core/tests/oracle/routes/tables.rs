@@ -24,6 +24,8 @@ const TEMPLATES: &[&str] = &[
     "/foo/{x=**}",
     "/a/*/c",
     "/foo/*.b",
+    "/a*",
+    "/***",
     "/a.b",
     "/a/",
     "/foo=1",
@@ -177,7 +179,11 @@ fn route_match(random: &mut Random) -> Value {
     }
     if random.chance(10) {
         let numerator = *random.pick(&[0, 0, 100, 100, 30, 70]);
-        m.insert("runtime_fraction".to_owned(), json!({"default_value": {"numerator": numerator}}));
+        let mut fraction = json!({"default_value": {"numerator": numerator}});
+        if random.chance(40) {
+            fraction["runtime_key"] = json!(random.word(&["fraction.all", "fraction.none", "fraction.missing"]));
+        }
+        m.insert("runtime_fraction".to_owned(), fraction);
     }
     Value::Object(m)
 }
@@ -337,6 +343,10 @@ fn weighted(random: &mut Random) -> Value {
     let mut weighted = json!({"clusters": clusters});
     if random.chance(70) {
         weighted["header_name"] = json!("X-Number");
+    }
+    // The runtime must not take all weights away.
+    if random.chance(20) && weighted["clusters"][0]["name"] != "c0" {
+        weighted["runtime_key_prefix"] = json!("weights");
     }
     weighted
 }
