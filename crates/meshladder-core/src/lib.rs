@@ -13,4 +13,5 @@ pub mod snapshot;
 pub mod tables;
 pub mod target;
 pub mod time;
+pub mod walk;
 pub mod x509;

@@ -9,6 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::exit;
 
 pub(crate) mod proxy_config;
+pub(crate) mod request;
 mod size;
 
 pub(crate) use proxy_config::ProxyConfig;
@@ -82,6 +83,13 @@ Examples:
   meshladder pc listener --file config_dump.json"
     )]
     ProxyConfig(ProxyConfig),
+    /// What happens to one request: every hop, every decision, and why
+    #[command(before_help = "\
+Examples:
+  meshladder trace --from tools/curl --to http://catalog.shop:8080/ -s bundle.tar.gz
+  meshladder trace --from shop/cart -X POST --to http://payments.shop:8080/charge --verbose -s bundle.tar.gz
+  meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz")]
+    Trace(Trace),
     /// Make, list and check bundles
     #[command(before_help = "\
 Examples:
@@ -147,6 +155,18 @@ pub(crate) enum StatusOutput {
     Wide,
     Json,
     Yaml,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) request: request::RequestFlags,
+    /// Show the candidates that lost, each with its reason
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// `text` or `json`
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: TextOrJson,
 }
 
 #[derive(Debug, clap::Args)]

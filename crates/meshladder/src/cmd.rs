@@ -8,12 +8,15 @@ mod demo;
 mod meta;
 mod proxy_config;
 mod proxy_status;
+mod request;
 mod source;
+mod trace;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::ProxyStatus(status) => proxy_status::run(&args.global, status),
         Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
+        Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Demo => demo::run(),
         Command::Version(version) => meta::version(version.output),

@@ -62,8 +62,9 @@ pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
 
 impl<'a> Clusters<'a> {
     /// The cluster of a host.
-    pub fn name(&self, host: &Host<'_>) -> Cow<'a, str> {
-        self.names.get(host.status).cloned().unwrap_or_default()
+    pub fn name(&self, host: &Host<'_>) -> &Cow<'a, str> {
+        const NONE: &Cow<'static, str> = &Cow::Borrowed("");
+        self.names.get(host.status).unwrap_or(NONE)
     }
 
     /// Reads the JSON form.
@@ -107,7 +108,7 @@ impl<'a> Host<'a> {
     }
 
     /// Whether a failure is set, in Envoy's words: `failed_outlier_check`.
-    fn has(&self, flag: &str) -> bool {
+    pub fn has(&self, flag: &str) -> bool {
         self.health_status().and_then(|health| health.get(flag)?.bool()) == Some(true)
     }
 

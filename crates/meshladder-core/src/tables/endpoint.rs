@@ -10,7 +10,7 @@ use crate::envoy::clusters::{Clusters, Host};
 /// The hosts the filter accepts, sorted by address, port and cluster.
 pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Host<'a>> {
     let wanted = |h: &&Host<'_>| {
-        filter.is_empty() || filter.accepts(&h.address.host(), h.address.port(), &clusters.name(h), &h.eds_health())
+        filter.is_empty() || filter.accepts(&h.address.host(), h.address.port(), clusters.name(h), &h.eds_health())
     };
     let mut hosts: Vec<_> = clusters.hosts.iter().filter(wanted).collect();
     let key = |h: &'d Host<'a>| (h.address.host(), h.address.port(), clusters.name(h));
@@ -61,7 +61,7 @@ const WIDE: [&str; 11] = [
 
 impl<'a> Endpoints<'_, 'a> {
     fn row(&self, host: &Host<'a>) -> [Cow<'a, str>; 4] {
-        [host.address.to_string().into(), host.eds_health(), outlier(host), self.clusters.name(host)]
+        [host.address.to_string().into(), host.eds_health(), outlier(host), self.clusters.name(host).clone()]
     }
 
     fn wide_row(&self, host: &Host<'a>) -> [Cow<'a, str>; 11] {
@@ -77,7 +77,7 @@ impl<'a> Endpoints<'_, 'a> {
             host.locality().into(),
             format!("{}/{}", host.counter("rq_success"), host.counter("rq_error")).into(),
             host.counter("cx_connect_fail").to_string().into(),
-            self.clusters.name(host),
+            self.clusters.name(host).clone(),
         ]
     }
 }

@@ -62,7 +62,7 @@ impl<'s, 'a> Known<'s, 'a> {
             let mut hosts: BTreeMap<&str, Vec<&Host<'a>>> = BTreeMap::new();
             hosts.extend(statuses.empty.iter().map(|name| (&**name, Vec::new())));
             for host in &statuses.hosts {
-                hosts.entry(&host.cluster).or_default().push(host);
+                hosts.entry(statuses.name(host)).or_default().push(host);
             }
             hosts
         });
@@ -157,7 +157,7 @@ fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
         metadata: same.and_then(|endpoint| endpoint.metadata),
         locality_metadata: same.and_then(|endpoint| endpoint.locality_metadata),
         socket: Place::Otherwise,
-        is_excluded: host.eds_health == DRAINING || host.flags.iter().any(|flag| EXCLUDED.contains(&&**flag)),
+        is_excluded: host.eds_health() == DRAINING || EXCLUDED.iter().any(|flag| host.has(flag)),
     }
 }
 
@@ -184,11 +184,11 @@ impl Health {
             ("failed_active_health_check", "failed its active health check"),
             ("excluded_via_immediate_hc_fail", "asked to be left out (immediate health-check fail)"),
         ];
-        let has = |flag: &str| host.flags.iter().any(|f| f == flag);
+        let has = |flag: &str| host.has(flag);
         if let Some((_, why)) = FAILURES.iter().find(|(flag, _)| has(flag)) {
             return Self::Unhealthy((*why).into());
         }
-        match Self::of_eds(&host.eds_health) {
+        match Self::of_eds(&host.eds_health()) {
             Self::Healthy if has("failed_active_degraded_check") => Self::Degraded,
             health => health,
         }

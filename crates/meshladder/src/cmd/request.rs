@@ -1,0 +1,68 @@
+//! From request flags to a question.
+
+use meshladder_core::mesh::Mesh;
+use meshladder_core::sim::request::Claims;
+use meshladder_core::snapshot::{Shape, Snapshot};
+use meshladder_core::walk::{Caller, Question, Scheme, Url};
+
+use crate::args::request::RequestFlags;
+use crate::exit::{Failure, UNREADABLE, USAGE};
+
+/// Reads the flags; names of workloads are looked up in what the source holds.
+pub(super) fn question(flags: &RequestFlags, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Question, Failure> {
+    let to = flags.to.as_deref().ok_or_else(|| Failure::new(USAGE, "what is called? name it with --to URL"))?;
+    let to = Url::parse(to).map_err(|why| Failure::new(USAGE, why))?;
+    let headers = flags.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
+    let from = match flags.from.as_deref() {
+        None => Caller::Somebody,
+        Some("outside") => Caller::Outside,
+        Some(text) => caller(text, namespace, snapshot, mesh)?,
+    };
+    Ok(Question {
+        from,
+        method: if to.scheme == Scheme::Tcp { String::new() } else { flags.method.clone() },
+        to,
+        headers,
+        http: flags.http.clone(),
+        sni: flags.sni.as_ref().map(|name| (name != "none").then(|| name.clone())),
+        source_ip: flags.source_ip,
+        principal: flags.principal.clone(),
+        claims: claims(flags)?,
+    })
+}
+
+fn header(line: &str) -> Result<(String, String), Failure> {
+    let split = line.split_once(':').map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+    split.filter(|(name, _)| !name.is_empty()).ok_or_else(|| Failure::new(USAGE, format!("`{line}` is no header: try `name: value`")))
+}
+
+/// A token in a header is a token like any other; without one there is none.
+fn claims(flags: &RequestFlags) -> Result<Claims, Failure> {
+    if let Some(path) = &flags.token {
+        let token = std::fs::read_to_string(path);
+        let token = token.map_err(|why| Failure::new(UNREADABLE, format!("cannot read {}: {why}", path.display())))?;
+        return Ok(Claims::Token(token.trim().to_owned()));
+    }
+    if flags.jwt_claims.is_empty() {
+        return Ok(Claims::None);
+    }
+    let claim = |text: &String| {
+        let split = text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        split.ok_or_else(|| Failure::new(USAGE, format!("`{text}` is no claim: try `name=value`")))
+    };
+    flags.jwt_claims.iter().map(claim).collect::<Result<_, _>>().map(Claims::Given)
+}
+
+/// A pod by its name, or a pod of a workload: `ns/name`, `name.ns`, `deploy/name`.
+fn caller(text: &str, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Caller, Failure> {
+    if let Some((namespace, name)) = text.split_once('/') {
+        let pods = || mesh.pods.iter().filter(|pod| pod.namespace == namespace);
+        let of = |pod: &&meshladder_core::mesh::PodFacts| pod.owner.rsplit('/').next() == Some(name);
+        let found = pods().find(|pod| pod.name == name).or_else(|| pods().filter(|pod| pod.running).find(of));
+        if let Some(pod) = found {
+            return Ok(Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() });
+        }
+    }
+    let proxy = super::source::find(snapshot, text, namespace, Shape::ConfigDump)?;
+    Ok(Caller::Pod { namespace: proxy.namespace, name: proxy.pod })
+}

@@ -1,0 +1,45 @@
+//! `trace`: what happens to one request.
+
+use std::io::{IsTerminal, Write};
+
+use meshladder_core::mesh::Mesh;
+use meshladder_core::render::trace::{Marks, to_json, to_text};
+use meshladder_core::sim::trace::Kind;
+use meshladder_core::walk;
+
+use super::{request, source};
+use crate::args::{Global, TextOrJson, Trace};
+use crate::exit::{Outcome, USAGE};
+use crate::out;
+
+/// A request that reaches the application.
+const FORWARDED: u8 = 0;
+/// One that does not.
+const ENDED: u8 = 1;
+/// One of which it cannot be told.
+const UNDECIDED: u8 = 5;
+
+pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
+    let snapshot = source::named(global, None, USAGE)?;
+    let mesh = Mesh::build(&snapshot);
+    let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
+    let keep = args.verbose || args.output == TextOrJson::Json;
+    let trace = walk::trace(&snapshot, &mesh, &question, keep);
+    let mut out = out::stdout();
+    match args.output {
+        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &question.to_json(), &snapshot))?,
+        TextOrJson::Text => {
+            let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let marks = if bold { Marks { chosen: ("\x1b[1m", "\x1b[0m") } } else { Marks::default() };
+            let to = &question.to;
+            let line = format!("{} {}://{}:{}{}", question.method, to.scheme.word(), to.host, to.port, to.path);
+            write!(out, "{}", to_text(&trace, line.trim_start(), args.verbose, marks))?;
+        }
+    }
+    out.flush()?;
+    Ok(match trace.outcome.kind {
+        Kind::Forwarded => FORWARDED,
+        Kind::Undecided => UNDECIDED,
+        _ => ENDED,
+    })
+}
