@@ -3,6 +3,7 @@
 
 mod ask;
 mod chain;
+mod filters;
 mod harness;
 mod jwt;
 mod rbac;
