@@ -101,7 +101,7 @@ impl Round {
             let request = self.request(host, listener, address);
             let mut state = State::new(&request);
             state.direct_remote = Ok(Ipv4Addr::LOCALHOST.into());
-            state.route_metadata = hosts[host].list("routes").next().and_then(|route| route.get("metadata"));
+            state.route = hosts[host].list("routes").next();
             let environment =
                 Environment { now: Time::from_seconds(0), upstream: &|_| Upstream::Usable, cluster: Some("empty") };
             let mut record = Record::keeping();
