@@ -18,6 +18,7 @@ pub mod route;
 pub mod runtime;
 pub mod state;
 pub mod tri;
+pub mod upgrade;
 
 pub use answer::Answer;
 pub use request::Request;

@@ -32,11 +32,11 @@ impl Answer {
     }
 }
 
-/// "content-type exactly `application/grpc` or starting `application/grpc+`"
+/// "content-type exactly `application/grpc` or starting `application/grpc+`"; a request without a path is none.
 pub fn is_grpc(request: &Request) -> bool {
     let content_type = request.header("content-type");
     let rest = content_type.first().and_then(|value| value.strip_prefix("application/grpc"));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+    !request.path.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
 }
 
 fn grpc_status_of(code: u16) -> u8 {

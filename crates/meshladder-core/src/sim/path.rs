@@ -6,7 +6,12 @@ use super::runtime::Runtime;
 use super::{Answer, Request};
 use crate::doc::json::Raw;
 
+mod headers;
 mod host;
+
+pub(in crate::sim) use headers::is_upgrade;
+pub(in crate::sim) use host::port_start;
+
 mod normalize;
 
 /// The fields of an `HttpConnectionManager` that matter here.
@@ -22,6 +27,7 @@ pub struct BeforeRouting {
     strip_port: StripPort,
     /// "If the prior hop is not a trusted proxy, overwrite any x-forwarded-proto value it set as untrusted".
     overwrites_forwarded_proto: bool,
+    forward_client_cert: ForwardClientCert,
 }
 
 /// `path_with_escaped_slashes_action`
@@ -31,6 +37,15 @@ enum EscapedSlashes {
     Reject,
     Redirect,
     Forward,
+}
+
+/// `forward_client_cert_details`, as far as a stated `x-forwarded-client-cert` stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ForwardClientCert {
+    Never,
+    /// "if the client connection is mTLS"
+    Mtls,
+    Always,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +98,11 @@ impl BeforeRouting {
                 (false, false) => StripPort::No,
             },
             overwrites_forwarded_proto: flag("use_remote_address") && hops == 0,
+            forward_client_cert: match manager.string_at("forward_client_cert_details").as_deref() {
+                Some("FORWARD_ONLY" | "APPEND_FORWARD") => ForwardClientCert::Mtls,
+                Some("ALWAYS_FORWARD_ONLY") => ForwardClientCert::Always,
+                _ => ForwardClientCert::Never,
+            },
         }
     }
 
@@ -112,6 +132,8 @@ impl BeforeRouting {
             request.to_mut().authority = authority;
         }
         self.set_scheme(&mut request);
+        let forwards_client_cert = self.forwards_client_cert(&request);
+        headers::clean(&mut request, forwards_client_cert);
         Ok(request)
     }
 
@@ -180,6 +202,15 @@ impl BeforeRouting {
         }
     }
 
+    fn forwards_client_cert(&self, request: &Request) -> bool {
+        let is_mtls = request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some());
+        match self.forward_client_cert {
+            ForwardClientCert::Never => false,
+            ForwardClientCert::Mtls => is_mtls,
+            ForwardClientCert::Always => true,
+        }
+    }
+
     /// `x-forwarded-proto` as it is from here on, and `:scheme` after it: "If :scheme is not set, sets :scheme based
     /// on X-Forwarded-Proto if a valid scheme". Only HTTP/2 has a `:scheme` of its own.
     fn set_scheme(&self, request: &mut Cow<'_, Request>) {
@@ -193,8 +224,8 @@ impl BeforeRouting {
                 scheme.clone_into(&mut request.scheme);
             }
         } else if is_stated && request.connection.plain_http != Some("h2c") {
-            let stated = request.values(name).next().filter(|stated| matches!(*stated, "http" | "https"));
-            if let Some(stated) = stated.map(str::to_owned).filter(|stated| *stated != request.scheme) {
+            let stated = request.values(name).next().unwrap_or_default().to_ascii_lowercase();
+            if matches!(&*stated, "http" | "https") && stated != request.scheme {
                 request.to_mut().scheme = stated;
             }
         }

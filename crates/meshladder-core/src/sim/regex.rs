@@ -1,9 +1,13 @@
 //! Regular expressions as Envoy reads them: RE2's syntax and meaning, on the `regex` crate.
 //!
 //! The two differ in syntax (`\Q…\E`, octal escapes, literal braces, `&&` in classes, repeats of repeats) and in
-//! meaning (`\d`, `\w`, `\s` and `\b` are ASCII in RE2), so a pattern is translated first.
+//! meaning (`\d`, `\w`, `\s` and `\b` are ASCII in RE2), so a pattern is translated first. And Envoy has RE2 take
+//! patterns and texts for Latin-1: `.` is one byte, and `é` in UTF-8 is two of them. So each byte beyond ASCII becomes a
+//! character of its own before the `regex` crate sees it.
 
 use std::borrow::Cow;
+
+use regex::bytes::Captures;
 
 use super::Tri;
 
@@ -26,7 +30,7 @@ impl Regex {
     /// Compiles a pattern for matching whole texts: "The entire path (without the query string) must match the regex".
     pub fn full(pattern: &str) -> Self {
         // A pattern may end in a flag group such as `(?i)`; the inner group keeps it from reaching the anchor.
-        let full = translate::translate(pattern).and_then(|rust| build(&format!(r"\A(?:{rust})\z")));
+        let full = translate::translate(&latin_1(pattern)).and_then(|rust| build(&format!(r"\A(?:{rust})\z")));
         Self { pattern: pattern.into(), full }
     }
 
@@ -43,7 +47,7 @@ impl Regex {
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> Tri {
         match &self.full {
-            Ok(regex) => regex.is_match(text.as_bytes()).into(),
+            Ok(regex) => regex.is_match(latin_1(text).as_bytes()).into(),
             Err(problem) => self.unknown(problem),
         }
     }
@@ -65,18 +69,22 @@ impl Rewrite {
     /// Compiles a pattern and what its matches become. "Capture groups in the pattern can be referenced in the
     /// substitution string … by number: \1, \2".
     pub fn compile(pattern: &str, substitution: &str) -> Self {
-        let search = translate::translate(pattern).and_then(|rust| build(&rust));
+        let search = translate::translate(&latin_1(pattern)).and_then(|rust| build(&rust));
         Self { pattern: pattern.into(), search, substitution: substitution.into() }
     }
 
     /// The text with every match replaced; none when the pattern cannot be evaluated.
     pub fn apply<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         let search = self.search.as_ref().ok()?;
-        let replaced =
-            search.replace_all(text.as_bytes(), |groups: &regex::bytes::Captures<'_>| self.replacement(groups));
-        match replaced {
+        let substitution = latin_1(&self.substitution);
+        let replace = |groups: &Captures<'_>| replacement(&substitution, groups);
+        match search.replace_all(latin_1(text).as_bytes(), replace) {
             Cow::Borrowed(_) => Some(Cow::Borrowed(text)),
-            Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+            Cow::Owned(replaced) => {
+                let characters = String::from_utf8(replaced).ok()?;
+                let bytes = characters.chars().map(|c| u8::try_from(c).ok()).collect::<Option<_>>()?;
+                String::from_utf8(bytes).ok().map(Cow::Owned)
+            }
         }
     }
 
@@ -84,21 +92,26 @@ impl Rewrite {
     pub fn source(&self) -> (&str, &str) {
         (&self.pattern, &self.substitution)
     }
+}
 
-    fn replacement(&self, groups: &regex::bytes::Captures<'_>) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut rest = self.substitution.bytes();
-        while let Some(byte) = rest.next() {
-            match (byte, if byte == b'\\' { rest.next() } else { None }) {
-                (_, Some(digit @ b'0'..=b'9')) => {
-                    out.extend(groups.get(usize::from(digit - b'0')).map_or(&b""[..], |group| group.as_bytes()));
-                }
-                (_, Some(other)) => out.push(other),
-                (byte, None) => out.push(byte),
+fn replacement(substitution: &str, groups: &Captures<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = substitution.bytes();
+    while let Some(byte) = rest.next() {
+        match (byte, if byte == b'\\' { rest.next() } else { None }) {
+            (_, Some(digit @ b'0'..=b'9')) => {
+                out.extend(groups.get(usize::from(digit - b'0')).map_or(&b""[..], |group| group.as_bytes()));
             }
+            (_, Some(other)) => out.push(other),
+            (byte, None) => out.push(byte),
         }
-        out
     }
+    out
+}
+
+/// The bytes of a text as characters.
+fn latin_1(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.bytes().map(char::from).collect()) }
 }
 
 fn build(rust: &str) -> Result<regex::bytes::Regex, Box<str>> {

@@ -13,7 +13,7 @@ pub struct Request {
     pub scheme: String,
     /// `:authority`
     pub authority: String,
-    /// `:path`, query included, before any normalization.
+    /// `:path`, query included, before any normalization; empty for CONNECT.
     pub path: String,
     /// All other headers in order, names in lower case; a name may come several times.
     pub headers: Vec<(String, String)>,
@@ -71,7 +71,8 @@ impl Request {
             ":method" => Some(&*self.method),
             ":scheme" => Some(&*self.scheme),
             ":authority" | "host" => Some(&*self.authority),
-            ":path" => Some(&*self.path),
+            // CONNECT has none.
+            ":path" => Some(&*self.path).filter(|path| !path.is_empty()),
             "x-forwarded-proto" if !self.headers.iter().any(|(n, _)| n == name) => Some(&*self.scheme),
             _ => None,
         };

@@ -7,4 +7,5 @@ mod filters;
 mod harness;
 mod jwt;
 mod rbac;
+mod routes;
 mod wire;

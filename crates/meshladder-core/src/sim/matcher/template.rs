@@ -10,7 +10,7 @@ pub struct Template {
     regex: Result<Regex, Box<str>>,
 }
 
-/// The characters of a segment: RFC 3986's `pchar` without `*`.
+/// The characters of a segment, as a class has them: RFC 3986's `pchar` without `*`.
 const SEGMENT: &str = r"a-zA-Z0-9-._~%!$&'()+,;:@=";
 
 impl Template {
@@ -40,37 +40,63 @@ fn pattern(source: &str) -> Option<String> {
     let mut rest = source.strip_prefix('/')?;
     loop {
         out.push('/');
+        if rest.is_empty() {
+            return Some(out);
+        }
         let (segment, behind) = segment(rest)?;
         out.push_str(&segment);
         match behind.strip_prefix('/') {
             Some(next) => rest = next,
             None if behind.is_empty() => return Some(out),
-            None => out.push_str(&literal(behind)?),
-        }
-        if !behind.starts_with('/') {
-            return Some(out);
+            // "Not followed by '/', treat as suffix": `/videos/*.m3u8`.
+            None => return Some(out + &literal(behind)?),
         }
     }
 }
 
 /// The segment at the start of `text`, and what follows it.
 fn segment(text: &str) -> Option<(String, &str)> {
-    if let Some(variable) = text.strip_prefix('{') {
-        let (inside, rest) = variable.split_once('}')?;
-        let (_, segments) = inside.split_once('=').unwrap_or((inside, "*"));
-        let segments: Option<Vec<_>> = segments.split('/').map(|s| literal(s)).collect();
-        return Some((format!("({})", segments?.join("/")), rest));
+    if let Some(found) = operator(text) {
+        return Some(found);
     }
-    let end = text.find('/').unwrap_or(text.len());
-    Some((literal(&text[..end])?, &text[end..]))
+    let Some(variable) = text.strip_prefix('{') else {
+        let end = text.find('/').unwrap_or(text.len());
+        return Some((literal(&text[..end])?, &text[end..]));
+    };
+    let (inside, rest) = variable.split_once('}')?;
+    let (_, mut inside) = inside.split_once('=').unwrap_or((inside, "*"));
+    let mut out = "(".to_owned();
+    loop {
+        let (part, behind) = match operator(inside) {
+            Some(found) => found,
+            None => {
+                let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
+                (literal(text)?, behind)
+            }
+        };
+        out.push_str(&part);
+        match behind.strip_prefix('/') {
+            Some(next) => {
+                out.push('/');
+                inside = next;
+            }
+            None if behind.is_empty() => return Some((out + ")", rest)),
+            None => return None,
+        }
+    }
 }
 
-/// "`*` matches one path segment, `**` zero or more", anything else itself.
-fn literal(segment: &str) -> Option<String> {
-    match segment {
-        "*" => Some(format!("[{SEGMENT}]+")),
-        "**" => Some(format!("[{SEGMENT}/]*")),
-        text if text.contains(['*', '{', '}']) => None,
-        text => Some(format!(r"\Q{text}\E")),
+/// "`*` matches one path segment, `**` zero or more".
+fn operator(text: &str) -> Option<(String, &str)> {
+    match text.strip_prefix("**") {
+        Some(rest) => Some((format!("[{SEGMENT}/]*"), rest)),
+        None => text.strip_prefix('*').map(|rest| (format!("[{SEGMENT}]+"), rest)),
     }
+}
+
+/// Text that stands for itself.
+fn literal(text: &str) -> Option<String> {
+    let is_literal =
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%!$&'()+,;:@=".contains(&b));
+    is_literal.then(|| format!(r"\Q{text}\E"))
 }

@@ -101,7 +101,7 @@ impl MetadataMatcher {
     }
 
     /// What decided, in words: ``the claim groups `a` is not `admin` ``.
-    pub(super) fn why(&self, state: &State<'_>) -> String {
+    pub(in crate::sim) fn why(&self, state: &State<'_>) -> String {
         let path = self.path.iter().map(|key| &**key).collect::<Vec<_>>();
         let name = match path.as_slice() {
             ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => format!("claim {}", claim.join(".")),

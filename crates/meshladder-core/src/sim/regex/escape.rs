@@ -5,7 +5,7 @@ type Problem = Box<str>;
 /// What an escape stands for.
 pub(super) enum Escape {
     Char(char),
-    /// A class in the `regex` crate's syntax, brackets included.
+    /// A class or what stands for one, in the `regex` crate's syntax.
     Class(String),
     /// `\b` or `\B`
     Boundary(char),
@@ -31,7 +31,8 @@ pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
     let escape = match chars.next() {
         Some(c @ ('b' | 'B')) => Escape::Boundary(c),
         Some(c @ ('A' | 'z')) => Escape::Anchor(c),
-        Some('C') => return Err(r"`\C` (any byte) is not supported".into()),
+        // Any byte, which is any character in Latin-1.
+        Some('C') => Escape::Class("(?s:.)".to_owned()),
         _ => return character(text).map(|(c, rest)| (Escape::Char(c), rest)),
     };
     Ok((escape, chars.as_str()))
@@ -64,7 +65,7 @@ fn unicode(negated: bool, text: &str) -> Result<(String, &str), Problem> {
     let sign = if negated { "^" } else { "" };
     let inside = match name {
         "Any" => r"\x{0}-\x{10FFFF}".to_owned(),
-        // RE2 leaves unassigned code points out, and surrogates do not occur in UTF-8.
+        // RE2 leaves unassigned code points out; of surrogates there are none in Latin-1.
         "C" => r"\p{Cc}\p{Cf}\p{Co}".to_owned(),
         _ if CATEGORIES.contains(&name) => format!(r"\p{{{name}}}"),
         // "Unicode character class names … scripts": each starts with a capital and has at least four letters… or `Yi`.
@@ -111,7 +112,7 @@ fn octal(text: &str) -> Option<(char, &str)> {
     let digits = text.bytes().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
     let is_backreference = digits == 1 && !text.starts_with('0');
     let code = u32::from_str_radix(&text[..digits], 8).ok().filter(|_| !is_backreference)?;
-    Some((char::from_u32(code)?, &text[digits..]))
+    Some((latin_1(code)?, &text[digits..]))
 }
 
 /// Two digits, or any number of them in braces.
@@ -123,5 +124,10 @@ fn hexadecimal(text: &str) -> Option<(char, &str)> {
     let is_hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let digits = digits.trim_start_matches('0');
     let code = if digits.is_empty() { 0 } else { u32::from_str_radix(digits, 16).ok()? };
-    Some((char::from_u32(code).filter(|_| is_hexadecimal)?, rest))
+    Some((latin_1(code).filter(|_| is_hexadecimal)?, rest))
+}
+
+/// "code > rune_max" is an error, and that is 255.
+fn latin_1(code: u32) -> Option<char> {
+    u8::try_from(code).ok().map(char::from)
 }

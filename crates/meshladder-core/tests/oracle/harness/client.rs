@@ -101,9 +101,11 @@ fn read(stream: &mut BufReader<TcpStream>, is_head: bool) -> Option<(Answer, boo
         answer.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     let mut body = Vec::new();
-    if answer.header("transfer-encoding") == "chunked" {
+    if is_head || matches!(status, 204 | 304) {
+        // No body, whatever the headers say.
+    } else if answer.header("transfer-encoding") == "chunked" {
         chunks(stream, &mut body)?;
-    } else if !is_head {
+    } else {
         body.resize(answer.header("content-length").parse().unwrap_or(0), 0);
         stream.read_exact(&mut body).ok()?;
     }

@@ -64,7 +64,9 @@ impl Envoy {
             let ended = self.child.try_wait().expect("the child can be asked");
             if ended.is_some() || Instant::now() > deadline {
                 let errors = fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
-                panic!("Envoy did not start with {}/config.json:\n{errors}", self.folder.display());
+                // Envoy prints all of its configuration first, and what is wrong with it last.
+                let last = errors.char_indices().rev().nth(2000).map_or(&*errors, |(at, _)| &errors[at..]);
+                panic!("Envoy did not start with {}/config.json:\n{last}", self.folder.display());
             }
             std::thread::park_timeout(Duration::from_millis(2));
         }

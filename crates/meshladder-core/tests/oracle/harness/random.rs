@@ -29,6 +29,11 @@ impl Random {
         &of[self.below(of.len())]
     }
 
+    /// One of some words.
+    pub(crate) fn word(&mut self, of: &[&'static str]) -> &'static str {
+        of[self.below(of.len())]
+    }
+
     /// True in so many of a hundred cases.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
