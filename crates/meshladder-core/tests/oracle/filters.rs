@@ -8,12 +8,10 @@ use meshladder_core::sim::filters::{Branch, Environment, FilterChain, Overrides,
 use meshladder_core::sim::runtime::Runtime;
 use meshladder_core::sim::{Record, Request, State};
 use meshladder_core::time::Time;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{
-    self, Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
-};
+use crate::harness::{self, Client, Coverage, Envoy, Random, bootstrap, cluster, listener, requests, say, seed};
 
 mod generate;
 

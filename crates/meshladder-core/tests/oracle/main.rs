@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the oracle starts a process and talks to it; the library does not")]
 
 mod ask;
+mod certificate;
 mod chain;
 mod filters;
 mod harness;
