@@ -66,7 +66,7 @@ pub(crate) fn request(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Requ
 pub(crate) fn on_the_wire(request: &Request) -> Vec<u8> {
     let mut text = format!("{} {} HTTP/1.1\r\nhost: {}\r\n", request.method, request.path, request.authority);
     for (name, value) in &request.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        text.extend([name, ": ", value, "\r\n"]);
     }
     text.push_str("\r\n");
     text.into_bytes()

@@ -123,7 +123,7 @@ impl Round {
     fn request(&mut self, host: usize, listener: usize, address: usize) -> Request {
         let (source, destination) = generate::ADDRESSES[address];
         let mut request = ask::request(generate::socket(source), generate::socket(destination));
-        self.policies[host].shape(&mut request, &mut self.random);
+        generate::shape(&mut request, &mut self.random);
         request.authority = format!("{host}.{}", request.authority);
         if listener == 1 {
             request.headers.push(("x-forwarded-for".to_owned(), (*self.random.pick(&generate::FORWARDED)).to_owned()));

@@ -10,13 +10,13 @@ const ROUTES: usize = 12;
 /// A connection manager with some of the filters in some order.
 pub(crate) fn manager(random: &mut Random) -> Value {
     let mut filters = vec![
-        filter("envoy.filters.http.fault", fault(random)),
-        filter("envoy.filters.http.cors", typed("cors.v3.Cors", json!({}))),
-        filter("envoy.filters.http.local_ratelimit", rate_limit(random)),
-        filter("custom", custom(random)),
-        filter("envoy.filters.http.ext_authz", authz(random)),
-        filter("mutation", mutation(random)),
-        filter("policies", policies(random)),
+        filter("envoy.filters.http.fault", &fault(random)),
+        filter("envoy.filters.http.cors", &typed("cors.v3.Cors", json!({}))),
+        filter("envoy.filters.http.local_ratelimit", &rate_limit(random)),
+        filter("custom", &custom(random)),
+        filter("envoy.filters.http.ext_authz", &authz(random)),
+        filter("mutation", &mutation(random)),
+        filter("policies", &policies(random)),
     ];
     filters.retain(|_| random.chance(70));
     for filter in &mut filters {
@@ -56,7 +56,7 @@ fn route(random: &mut Random, number: usize) -> Value {
     route
 }
 
-fn filter(name: &str, config: Value) -> Value {
+fn filter(name: &str, config: &Value) -> Value {
     json!({"name": name, "typed_config": config})
 }
 
@@ -240,39 +240,28 @@ fn policies(random: &mut Random) -> Value {
     )
 }
 
+/// Headers that faults look at, and how often each of them is there.
+const HEADERS: [(usize, &str, &[&str]); 7] = [
+    (40, "x-fault", &["yes", "no"]),
+    (25, "x-envoy-downstream-service-node", &["me", "you"]),
+    (25, "x-envoy-fault-abort-request", &["429", "199", "600", "x", "503"]),
+    (20, "x-envoy-fault-abort-grpc-request", &["5", "0", "16", "x"]),
+    (20, "x-envoy-fault-abort-request-percentage", &["0", "100", "1000000"]),
+    (25, "x-envoy-fault-delay-request", &["1", "0", "x"]),
+    (20, "content-type", &["application/grpc", "application/grpc+proto", "application/grpc-web", "text/plain"]),
+];
+
+const PREFLIGHT: [(usize, &str, &[&str]); 2] =
+    [(100, "origin", &["http://a.test", "https://b.test", ""]), (80, "access-control-request-method", &["GET", ""])];
+
 pub(crate) fn shape(request: &mut Request, random: &mut Random) {
-    let mut add = |name: &str, value: &str| request.headers.push((name.to_owned(), value.to_owned()));
-    if random.chance(40) {
-        add("x-fault", *random.pick(&["yes", "no"]));
+    let preflight = if random.chance(30) { &PREFLIGHT[..] } else { &[] };
+    if !preflight.is_empty() && random.chance(80) {
+        "OPTIONS".clone_into(&mut request.method);
     }
-    if random.chance(25) {
-        add("x-envoy-downstream-service-node", *random.pick(&["me", "you"]));
-    }
-    if random.chance(25) {
-        add("x-envoy-fault-abort-request", *random.pick(&["429", "199", "600", "x", "503"]));
-    }
-    if random.chance(20) {
-        add("x-envoy-fault-abort-grpc-request", *random.pick(&["5", "0", "16", "x"]));
-    }
-    if random.chance(20) {
-        add("x-envoy-fault-abort-request-percentage", *random.pick(&["0", "100", "1000000"]));
-    }
-    if random.chance(25) {
-        add("x-envoy-fault-delay-request", *random.pick(&["1", "0", "x"]));
-    }
-    if random.chance(20) {
-        add(
-            "content-type",
-            *random.pick(&["application/grpc", "application/grpc+proto", "application/grpc-web", "text/plain"]),
-        );
-    }
-    if random.chance(30) {
-        add("origin", *random.pick(&["http://a.test", "https://b.test", ""]));
-        if random.chance(80) {
-            add("access-control-request-method", *random.pick(&["GET", ""]));
-        }
-        if random.chance(80) {
-            request.method = "OPTIONS".to_owned();
+    for (percent, name, values) in HEADERS.iter().chain(preflight) {
+        if random.chance(*percent) {
+            request.headers.push(((*name).to_owned(), (*random.pick(values)).to_owned()));
         }
     }
 }
