@@ -53,6 +53,17 @@ impl RbacFilter {
         }
     }
 
+    /// A filter from anywhere else.
+    pub fn new(rules: Option<Rbac>, shadow_rules: Option<Rbac>, shadow_rules_stat_prefix: &str) -> Self {
+        Self {
+            at: 0,
+            rules,
+            rules_stat_prefix: "".into(),
+            shadow_rules,
+            shadow_rules_stat_prefix: shadow_rules_stat_prefix.into(),
+        }
+    }
+
     /// What the filter does with a request. What the shadow rules find goes into the state's metadata.
     pub fn evaluate(&self, state: &mut State<'_>, record: &mut Record) -> Outcome {
         let shadow = self.shadow_rules.as_ref().map(|rules| {

@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("istiod", &["doc", "time"]),
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "time"]),
+    ("sim", &["doc", "envoy", "model", "time"]),
     ("render", &["doc"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];
