@@ -24,6 +24,7 @@ use crate::harness::{
 
 mod generate;
 mod identity;
+mod properties;
 
 use generate::{CONDITIONS, Policies};
 

@@ -4,7 +4,8 @@ use crate::sim::request::{Claims, Connection, Tls};
 use crate::sim::state::{Caller, Known};
 
 fn request(method: &str, path: &str, peer: Option<&str>) -> Request {
-    let tls = peer.map(|peer| Tls { sni: Some("a.test".to_owned()), alpn: Vec::new(), peer: Some(vec![peer.to_owned()]) });
+    let tls =
+        peer.map(|peer| Tls { sni: Some("a.test".to_owned()), alpn: Vec::new(), peer: Some(vec![peer.to_owned()]) });
     Request {
         connection: Connection {
             destination: ([10, 0, 0, 1].into(), 8080),
@@ -73,9 +74,8 @@ fn the_first_policy_by_name_is_the_one_that_denies() {
 #[test]
 fn what_is_unknown_only_matters_where_it_could_decide() {
     let cel = r#"{"permissions":[{"any":true}],"principals":[{"any":true}],"condition":{}}"#;
-    let both = |action: &str, a: &str, b: &str| {
-        rbac(&format!(r#"{{"action":"{action}","policies":{{"a":{a},"b":{b}}}}}"#))
-    };
+    let both =
+        |action: &str, a: &str, b: &str| rbac(&format!(r#"{{"action":"{action}","policies":{{"a":{a},"b":{b}}}}}"#));
     let request = request("GET", "/", None);
     let undecided = Decision::Undecided { fact: "what the CEL condition of the policy a says".into() };
     let nothing = r#"{"permissions":[{"not_rule":{"any":true}}],"principals":[{"any":true}]}"#;
