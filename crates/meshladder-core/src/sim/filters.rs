@@ -129,7 +129,7 @@ impl<'a> FilterChain<'a> {
             let verdict = if filter.is_disabled(overrides) {
                 Verdict::Skipped("it is disabled here".into())
             } else {
-                filter.evaluate(overrides.of(&filter.name), state, environment, record)
+                filter.evaluate(overrides, state, environment, record)
             };
             walk.step(filter, verdict);
             if walk.is_over() {
@@ -145,7 +145,8 @@ impl<'a> Filter<'a> {
         let name = raw.string_at("name").unwrap_or_default();
         let config = raw.get("typed_config").or_else(|| {
             let discovery = raw.get("config_discovery")?;
-            extension(&name)?.get("typed_config").or_else(|| discovery.get("default_config"))
+            let delivered = extension(&name).and_then(|config| config.get("typed_config"));
+            delivered.or_else(|| discovery.get("default_config"))
         });
         let config = config.and_then(Typed::of);
         Self {
@@ -181,12 +182,13 @@ impl<'a> Filter<'a> {
 
     fn evaluate(
         &self,
-        overrides: &[PerRoute],
+        overrides: &Overrides,
         state: &mut State<'_>,
         environment: &Environment<'_>,
         record: &mut Record,
     ) -> Verdict {
-        let own = overrides.first();
+        let entries = overrides.of(&self.name);
+        let own = entries.first();
         match &self.config {
             Config::Rbac(filter) => evaluate_rbac(filter, own, state, record),
             Config::Jwt(filter) => evaluate_jwt(filter, own, state, environment.now, record),
@@ -194,7 +196,7 @@ impl<'a> Filter<'a> {
                 let fault = if let Some(PerRoute::Fault(own)) = own { own } else { fault };
                 fault.evaluate(&state.request, environment.cluster)
             }
-            Config::Cors => cors::evaluate(overrides, state, environment.cluster.is_some()),
+            Config::Cors => cors::evaluate(entries, &overrides.cors_fields, state, environment.cluster.is_some()),
             Config::LocalRateLimit(limit) => {
                 let limit = if let Some(PerRoute::LocalRateLimit(own)) = own { own } else { limit };
                 limit.evaluate(&state.request)

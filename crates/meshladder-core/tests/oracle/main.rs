@@ -6,7 +6,9 @@
 )]
 
 mod ask;
+mod certificate;
 mod chain;
+mod filters;
 mod harness;
 mod jwt;
 mod rbac;
