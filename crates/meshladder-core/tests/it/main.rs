@@ -2,4 +2,5 @@
 #![expect(clippy::disallowed_methods, reason = "tests read the repository; the library they test reads nothing")]
 
 mod expect;
+mod sim;
 mod tidy;

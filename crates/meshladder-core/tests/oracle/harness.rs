@@ -6,7 +6,7 @@ mod coverage;
 mod envoy;
 mod random;
 
-pub(crate) use client::{Answer, Client, exchange};
+pub(crate) use client::{Answer, Client};
 pub(crate) use config::{bootstrap, cluster, connection_manager, listener};
 pub(crate) use coverage::Coverage;
 pub(crate) use envoy::Envoy;

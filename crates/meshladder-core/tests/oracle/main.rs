@@ -1,5 +1,9 @@
 //! The evaluator against a real Envoy on loopback: generated configuration and requests, and both must say the same.
-#![expect(clippy::disallowed_methods, reason = "the oracle starts a process and talks to it; the library does not")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the oracle starts a process and talks to it; the library does not"
+)]
 
 mod ask;
 mod certificate;
@@ -9,4 +13,5 @@ mod harness;
 mod jwt;
 mod rbac;
 mod routes;
+mod truth;
 mod wire;

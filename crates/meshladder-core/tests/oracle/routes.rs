@@ -10,6 +10,7 @@ mod coverage;
 mod expected;
 mod manager;
 mod patterns;
+mod properties;
 mod requests;
 mod tables;
 

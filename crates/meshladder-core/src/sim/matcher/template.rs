@@ -10,8 +10,8 @@ pub struct Template {
     regex: Result<Regex, Box<str>>,
 }
 
-/// The characters of a segment, as a class has them: RFC 3986's `pchar` without `*`.
-const SEGMENT: &str = r"a-zA-Z0-9-._~%!$&'()+,;:@=";
+/// The characters of a segment, as a class has them: RFC 3986's `pchar`.
+const SEGMENT: &str = r"a-zA-Z0-9-._~%!$&'()*+,;:@=";
 
 impl Template {
     /// Compiles a template.
@@ -28,6 +28,8 @@ impl Template {
     /// Whether a path matches that has lost its query and fragment.
     pub fn matches(&self, path: &str) -> Tri {
         match &self.regex {
+            // A pattern that RE2 refuses matches nothing: `/***`.
+            Ok(regex) if regex.problem().is_some() => Tri::No,
             Ok(regex) => regex.matches(path),
             Err(problem) => Tri::unknown(format!("what the template `{}` means: {problem}", self.source)),
         }
@@ -67,12 +69,11 @@ fn segment(text: &str) -> Option<(String, &str)> {
     let (_, mut inside) = inside.split_once('=').unwrap_or((inside, "*"));
     let mut out = "(".to_owned();
     loop {
-        let (part, behind) = match operator(inside) {
-            Some(found) => found,
-            None => {
-                let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
-                (literal(text)?, behind)
-            }
+        let (part, behind) = if let Some(found) = operator(inside) {
+            found
+        } else {
+            let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
+            (literal(text)?, behind)
         };
         out.push_str(&part);
         match behind.strip_prefix('/') {
@@ -94,9 +95,12 @@ fn operator(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Text that stands for itself.
+/// Text that stands for itself, but for `*`: Envoy leaves that to mean what it means in a regular expression.
 fn literal(text: &str) -> Option<String> {
-    let is_literal =
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%!$&'()+,;:@=".contains(&b));
-    is_literal.then(|| format!(r"\Q{text}\E"))
+    let is_literal = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;:@=".contains(&b);
+    if text.is_empty() || !text.bytes().all(is_literal) {
+        return None;
+    }
+    let escape = |c: char| if "$()+.".contains(c) { format!("\\{c}") } else { c.to_string() };
+    Some(text.chars().map(escape).collect())
 }

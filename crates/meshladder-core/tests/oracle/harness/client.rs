@@ -37,13 +37,13 @@ impl Client {
         for _ in 0..2 {
             let is_fresh = self.stream.is_none();
             let Some(stream) = self.connect() else { return Answer::default() };
-            if stream.get_mut().write_all(request).is_ok() {
-                if let Some((answer, keep)) = read(stream, request.starts_with(b"HEAD ")) {
-                    if !keep {
-                        self.stream = None;
-                    }
-                    return answer;
+            if stream.get_mut().write_all(request).is_ok()
+                && let Some((answer, keep)) = read(stream, request.starts_with(b"HEAD "))
+            {
+                if !keep {
+                    self.stream = None;
                 }
+                return answer;
             }
             self.stream = None;
             if is_fresh {
@@ -68,17 +68,6 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
     }
-}
-
-/// Sends bytes on a connection of their own and reads until Envoy closes it.
-pub(crate) fn exchange(port: u16, bytes: &[u8]) -> Vec<u8> {
-    let Some(mut stream) = connect(port) else { return Vec::new() };
-    let mut answer = Vec::new();
-    if stream.write_all(bytes).is_ok() {
-        // What was read before a reset counts.
-        let _ = stream.read_to_end(&mut answer);
-    }
-    answer
 }
 
 fn connect(port: u16) -> Option<TcpStream> {
