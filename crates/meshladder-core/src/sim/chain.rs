@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::cidr::Cidr;
 use super::inspect::Seen;
+use super::matcher::unmodelled;
 use super::{Considered, Record};
 use crate::doc::json::Raw;
 
@@ -76,7 +77,7 @@ impl<'a> FilterChains<'a> {
     /// The chain that takes the connection.
     pub fn find(&self, seen: &Seen<'_>, record: &mut Record) -> Found<'_, 'a> {
         if self.has_matcher {
-            return Found::Undecided("what the listener's filter_chain_matcher says".into());
+            return Found::Undecided(unmodelled("the listener's filter_chain_matcher"));
         }
         let path = index::search(&self.rows, seen);
         let found = match &path.end {
@@ -104,7 +105,7 @@ impl<'a> FilterChains<'a> {
     }
 
     fn add(&mut self, raw: Raw<'a>) {
-        let keys = raw.get("filter_chain_match").map(read_match).unwrap_or_else(|| LEVELS.map(|_| vec![Key::Any]));
+        let keys = raw.get("filter_chain_match").map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
         index::push_rows(&mut self.rows, &keys, self.chains.len());
         self.chains.push(Chain::read(raw, false));
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use super::matcher::unmodelled;
 use super::request::Connection;
 use crate::doc::json::Raw;
 
@@ -126,7 +127,7 @@ impl<'a> ListenerFilters<'a> {
                 Kind::TlsInspector => inspect_tls(connection, &mut seen),
                 Kind::HttpInspector => inspect_http(connection, &mut seen),
                 Kind::Harmless => {}
-                Kind::Unmodelled(name) => return Err(format!("what the listener filter {name} does").into()),
+                Kind::Unmodelled(name) => return Err(unmodelled(&format!("the listener filter {name}"))),
             }
         }
         Ok(seen)
@@ -168,8 +169,12 @@ fn lower_case(text: &str) -> Cow<'_, str> {
 impl<'a> ListenerFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
         let name = filter.string_at("name").unwrap_or_default();
-        let url = filter.get("typed_config").and_then(|config| config.string_at("@type")).unwrap_or_default();
-        Self { kind: Kind::of(&url, name), disabled: filter.get("filter_disabled").map(Predicate::read) }
+        let config = filter.get("typed_config");
+        let url = config.and_then(|config| config.string_at("@type")).unwrap_or_default();
+        // With this a tls_inspector ends what is not TLS.
+        let closes = config.and_then(|config| config.get("close_connection_on_client_hello_parsing_errors")?.bool());
+        let kind = if closes == Some(true) { Kind::Unmodelled(name) } else { Kind::of(&url, name) };
+        Self { kind, disabled: filter.get("filter_disabled").map(Predicate::read) }
     }
 }
 

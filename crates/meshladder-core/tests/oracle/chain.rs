@@ -17,6 +17,8 @@ use crate::wire;
 
 mod generate;
 
+pub(crate) use generate::{answering, listener_filter};
+
 /// The levels of the search, in the words of its reasons.
 const LEVELS: [&str; 9] = [
     "destination port",
@@ -54,103 +56,120 @@ struct Round {
     random: Random,
     listeners: Vec<Value>,
     envoy: Envoy,
-    has_ipv6: bool,
 }
 
 impl Round {
     fn start(mut random: Random) -> Self {
-        let has_ipv6 = wire::has_ipv6();
         let listeners: Vec<_> = (0..40).map(|number| generate::listener(&mut random, number)).collect();
-        let bound = listeners.iter().flat_map(|listener| {
-            // The direct source is IPv4 or IPv6, by the address that is called.
-            let addresses = [("v4", "127.0.0.1"), ("v6", "::1")];
-            addresses.into_iter().take(if has_ipv6 { 2 } else { 1 }).map(|(family, address)| {
-                let mut listener = listener.clone();
-                listener["name"] = format!("{} {family}", listener["name"].as_str().expect("a name")).into();
-                listener["address"] = json!({"socket_address": {"address": address, "port_value": 0}});
-                let filters = listener["listener_filters"].as_array_mut().expect("a list");
-                filters.insert(0, generate::listener_filter("proxy_protocol", "ProxyProtocol"));
-                listener
-            })
-        });
+        let bound = listeners.iter().flat_map(|listener| directs().map(|direct| bound(listener.clone(), direct)));
         let envoy = Envoy::start(&bootstrap(bound.collect(), Vec::new()));
-        Self { random, listeners, envoy, has_ipv6 }
+        Self { random, listeners, envoy }
     }
 
     fn run(mut self, connections: usize, coverage: &mut Coverage) {
-        // The chains are read as Envoy writes them, the listener filters as we do: Envoy's have one more.
         let dump = self.envoy.admin("/config_dump");
         let dump = Dump::index(&dump, &[Section::Listeners]).expect("a config dump");
         let texts: Vec<_> = self.listeners.iter().map(Value::to_string).collect();
-        let compiled: Vec<_> = (0..texts.len())
-            .map(|number| {
-                let name = format!("listener {number} v4");
-                let written = dump.of(Section::Listeners).find(|listener| listener.name == name).expect("it is there");
-                let chains = FilterChains::compile(written.raw.expect("a listener"));
-                (ListenerFilters::compile(Raw::of(&texts[number]).expect("JSON")), chains)
-            })
-            .collect();
-        let ports: Vec<_> = (0..texts.len())
-            .map(|number| {
-                ["v4", "v6"].map(|family| {
-                    (family == "v4" || self.has_ipv6).then(|| self.envoy.port(&format!("listener {number} {family}")))
-                })
-            })
+        let probes: Vec<_> = texts
+            .iter()
+            .flat_map(|text| directs().map(|direct| Probe::new(text, direct, &dump, &self.envoy)))
             .collect();
         for _ in 0..connections {
-            let number = self.random.below(texts.len());
+            let probe = &probes[self.random.below(probes.len())];
             let connection = generate::connection(&mut self.random);
-            let is_v6 = self.has_ipv6 && self.random.chance(30);
-            let direct: IpAddr = if is_v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
-            let port = ports[number][usize::from(is_v6)].expect("the listener is bound");
-            let answer = wire::exchange((direct, port).into(), &wire::opening(&connection));
-            let envoy = String::from_utf8_lossy(&answer).into_owned();
-            let (filters, chains) = &compiled[number];
-            let ours = evaluate(filters, chains, &connection, direct, coverage);
+            let answer = wire::exchange((probe.direct, probe.port).into(), &wire::opening(&connection));
+            let ours = probe.evaluate(&connection, coverage);
             if ours.starts_with("undecided: which chain Envoy finds first") {
                 coverage.hit("undecided", true);
                 continue;
             }
-            assert_eq!(ours, envoy, "ours and Envoy's\n{connection:#?}\nfrom {direct}\n{:#}", self.listeners[number]);
+            let envoy = String::from_utf8_lossy(&answer);
+            assert_eq!(ours, envoy, "ours and Envoy's\n{connection:#?}\nfrom {}\n{}", probe.direct, probe.text);
         }
     }
 }
 
-fn evaluate(
-    filters: &ListenerFilters<'_>,
-    chains: &FilterChains<'_>,
-    connection: &Connection,
+/// The addresses that connections can really come from. Each listener is bound to all of them.
+fn directs() -> impl Iterator<Item = IpAddr> {
+    let v6 = wire::has_ipv6().then_some(IpAddr::from(Ipv6Addr::LOCALHOST));
+    std::iter::once(IpAddr::from(Ipv4Addr::LOCALHOST)).chain(v6)
+}
+
+/// A generated listener on an address, with the filter that reads PROXY headers.
+fn bound(mut listener: Value, direct: IpAddr) -> Value {
+    listener["name"] = name(&listener, direct).into();
+    listener["address"] = json!({"socket_address": {"address": direct.to_string(), "port_value": 0}});
+    let filters = listener["listener_filters"].as_array_mut().expect("a list");
+    filters.insert(0, listener_filter("proxy_protocol", "ProxyProtocol"));
+    listener
+}
+
+fn name(listener: &Value, direct: IpAddr) -> String {
+    format!("{} on {direct}", listener["name"].as_str().expect("a name"))
+}
+
+/// A listener to connect to, and ours beside it. The chains are read as Envoy writes them, the listener filters as they
+/// were generated: Envoy's have one more.
+struct Probe<'a> {
+    text: &'a str,
     direct: IpAddr,
-    coverage: &mut Coverage,
-) -> String {
-    let seen = filters.inspect(connection, connection.destination.1, Seen::unseen(connection));
-    let seen = Seen { direct_source: Some(direct), ..seen.expect("all filters are modelled") };
-    let mut record = Record::keeping();
-    let found = chains.find(&seen, &mut record);
-    count(&record, coverage);
+    port: u16,
+    filters: ListenerFilters<'a>,
+    chains: FilterChains<'a>,
+}
+
+impl<'a> Probe<'a> {
+    fn new(text: &'a str, direct: IpAddr, dump: &Dump<'a>, envoy: &Envoy) -> Self {
+        let name = name(&serde_json::from_str(text).expect("JSON"), direct);
+        let written = dump.of(Section::Listeners).find(|listener| listener.name == name).expect("it is there");
+        let filters = ListenerFilters::compile(Raw::of(text).expect("JSON"));
+        let chains = FilterChains::compile(written.raw.expect("a listener"));
+        Self { text, direct, port: envoy.port(&name), filters, chains }
+    }
+
+    fn evaluate(&self, connection: &Connection, coverage: &mut Coverage) -> String {
+        let seen = self.filters.inspect(connection, connection.destination.1, Seen::unseen(connection));
+        let seen = Seen { direct_source: Some(self.direct), ..seen.expect("all filters are modelled") };
+        let mut record = Record::keeping();
+        let found = self.chains.find(&seen, &mut record);
+        count(&found, &record, coverage);
+        let ours = words(&found);
+        // Without its source a connection is undecided, or goes the same way.
+        let nowhere = Seen { source: None, direct_source: None, ..seen };
+        let blind = words(&self.chains.find(&nowhere, &mut Record::dropping()));
+        assert!(blind == ours || blind.starts_with("undecided"), "{blind} without a source, {ours} with it");
+        ours
+    }
+}
+
+fn words(found: &Found<'_, '_>) -> String {
     match found {
-        Found::Chain(chain) => {
-            coverage.hit(if chain.is_default { "default chain" } else { "chain" }, true);
-            chain.name.to_string()
-        }
-        Found::None => {
-            coverage.hit("no chain", true);
-            String::new()
-        }
+        Found::Chain(chain) => chain.name.to_string(),
+        Found::None => String::new(),
         Found::Undecided(fact) => format!("undecided: {fact}"),
     }
 }
 
-/// Counts by the reasons which level chose a chain, and which turned one down.
-fn count(record: &Record, coverage: &mut Coverage) {
+/// Counts by the reasons which level chose a chain, and which turned one down. The chosen one is the only one that
+/// matched.
+fn count(found: &Found<'_, '_>, record: &Record, coverage: &mut Coverage) {
+    let matched: Vec<_> = record.considered.iter().filter(|c| c.matched.word() == "yes").map(|c| c.at).collect();
+    match found {
+        Found::Chain(chain) => {
+            assert_eq!(matched, [chain.at]);
+            coverage.hit(if chain.is_default { "default chain" } else { "chain" }, true);
+        }
+        Found::None => coverage.hit("no chain", true),
+        Found::Undecided(_) => assert!(matched.is_empty()),
+    }
     for candidate in &record.considered {
-        let is_chosen = candidate.matched.word() == "yes";
+        let is_chosen = matched.contains(&candidate.at);
         for level in LEVELS {
             let names = |part: &str| part.strip_prefix(level).is_some_and(|rest| rest.starts_with(' '));
+            let is_pushed_aside = || candidate.why.starts_with(&format!("takes any {level},"));
             if is_chosen && candidate.why.split(", ").any(names) {
                 coverage.hit(level, true);
-            } else if !is_chosen && (names(&candidate.why) || candidate.why.starts_with(&format!("takes any {level},")))
-            {
+            } else if !is_chosen && (names(&candidate.why) || is_pushed_aside()) {
                 coverage.hit(level, false);
             }
         }

@@ -8,9 +8,12 @@
 mod ask;
 mod certificate;
 mod chain;
+mod cluster;
 mod filters;
 mod harness;
 mod jwt;
+mod listener;
+mod network;
 mod rbac;
 mod routes;
 mod truth;

@@ -6,17 +6,20 @@ use std::time::Duration;
 
 use meshladder_core::sim::request::{Connection, Tls};
 
-/// Everything a client with this connection sends first, behind a PROXY header with its addresses.
+/// What a client with this connection sends first, behind a PROXY header with its addresses.
 pub(crate) fn opening(connection: &Connection) -> Vec<u8> {
-    let mut bytes = proxy_header(connection).into_bytes();
+    [proxy_header(connection).into_bytes(), first_bytes(connection)].concat()
+}
+
+/// What a client with this connection sends first.
+pub(crate) fn first_bytes(connection: &Connection) -> Vec<u8> {
     match (&connection.tls, connection.plain_http) {
-        (Some(tls), _) => bytes.extend(client_hello(tls)),
-        (None, Some("http/1.0")) => bytes.extend(b"GET / HTTP/1.0\r\n\r\n"),
-        (None, Some("http/1.1")) => bytes.extend(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"),
-        (None, Some(_)) => bytes.extend(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-        (None, None) => bytes.extend(b"\x00\x01 not HTTP at all\r\n"),
+        (Some(tls), _) => client_hello(tls),
+        (None, Some("http/1.0")) => b"GET / HTTP/1.0\r\n\r\n".to_vec(),
+        (None, Some("http/1.1")) => b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n".to_vec(),
+        (None, Some(_)) => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        (None, None) => b"\x00\x01 not HTTP at all\r\n".to_vec(),
     }
-    bytes
 }
 
 /// Sends bytes and reads until the other side closes; what was read before a reset counts.

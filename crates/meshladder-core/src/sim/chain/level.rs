@@ -150,7 +150,7 @@ impl SourceType {
     }
 }
 
-/// Envoy counts only 127.0.0.1 and ::1, not the whole of 127.0.0.0/8.
+/// Envoy counts only 127.0.0.1 and `::1`, not the whole of 127.0.0.0/8.
 fn is_canonical_loopback(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4 == std::net::Ipv4Addr::LOCALHOST,

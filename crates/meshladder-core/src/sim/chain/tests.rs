@@ -236,7 +236,10 @@ fn the_order_of_chains_in_the_document_does_not_matter() {
 #[test]
 fn a_matcher_tree_is_not_modelled() {
     let doc = r#"{"filter_chain_matcher":{},"filter_chains":[{"name":"a"}]}"#;
-    assert_eq!(find(doc, &seen("10.0.0.1:80", None)), "undecided: what the listener's filter_chain_matcher says");
+    assert_eq!(
+        find(doc, &seen("10.0.0.1:80", None)),
+        "undecided: what the listener's filter_chain_matcher decides, which is not modelled"
+    );
 }
 
 #[test]

@@ -9,8 +9,9 @@ fn connection(tls: Option<Tls>, plain_http: Option<&'static str>) -> Connection 
     Connection { destination: ([10, 0, 0, 1].into(), 8080), source: None, tls, plain_http }
 }
 
-fn client_hello() -> Option<Tls> {
-    Some(Tls { sni: Some("Shop.Example".to_owned()), alpn: vec!["h2".to_owned(), "istio".to_owned()], peer: None })
+fn tls_connection() -> Connection {
+    let tls = Tls { sni: Some("Shop.Example".to_owned()), alpn: vec!["h2".to_owned(), "istio".to_owned()], peer: None };
+    connection(Some(tls), None)
 }
 
 /// `transport server-name protocols` as a listener with these filters sees it.
@@ -29,8 +30,8 @@ fn seen(filters: &[&str], connection: &Connection) -> String {
 #[test]
 fn what_no_filter_looks_for_is_not_seen() {
     let nothing = "raw_buffer \"\" []";
-    assert_eq!(seen(&[], &connection(client_hello(), None)), nothing);
-    assert_eq!(seen(&[HTTP], &connection(client_hello(), None)), nothing);
+    assert_eq!(seen(&[], &tls_connection()), nothing);
+    assert_eq!(seen(&[HTTP], &tls_connection()), nothing);
     assert_eq!(seen(&[TLS], &connection(None, Some("http/1.1"))), nothing);
     assert_eq!(seen(&[TLS, HTTP], &connection(None, None)), nothing);
 }
@@ -38,9 +39,9 @@ fn what_no_filter_looks_for_is_not_seen() {
 #[test]
 fn the_tls_inspector_sees_what_the_client_hello_says() {
     let all = "tls \"shop.example\" [\"h2\", \"istio\"]";
-    assert_eq!(seen(&[TLS], &connection(client_hello(), None)), all);
-    assert_eq!(seen(&[TLS, HTTP], &connection(client_hello(), None)), all);
-    assert_eq!(seen(&[HTTP, TLS], &connection(client_hello(), None)), all);
+    assert_eq!(seen(&[TLS], &tls_connection()), all);
+    assert_eq!(seen(&[TLS, HTTP], &tls_connection()), all);
+    assert_eq!(seen(&[HTTP, TLS], &tls_connection()), all);
     assert_eq!(seen(&[TLS], &connection(Some(Tls::default()), None)), "tls \"\" []");
 }
 
@@ -54,7 +55,7 @@ fn a_filter_is_switched_off_by_the_port_that_is_known_where_it_stands() {
     let off =
         |predicate: &str| format!(r#"{{"name":"envoy.filters.listener.tls_inspector","filter_disabled":{predicate}}}"#);
     let range = |start: u16, end: u16| format!(r#"{{"destination_port_range":{{"start":{start},"end":{end}}}}}"#);
-    let is_off = |filters: &[&str]| seen(filters, &connection(client_hello(), None)).starts_with("raw_buffer");
+    let is_off = |filters: &[&str]| seen(filters, &tls_connection()).starts_with("raw_buffer");
     for (predicate, restored, redirected) in [
         (range(8080, 8081), true, false),
         (range(8079, 8080), false, false),
@@ -73,6 +74,6 @@ fn a_filter_is_switched_off_by_the_port_that_is_known_where_it_stands() {
 #[test]
 fn a_filter_that_is_not_modelled_is_named() {
     let other = r#"{"name":"envoy.filters.listener.proxy_protocol"}"#;
-    let fact = "what the listener filter envoy.filters.listener.proxy_protocol does";
-    assert_eq!(seen(&[other, TLS], &connection(client_hello(), None)), fact);
+    let fact = "what the listener filter envoy.filters.listener.proxy_protocol decides, which is not modelled";
+    assert_eq!(seen(&[other, TLS], &tls_connection()), fact);
 }

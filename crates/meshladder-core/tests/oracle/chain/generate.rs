@@ -61,7 +61,7 @@ const SOURCE_PORTS: [u16; 3] = [1000, 2000, 3000];
 /// A listener without an address. Chains that would overlap with another one are left out, since Envoy refuses them.
 pub(super) fn listener(random: &mut Random, number: usize) -> Value {
     // A few levels a listener, so that the search gets to the deep ones.
-    let levels: Vec<_> = (0..random.below(4) + 1).map(|_| random.below(9)).collect();
+    let levels: Vec<_> = (0..=random.below(4)).map(|_| random.below(9)).collect();
     let mut taken = BTreeSet::new();
     let mut chains = Vec::new();
     for chain in 0..random.below(14) + 2 {
@@ -107,7 +107,7 @@ pub(super) fn connection(random: &mut Random) -> Connection {
 }
 
 /// A listener filter by its names.
-pub(super) fn listener_filter(name: &str, message: &str) -> Value {
+pub(crate) fn listener_filter(name: &str, message: &str) -> Value {
     let url = format!("type.googleapis.com/envoy.extensions.filters.listener.{name}.v3.{message}");
     json!({"name": format!("envoy.filters.listener.{name}"), "typed_config": {"@type": url}})
 }
@@ -148,7 +148,8 @@ fn predicate(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-fn answering(name: &str, criteria: Option<Value>) -> Value {
+/// A chain that answers with its name.
+pub(crate) fn answering(name: &str, criteria: Option<Value>) -> Value {
     let mut chain = json!({
         "name": name,
         "filters": [{
@@ -194,7 +195,7 @@ fn range(random: &mut Random) -> Value {
 }
 
 fn several(random: &mut Random, mut one: impl FnMut(&mut Random) -> Value) -> Value {
-    let mut values: Vec<_> = (0..random.below(3) + 1).map(|_| one(random)).collect();
+    let mut values: Vec<_> = (0..=random.below(3)).map(|_| one(random)).collect();
     values.sort_by_key(Value::to_string);
     values.dedup();
     values.into()
