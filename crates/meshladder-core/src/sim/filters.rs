@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use super::answer::Answer;
 use super::jwt::{self, JwtAuthn, JwtPerRoute};
 use super::rbac::filter::Outcome as RbacOutcome;
-use super::rbac::{self, Decision, RbacFilter, RbacPerRoute};
+use super::rbac::{RbacFilter, RbacPerRoute};
 use super::runtime::Runtime;
-use super::{Record, State};
+use super::{Record, State, Tri};
 use crate::doc::json::Raw;
 use crate::time::Time;
 
@@ -253,13 +253,13 @@ fn evaluate_rbac(filter: &RbacFilter, own: Option<&PerRoute>, state: &mut State<
         _ => filter,
     };
     let outcome = filter.evaluate(state, record);
-    match &outcome.enforced {
-        Some(Decision::Denied { policy, .. }) => {
-            let answer = Answer::new(&state.request, 403, &[], rbac::details(policy.as_deref()));
-            Verdict::Answered(answer.with_body("RBAC: access denied"), Some(Box::new(outcome)))
+    match (outcome.passes(), outcome.details()) {
+        (Tri::Unknown(fact), _) => Verdict::Undecided(fact),
+        (Tri::No, Some(details)) => {
+            let answer = Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
+            Verdict::Answered(answer, Some(Box::new(outcome)))
         }
-        Some(Decision::Undecided { fact }) => Verdict::Undecided(fact.clone()),
-        Some(Decision::Allowed { .. }) | None => Verdict::Rbac(Box::new(outcome)),
+        _ => Verdict::Rbac(Box::new(outcome)),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `envoy.filters.http.rbac` and `envoy.filters.network.rbac`.
 
-use super::{Action, Decision, Rbac};
+use super::{Action, Decision, Rbac, details};
 use crate::doc::json::Raw;
 use crate::doc::tree::{Node, Value};
 use crate::sim::state::Known;
-use crate::sim::{Record, State};
+use crate::sim::{Record, State, Tri};
 
 /// A compiled RBAC filter, for HTTP or for any TCP.
 #[derive(Debug)]
@@ -31,6 +31,26 @@ pub struct Outcome {
     pub enforced: Option<Decision>,
     /// What the shadow rules would decide.
     pub shadow: Option<Decision>,
+}
+
+impl Outcome {
+    /// Whether the request passes.
+    pub fn passes(&self) -> Tri {
+        match &self.enforced {
+            Some(Decision::Denied { .. }) => Tri::No,
+            Some(Decision::Undecided { fact }) => Tri::Unknown(fact.clone()),
+            Some(Decision::Allowed { .. }) | None => Tri::Yes,
+        }
+    }
+
+    /// What the log says of a request that does not pass: `%RESPONSE_CODE_DETAILS%`, for TCP
+    /// `%CONNECTION_TERMINATION_DETAILS%`.
+    pub fn details(&self) -> Option<String> {
+        match &self.enforced {
+            Some(Decision::Denied { policy, .. }) => Some(details(policy.as_deref())),
+            _ => None,
+        }
+    }
 }
 
 impl RbacPerRoute {
