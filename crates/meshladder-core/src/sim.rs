@@ -4,6 +4,7 @@
 //! fact, and a decision that depends on it is undecided.
 
 pub mod answer;
+pub mod authz;
 pub mod chain;
 pub mod cidr;
 pub mod cluster;

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use super::answer::Answer;
 use super::jwt::{self, JwtAuthn, JwtPerRoute};
 use super::rbac::filter::Outcome as RbacOutcome;
-use super::rbac::{self, Decision, RbacFilter, RbacPerRoute};
+use super::rbac::{RbacFilter, RbacPerRoute};
 use super::runtime::Runtime;
-use super::{Record, State};
+use super::{Record, State, Tri};
 use crate::doc::json::Raw;
 use crate::time::Time;
 
@@ -129,7 +129,7 @@ impl<'a> FilterChain<'a> {
             let verdict = if filter.is_disabled(overrides) {
                 Verdict::Skipped("it is disabled here".into())
             } else {
-                filter.evaluate(overrides.of(&filter.name), state, environment, record)
+                filter.evaluate(overrides, state, environment, record)
             };
             walk.step(filter, verdict);
             if walk.is_over() {
@@ -145,7 +145,8 @@ impl<'a> Filter<'a> {
         let name = raw.string_at("name").unwrap_or_default();
         let config = raw.get("typed_config").or_else(|| {
             let discovery = raw.get("config_discovery")?;
-            extension(&name)?.get("typed_config").or_else(|| discovery.get("default_config"))
+            let delivered = extension(&name).and_then(|config| config.get("typed_config"));
+            delivered.or_else(|| discovery.get("default_config"))
         });
         let config = config.and_then(Typed::of);
         Self {
@@ -181,12 +182,13 @@ impl<'a> Filter<'a> {
 
     fn evaluate(
         &self,
-        overrides: &[PerRoute],
+        overrides: &Overrides,
         state: &mut State<'_>,
         environment: &Environment<'_>,
         record: &mut Record,
     ) -> Verdict {
-        let own = overrides.first();
+        let entries = overrides.of(&self.name);
+        let own = entries.first();
         match &self.config {
             Config::Rbac(filter) => evaluate_rbac(filter, own, state, record),
             Config::Jwt(filter) => evaluate_jwt(filter, own, state, environment.now, record),
@@ -194,7 +196,7 @@ impl<'a> Filter<'a> {
                 let fault = if let Some(PerRoute::Fault(own)) = own { own } else { fault };
                 fault.evaluate(&state.request, environment.cluster)
             }
-            Config::Cors => cors::evaluate(overrides, state, environment.cluster.is_some()),
+            Config::Cors => cors::evaluate(entries, &overrides.cors_fields, state, environment.cluster.is_some()),
             Config::LocalRateLimit(limit) => {
                 let limit = if let Some(PerRoute::LocalRateLimit(own)) = own { own } else { limit };
                 limit.evaluate(&state.request)
@@ -251,13 +253,13 @@ fn evaluate_rbac(filter: &RbacFilter, own: Option<&PerRoute>, state: &mut State<
         _ => filter,
     };
     let outcome = filter.evaluate(state, record);
-    match &outcome.enforced {
-        Some(Decision::Denied { policy, .. }) => {
-            let answer = Answer::new(&state.request, 403, &[], rbac::details(policy.as_deref()));
-            Verdict::Answered(answer.with_body("RBAC: access denied"), Some(Box::new(outcome)))
+    match (outcome.passes(), outcome.details()) {
+        (Tri::Unknown(fact), _) => Verdict::Undecided(fact),
+        (Tri::No, Some(details)) => {
+            let answer = Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
+            Verdict::Answered(answer, Some(Box::new(outcome)))
         }
-        Some(Decision::Undecided { fact }) => Verdict::Undecided(fact.clone()),
-        Some(Decision::Allowed { .. }) | None => Verdict::Rbac(Box::new(outcome)),
+        _ => Verdict::Rbac(Box::new(outcome)),
     }
 }
 

@@ -16,6 +16,7 @@ mod normalize;
 
 /// The fields of an `HttpConnectionManager` that matter here.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are fields of the message, each on its own")]
 pub struct BeforeRouting {
     accept_http_10: bool,
     default_host_for_http_10: Box<str>,
@@ -164,23 +165,23 @@ impl BeforeRouting {
             path = Cow::Borrowed(&request.path[..fragment]);
         }
         let mut is_redirect = false;
-        if self.escaped_slashes != EscapedSlashes::Keep {
-            if let Some(unescaped) = normalize::unescape_slashes(&path) {
-                match self.escaped_slashes {
-                    EscapedSlashes::Reject => return Err(failed()),
-                    action => is_redirect = action == EscapedSlashes::Redirect,
-                }
-                path = Cow::Owned(unescaped);
+        if self.escaped_slashes != EscapedSlashes::Keep
+            && let Some(unescaped) = normalize::unescape_slashes(&path)
+        {
+            match self.escaped_slashes {
+                EscapedSlashes::Reject => return Err(failed()),
+                action => is_redirect = action == EscapedSlashes::Redirect,
             }
+            path = Cow::Owned(unescaped);
         }
         if self.normalize_path && !path.is_empty() {
             path = Cow::Owned(normalize::normalize(&path).ok_or_else(failed)?);
         }
         // "Merge slashes after path normalization to catch potential edge cases with percent encoding."
-        if self.merge_slashes {
-            if let Some(merged) = normalize::merge_slashes(&path) {
-                path = Cow::Owned(merged);
-            }
+        if self.merge_slashes
+            && let Some(merged) = normalize::merge_slashes(&path)
+        {
+            path = Cow::Owned(merged);
         }
         let is_changed = *path != *request.path;
         Ok((if is_changed { path.into_owned().into() } else { Cow::Borrowed(&*request.path) }, is_redirect))

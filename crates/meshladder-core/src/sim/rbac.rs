@@ -3,13 +3,14 @@
 use super::{Considered, Record, State, Tri};
 use crate::doc::json::Raw;
 
-mod condition;
+pub mod condition;
 mod explain;
 pub mod filter;
 pub mod metadata;
 pub mod name;
 mod rule;
 
+pub use condition::Condition;
 pub use filter::{RbacFilter, RbacPerRoute};
 pub use metadata::{MetadataMatcher, ValueMatcher};
 pub use name::PolicyName;

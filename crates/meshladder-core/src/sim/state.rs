@@ -21,8 +21,8 @@ pub struct State<'r> {
     pub direct_remote: Remote,
     /// The client as `x-forwarded-for` and its kin tell it (`remote_ip`).
     pub remote: Remote,
-    /// The `metadata` of the route that was chosen.
-    pub route_metadata: Option<Raw<'r>>,
+    /// The `Route` that was chosen; none when there is none, as for TCP.
+    pub route: Option<Raw<'r>>,
     /// Dynamic metadata.
     pub metadata: Metadata,
     /// Filter state objects that filters set, as strings.
@@ -55,7 +55,7 @@ impl<'r> State<'r> {
             caller: request.connection.tls.as_ref().map_or(Caller::Plain, peer),
             direct_remote: source.clone(),
             remote: source,
-            route_metadata: None,
+            route: None,
             request: Cow::Borrowed(request),
             metadata: Metadata::default(),
             filter_state: Vec::new(),

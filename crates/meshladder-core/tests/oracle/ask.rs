@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use meshladder_core::sim::Request;
-use meshladder_core::sim::filters::Walk;
+use meshladder_core::sim::filters::{Branch, Walk};
 use meshladder_core::sim::request::{Claims, Connection};
 
 use crate::harness::Answer;
@@ -28,19 +28,24 @@ impl Said {
 
     /// What the walk says; a request that reaches the router finds no endpoint.
     pub(crate) fn by_walk(walk: &Walk<'_>) -> Result<Self, String> {
-        if let Some(fact) = &walk.undecided {
-            return Err(format!("undecided: {fact}"));
+        match (&walk.undecided, walk.branches.as_slice()) {
+            (Some(fact), _) => Err(format!("undecided: {fact}")),
+            (None, [branch]) => Ok(Self::by_branch(branch)),
+            (None, branches) => Err(format!("several ways: {branches:?}")),
         }
-        let [branch] = walk.branches.as_slice() else { return Err(format!("several ways: {:?}", walk.branches)) };
+    }
+
+    /// The same for one of several ways.
+    pub(crate) fn by_branch(branch: &Branch) -> Self {
         let flags = |flags: &[&str]| if flags.is_empty() { "-".to_owned() } else { flags.join(",") };
-        Ok(match &branch.answer {
+        match &branch.answer {
             Some(answer) => Self { status: answer.code, flags: flags(&answer.flags), details: answer.details.clone() },
             None => Self {
                 status: 503,
                 flags: flags(&[branch.flags.as_slice(), &["UH"]].concat()),
                 details: "no_healthy_upstream".to_owned(),
             },
-        })
+        }
     }
 }
 
@@ -61,7 +66,7 @@ pub(crate) fn request(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Requ
 pub(crate) fn on_the_wire(request: &Request) -> Vec<u8> {
     let mut text = format!("{} {} HTTP/1.1\r\nhost: {}\r\n", request.method, request.path, request.authority);
     for (name, value) in &request.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        text.extend([name, ": ", value, "\r\n"]);
     }
     text.push_str("\r\n");
     text.into_bytes()

@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use meshladder_core::doc::json::Raw;
 use meshladder_core::sim::filters::{Environment, FilterChain, Overrides, Upstream};
 use meshladder_core::sim::jwt::NAMESPACE;
+use meshladder_core::sim::path::{BeforeRouting, Entered};
 use meshladder_core::sim::runtime::Runtime;
 use meshladder_core::sim::state::Found;
 use meshladder_core::sim::{Record, Request, State};
@@ -111,13 +112,15 @@ fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
 
     let manager = Raw::of(&text).expect("JSON").get("typed_config").expect("a manager");
     let runtime = Runtime::default();
+    let before = BeforeRouting::compile(manager, &runtime);
     let chain = FilterChain::compile(manager, &runtime, &|_| None);
     let hosts: Vec<_> = manager.get("route_config").expect("routes").list("virtual_hosts").collect();
     let overrides: Vec<_> = hosts.iter().map(|host| Overrides::compile(&[*host], &runtime)).collect();
     for _ in 0..total {
         let host = random.below(hosts.len());
         let request = request(&mut random, keys, host);
-        let mut state = State::new(&request);
+        let Entered::Request(entered) = before.enter(&request) else { unreachable!("no path is odd") };
+        let mut state = State::new(&entered);
         let now = Time::from_seconds(generate::now());
         let environment = Environment { now, upstream: &|_| Upstream::Usable, cluster: Some("empty") };
         let walk = chain.evaluate(&overrides[host], &mut state, &environment, &mut Record::dropping());
@@ -151,14 +154,12 @@ fn request(random: &mut Random, keys: &Keys, host: usize) -> Request {
     let local = |port| (Ipv4Addr::LOCALHOST.into(), port);
     let mut request = ask::request(local(1), local(80));
     request.authority = format!("{host}.test");
-    request.path = (*random.pick(&["/", "/open", "/named", "/any?x=1", "/Any"])).to_owned();
+    (*random.pick(&["/", "/open", "/named", "/any", "/Any"])).clone_into(&mut request.path);
     if random.chance(3) {
-        request.method = "OPTIONS".to_owned();
+        "OPTIONS".clone_into(&mut request.method);
         request.headers.push(("origin".to_owned(), "http://a.test".to_owned()));
         request.headers.push(("access-control-request-method".to_owned(), "GET".to_owned()));
     }
-    let path = std::mem::take(&mut request.path);
-    request.path = path.split('?').next().unwrap_or_default().to_owned();
     generate::place(&mut request, random, keys);
     request
 }

@@ -30,21 +30,22 @@ impl CorsPolicy {
     }
 }
 
-/// What the filter does, given what is said of it from the most specific to the least: "OPTIONS, origin and
-/// access-control-request-method make a preflight".
-pub(super) fn evaluate(policies: &[PerRoute], state: &State<'_>, has_cluster: bool) -> Verdict {
-    let policies =
-        || policies.iter().filter_map(|entry| if let PerRoute::Cors(policy) = entry { Some(policy) } else { None });
-    let Some(first) = policies().next().filter(|_| has_cluster) else {
+/// What the filter does, given what is said of it from the most specific to the least. "If no cors policy is configured
+/// in the per filter config", the fields of route and virtual host count.
+pub(super) fn evaluate(entries: &[PerRoute], fields: &[CorsPolicy], state: &State<'_>, has_cluster: bool) -> Verdict {
+    let typed = entries.iter().filter_map(|entry| if let PerRoute::Cors(policy) = entry { Some(policy) } else { None });
+    let typed: Vec<_> = typed.collect();
+    let policies: Vec<_> = if typed.is_empty() { fields.iter().collect() } else { typed };
+    let Some(first) = policies.first().filter(|_| has_cluster) else {
         return Verdict::Passed("the route has no CORS policy".into());
     };
     if !is_cors_preflight(&state.request) {
         return Verdict::Passed("it is no CORS preflight".into());
     }
     let origin = state.request.values("origin").next().unwrap_or_default();
-    let origins = policies().map(|policy| &policy.origins).find(|origins| !origins.is_empty());
+    let origins = policies.iter().map(|policy| &policy.origins).find(|origins| !origins.is_empty());
     let allows = |matcher: &StringMatcher| Tri::any([matcher.matches("*"), matcher.matches(origin)]);
-    let forwards = policies().find_map(|policy| policy.forward_not_matching_preflights).unwrap_or(true);
+    let forwards = policies.iter().find_map(|policy| policy.forward_not_matching_preflights).unwrap_or(true);
     match Tri::any(origins.into_iter().flatten().map(allows)) {
         Tri::Unknown(fact) if forwards => return Verdict::Undecided(fact),
         Tri::No if forwards => return Verdict::Passed(format!("the origin {origin} is not allowed").into()),

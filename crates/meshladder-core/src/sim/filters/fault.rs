@@ -111,7 +111,8 @@ impl Fault {
         const DETAILS: &str = "fault_filter_abort";
         let abort = self.abort.as_ref()?;
         let http = |code| Answer::new(request, code, &["FI"], DETAILS);
-        let grpc = |status| Answer { grpc_status: Some(status), code: 200, ..http(200) };
+        // Who does not speak gRPC gets 200 and never learns the status.
+        let grpc = |status| Answer { grpc_status: is_grpc(request).then_some(status), ..http(200) };
         let by_header = || {
             let code = number(request, "x-envoy-fault-abort-request");
             let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (200..600).contains(code));
@@ -121,7 +122,6 @@ impl Fault {
         };
         let (answer, header) = match &abort.status {
             AbortStatus::Http(code) => (http(*code), None),
-            AbortStatus::Grpc(status) if is_grpc(request) => (grpc(*status), None),
             AbortStatus::Grpc(status) => (grpc(*status), None),
             AbortStatus::Header => (by_header()?, number(request, "x-envoy-fault-abort-request-percentage")),
         };

@@ -16,6 +16,8 @@ use crate::sim::runtime::Runtime;
 pub struct Overrides {
     /// By filter name; the most specific entry comes first.
     filters: Vec<(Box<str>, Vec<PerRoute>)>,
+    /// The `cors` fields of route and virtual host.
+    pub(super) cors_fields: Vec<CorsPolicy>,
 }
 
 #[derive(Debug)]
@@ -43,21 +45,9 @@ impl Overrides {
                 overrides.add(&name, PerRoute::compile(config, runtime));
             }
         }
-        overrides.add_cors_fields(scopes, runtime);
+        let fields = scopes.iter().filter_map(|scope| scope.get("cors").or_else(|| scope.at(["route", "cors"])));
+        overrides.cors_fields = fields.map(|policy| CorsPolicy::compile(policy, runtime)).collect();
         overrides
-    }
-
-    /// "If no cors policy is configured in the per filter config", the fields of route and virtual host count.
-    fn add_cors_fields(&mut self, scopes: &[Raw<'_>], runtime: &Runtime<'_>) {
-        const CORS: &str = "envoy.filters.http.cors";
-        if !self.of(CORS).is_empty() {
-            return;
-        }
-        for scope in scopes {
-            if let Some(policy) = scope.get("cors").or_else(|| scope.at(["route", "cors"])) {
-                self.add(CORS, PerRoute::Cors(CorsPolicy::compile(policy, runtime)));
-            }
-        }
     }
 
     fn add(&mut self, name: &str, entry: PerRoute) {

@@ -80,12 +80,7 @@ impl Locations {
     pub(super) fn extract(&self, request: &Request) -> Vec<Extracted> {
         let mut found = Vec::new();
         for header in self.headers.values() {
-            let mut lines: Vec<_> = request.values(&header.name).map(Cow::Borrowed).collect();
-            // Envoy keeps one line of this header, and joins what comes in several.
-            if lines.len() > 1 && *header.name == *"authorization" {
-                lines = vec![lines.join(",").into()];
-            }
-            found.extend(lines.iter().filter_map(|value| header.token(value)));
+            found.extend(request.values(&header.name).filter_map(|value| header.token(value)));
         }
         let parameters = if self.params.is_empty() { Vec::new() } else { parameters(&request.path) };
         for (name, issuers) in &self.params {

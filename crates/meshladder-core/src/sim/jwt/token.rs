@@ -80,7 +80,7 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|c| !matches!(c, ' ' | '\t'..='\r')).collect();
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    if padding != 0 && (digits.len() + padding) % 4 != 0 || padding > 2 {
+    if padding != 0 && !(digits.len() + padding).is_multiple_of(4) || padding > 2 {
         return None;
     }
     GeneralPurpose::new(&URL_SAFE, config).decode(digits).ok()

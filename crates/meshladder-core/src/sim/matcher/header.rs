@@ -128,11 +128,11 @@ impl Specifier {
     }
 
     fn verb(&self, value: &str) -> String {
-        let matches = self.matches(value) == Tri::Yes;
+        let is_match = self.matches(value) == Tri::Yes;
         match self {
             Self::Present(_) => "is present".to_owned(),
-            Self::String(matcher) => matcher.verb(matches),
-            Self::Range(start, end) => format!("is {}in [{start}, {end})", if matches { "" } else { "not " }),
+            Self::String(matcher) => matcher.verb(is_match),
+            Self::Range(start, end) => format!("is {}in [{start}, {end})", if is_match { "" } else { "not " }),
         }
     }
 }

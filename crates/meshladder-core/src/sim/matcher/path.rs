@@ -41,17 +41,15 @@ impl PathMatch {
 
     fn policy(value: Raw<'_>) -> Self {
         let config = value.get("typed_config");
-        match config.and_then(|config| config.string_at("path_template")) {
-            Some(template) => Self::Template(Template::compile(&template)),
-            None => {
-                let name = value.string_at("name").unwrap_or_default();
-                Self::Unmodelled(unmodelled(&format!("the path match policy `{name}`")))
-            }
+        if let Some(template) = config.and_then(|config| config.string_at("path_template")) {
+            return Self::Template(Template::compile(&template));
         }
+        let name = value.string_at("name").unwrap_or_default();
+        Self::Unmodelled(unmodelled(&format!("the path match policy `{name}`")))
     }
 
     /// `case_sensitive: false`: "Indicates that prefix/path matching should be case sensitive … Ignored for
-    /// safe_regex matching".
+    /// `safe_regex` matching".
     #[must_use]
     pub fn ignoring_case(self) -> Self {
         match self {

@@ -31,7 +31,8 @@ impl QueryParameterMatcher {
                 "present_match" => matcher.specifier = Specifier::Present(value.bool().unwrap_or_default()),
                 "string_match" => matcher.specifier = Specifier::String(StringMatcher::compile(value)),
                 other => {
-                    matcher.specifier = Specifier::Unmodelled(unmodelled(&format!("a query parameter's `{other}`")))
+                    let fact = unmodelled(&format!("a query parameter's `{other}`"));
+                    matcher.specifier = Specifier::Unmodelled(fact);
                 }
             }
         }

@@ -78,7 +78,7 @@ impl StringMatcher {
         Self { pattern: Pattern::Unmodelled(unmodelled(what)), ignore_case: false }
     }
 
-    /// The same without regard to ASCII case: "This has no effect for the safe_regex match".
+    /// The same without regard to ASCII case: "This has no effect for the `safe_regex` match".
     #[must_use]
     pub fn ignoring_case(mut self, ignore_case: bool) -> Self {
         self.ignore_case = ignore_case;

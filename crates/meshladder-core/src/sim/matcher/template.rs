@@ -69,12 +69,11 @@ fn segment(text: &str) -> Option<(String, &str)> {
     let (_, mut inside) = inside.split_once('=').unwrap_or((inside, "*"));
     let mut out = "(".to_owned();
     loop {
-        let (part, behind) = match operator(inside) {
-            Some(found) => found,
-            None => {
-                let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
-                (literal(text)?, behind)
-            }
+        let (part, behind) = if let Some(found) = operator(inside) {
+            found
+        } else {
+            let (text, behind) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
+            (literal(text)?, behind)
         };
         out.push_str(&part);
         match behind.strip_prefix('/') {

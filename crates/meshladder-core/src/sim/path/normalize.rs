@@ -1,5 +1,7 @@
 //! Paths as Envoy rewrites them. The query stays as it is.
 
+use std::fmt::Write;
+
 /// `%2F` and `%5C` as the characters they stand for; none when there are none.
 pub(super) fn unescape_slashes(path: &str) -> Option<String> {
     let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
@@ -111,7 +113,7 @@ fn step(rest: &[u8], out: &mut String) -> Option<usize> {
             return Some(3);
         }
         [b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=b' ' | 0x7f.., ..] => {
-            out.push_str(&format!("%{:02X}", rest[0]));
+            write!(out, "%{:02X}", rest[0]).expect("a String takes all text");
         }
         _ => out.push(char::from(rest[0])),
     }

@@ -1,10 +1,10 @@
 //! `envoy.filters.http.rbac` and `envoy.filters.network.rbac`.
 
-use super::{Action, Decision, Rbac};
+use super::{Action, Decision, Rbac, details};
 use crate::doc::json::Raw;
 use crate::doc::tree::{Node, Value};
 use crate::sim::state::Known;
-use crate::sim::{Record, State};
+use crate::sim::{Record, State, Tri};
 
 /// A compiled RBAC filter, for HTTP or for any TCP.
 #[derive(Debug)]
@@ -33,6 +33,26 @@ pub struct Outcome {
     pub shadow: Option<Decision>,
 }
 
+impl Outcome {
+    /// Whether the request passes.
+    pub fn passes(&self) -> Tri {
+        match &self.enforced {
+            Some(Decision::Denied { .. }) => Tri::No,
+            Some(Decision::Undecided { fact }) => Tri::Unknown(fact.clone()),
+            Some(Decision::Allowed { .. }) | None => Tri::Yes,
+        }
+    }
+
+    /// What the log says of a request that does not pass: `%RESPONSE_CODE_DETAILS%`, for TCP
+    /// `%CONNECTION_TERMINATION_DETAILS%`.
+    pub fn details(&self) -> Option<String> {
+        match &self.enforced {
+            Some(Decision::Denied { policy, .. }) => Some(details(policy.as_deref())),
+            _ => None,
+        }
+    }
+}
+
 impl RbacPerRoute {
     /// Compiles an `RBACPerRoute`.
     pub fn compile(raw: Raw<'_>) -> Self {
@@ -50,6 +70,17 @@ impl RbacFilter {
             rules_stat_prefix: raw.string_at("rules_stat_prefix").unwrap_or_default().into(),
             shadow_rules: rules("shadow_rules", "shadow_matcher"),
             shadow_rules_stat_prefix: raw.string_at("shadow_rules_stat_prefix").unwrap_or_default().into(),
+        }
+    }
+
+    /// A filter from anywhere else.
+    pub fn new(rules: Option<Rbac>, shadow_rules: Option<Rbac>, shadow_rules_stat_prefix: &str) -> Self {
+        Self {
+            at: 0,
+            rules,
+            rules_stat_prefix: "".into(),
+            shadow_rules,
+            shadow_rules_stat_prefix: shadow_rules_stat_prefix.into(),
         }
     }
 

@@ -70,7 +70,12 @@ impl MetadataMatcher {
 
     /// Whether what is in the metadata matches.
     pub fn matches(&self, state: &State<'_>) -> Tri {
-        let matched = if self.of_route { self.matches_route(state) } else { self.matches_request(state) };
+        let matched = match (self.of_route, state.route) {
+            (false, _) => self.matches_request(state),
+            (true, Some(route)) => self.matches_route(route),
+            // "Return false if there's no route since we can't match its metadata": also inverted.
+            (true, None) => return Tri::No,
+        };
         if self.invert { matched.negate() } else { matched }
     }
 
@@ -88,8 +93,8 @@ impl MetadataMatcher {
         }
     }
 
-    fn matches_route(&self, state: &State<'_>) -> Tri {
-        let start = state.route_metadata.and_then(|raw| raw.get("filter_metadata")?.get(&self.namespace));
+    fn matches_route(&self, route: Raw<'_>) -> Tri {
+        let start = route.at(["metadata", "filter_metadata"]).and_then(|metadata| metadata.get(&self.namespace));
         let found = start.and_then(|raw| self.path.iter().try_fold(raw, |raw, key| raw.get(key)));
         let node = found.and_then(|raw| Node::from_json(raw).ok());
         self.value.matches(node.as_ref().map(|node| &node.value))

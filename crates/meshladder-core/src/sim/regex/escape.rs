@@ -1,5 +1,7 @@
 //! Backslashes, outside and inside of classes.
 
+use std::fmt::Write;
+
 type Problem = Box<str>;
 
 /// What an escape stands for.
@@ -16,7 +18,7 @@ pub(super) enum Escape {
 /// Writes a character that stands for itself.
 pub(super) fn push_literal(out: &mut String, c: char) {
     if c.is_ascii() && !c.is_ascii_alphanumeric() {
-        out.push_str(&format!("\\x{{{:X}}}", u32::from(c)));
+        write!(out, "\\x{{{:X}}}", u32::from(c)).expect("a String takes all text");
     } else {
         out.push(c);
     }
@@ -127,7 +129,7 @@ fn hexadecimal(text: &str) -> Option<(char, &str)> {
     Some((latin_1(code).filter(|_| is_hexadecimal)?, rest))
 }
 
-/// "code > rune_max" is an error, and that is 255.
+/// A code beyond the largest character is an error, and that is 255.
 fn latin_1(code: u32) -> Option<char> {
     u8::try_from(code).ok().map(char::from)
 }

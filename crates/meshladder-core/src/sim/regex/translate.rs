@@ -130,7 +130,8 @@ impl<'p> Walk<'p> {
     fn open(&mut self) -> Result<(), Problem> {
         let Some(inside) = self.rest.strip_prefix("(?") else {
             self.skip(1);
-            return Ok(self.group("("));
+            self.group("(");
+            return Ok(());
         };
         if let Some(named) = inside.strip_prefix("P<").or_else(|| inside.strip_prefix('<')) {
             return self.named_group(named);
@@ -145,7 +146,7 @@ impl<'p> Walk<'p> {
             // RE2 would apply a repeat behind flags to what stands before them.
             self.level().flags();
             if !flags.is_empty() {
-                self.out.push_str(&format!("(?{flags})"));
+                self.out.extend(["(?", &*flags, ")"]);
             }
         }
         Ok(())

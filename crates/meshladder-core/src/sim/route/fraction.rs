@@ -53,24 +53,24 @@ impl Dice {
 mod tests {
     use super::*;
 
-    fn percent(numerator: u64) -> Option<Fraction> {
-        Some(Fraction { numerator, denominator: 100 })
+    fn percent(numerator: u64) -> Fraction {
+        Fraction { numerator, denominator: 100 }
     }
 
     #[test]
     fn nothing_and_all_are_decided() {
         assert!(matches!(Dice::default().split(None), (Some(_), None)));
-        assert!(matches!(Dice::default().split(percent(0)), (None, Some(_))));
-        assert!(matches!(Dice::default().split(percent(100)), (Some(_), None)));
+        assert!(matches!(Dice::default().split(Some(percent(0))), (None, Some(_))));
+        assert!(matches!(Dice::default().split(Some(percent(100))), (Some(_), None)));
     }
 
     #[test]
     fn a_request_keeps_its_number() {
-        let (hit, miss) = Dice::default().split(percent(10));
+        let (hit, miss) = Dice::default().split(Some(percent(10)));
         assert_eq!(hit.map(|(share, _)| share), Some(Share { of: 10, total: 100 }));
         let (_, rest) = miss.expect("most requests miss");
-        assert!(rest.split(percent(10)).0.is_none());
-        let (hit, _) = rest.split(percent(55));
+        assert!(rest.split(Some(percent(10))).0.is_none());
+        let (hit, _) = rest.split(Some(percent(55)));
         assert_eq!(hit.map(|(share, _)| share), Some(Share { of: 45, total: 90 }));
     }
 }

@@ -222,10 +222,8 @@ impl TlsContext {
         };
         let presented = self.presented.map(|wanted| (wanted == is_presented).into());
         // A certificate that was not presented was not validated either.
-        let validated = self.validated.map(|wanted| match is_presented {
-            false => (!wanted).into(),
-            true => Tri::unknown("whether the client's certificate was validated"),
-        });
+        let unknown = || Tri::unknown("whether the client's certificate was validated");
+        let validated = self.validated.map(|wanted| if is_presented { unknown() } else { (!wanted).into() });
         Tri::all(presented.into_iter().chain(validated))
     }
 }

@@ -14,9 +14,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("istiod", &["doc", "time"]),
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "snapshot", "time"]),
     ("mesh", &["doc", "model", "snapshot"]),
     ("render", &["doc", "sim", "snapshot"]),
+    ("render", &["doc"]),
+    ("sim", &["doc", "envoy", "model", "time"]),
+    ("sim", &["doc", "envoy", "snapshot", "time"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];
 

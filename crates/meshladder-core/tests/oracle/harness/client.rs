@@ -37,13 +37,13 @@ impl Client {
         for _ in 0..2 {
             let is_fresh = self.stream.is_none();
             let Some(stream) = self.connect() else { return Answer::default() };
-            if stream.get_mut().write_all(request).is_ok() {
-                if let Some((answer, keep)) = read(stream, request.starts_with(b"HEAD ")) {
-                    if !keep {
-                        self.stream = None;
-                    }
-                    return answer;
+            if stream.get_mut().write_all(request).is_ok()
+                && let Some((answer, keep)) = read(stream, request.starts_with(b"HEAD "))
+            {
+                if !keep {
+                    self.stream = None;
                 }
+                return answer;
             }
             self.stream = None;
             if is_fresh {

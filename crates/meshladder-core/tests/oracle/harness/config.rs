@@ -4,16 +4,20 @@ use serde_json::{Value, json};
 
 /// A bootstrap with these listeners and clusters, and an admin interface on a port that Envoy picks.
 pub(crate) fn bootstrap(listeners: Vec<Value>, clusters: Vec<Value>) -> Value {
-    json!({
+    let mut bootstrap = json!({
         "node": {"id": "oracle", "cluster": "oracle"},
         "admin": {"address": loopback()},
-        "static_resources": {"listeners": listeners, "clusters": clusters},
-    })
+    });
+    bootstrap["static_resources"]["listeners"] = Value::Array(listeners);
+    bootstrap["static_resources"]["clusters"] = Value::Array(clusters);
+    bootstrap
 }
 
 /// A listener on a port that Envoy picks, with one filter chain of these network filters.
 pub(crate) fn listener(name: &str, filters: Vec<Value>) -> Value {
-    json!({"name": name, "address": loopback(), "filter_chains": [{"filters": filters}]})
+    let mut listener = json!({"name": name, "address": loopback(), "filter_chains": [{}]});
+    listener["filter_chains"][0]["filters"] = Value::Array(filters);
+    listener
 }
 
 /// A cluster without endpoints: whatever is routed to it becomes a local reply, 503 `UH`.
@@ -33,12 +37,12 @@ pub(crate) fn connection_manager(route_config: Value, http_filters: Vec<Value>, 
     let mut config = json!({
         "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": "oracle",
-        "route_config": route_config,
         "http_filters": http_filters,
         "local_reply_config": local_reply_config(),
         // Otherwise a connection that Envoy closes lingers for a second.
         "delayed_close_timeout": "0s",
     });
+    config["route_config"] = route_config;
     for (key, value) in more.as_object().into_iter().flatten() {
         config[key] = value.clone();
     }

@@ -11,11 +11,11 @@ pub(crate) struct Coverage(BTreeMap<String, [u64; 2]>);
 
 impl Coverage {
     /// Counts a matcher that matched or did not.
-    pub(crate) fn hit(&mut self, matcher: &str, matched: bool) {
-        if !self.0.contains_key(matcher) {
-            self.0.insert(matcher.to_owned(), [0, 0]);
+    pub(crate) fn hit(&mut self, name: &str, matched: bool) {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.to_owned(), [0, 0]);
         }
-        self.0.get_mut(matcher).expect("it was just put there")[usize::from(!matched)] += 1;
+        self.0.get_mut(name).expect("it was just put there")[usize::from(!matched)] += 1;
     }
 
     /// Prints the table, and fails when one of `names` was never met on one side. Those in `once` have only a positive one.

@@ -49,14 +49,6 @@ impl Keys {
                 keys.push(jwk);
             }
         }
-        const BROKEN: [&str; 6] = [
-            r#"{"kty": "RSA", "n": "!", "e": "AQAB"}"#,
-            r#"{"kty": "RSA", "alg": "ES256", "n": "AQAB", "e": "AQAB"}"#,
-            r#"{"kty": "EC", "crv": "P-256", "alg": "ES384", "x": "AQ", "y": "AQ"}"#,
-            r#"{"kty": "unknown"}"#,
-            r#"{"kid": "no-kty"}"#,
-            r#"{"kty": "OKP", "crv": "Ed25519", "x": "AQ"}"#,
-        ];
         if random.chance(30) {
             let at = random.below(keys.len() + 1);
             keys.insert(at, serde_json::from_str(BROKEN[random.below(BROKEN.len())]).expect("JSON"));
@@ -64,6 +56,16 @@ impl Keys {
         json!({"keys": keys})
     }
 }
+
+/// Keys that Envoy leaves out.
+const BROKEN: [&str; 6] = [
+    r#"{"kty": "RSA", "n": "!", "e": "AQAB"}"#,
+    r#"{"kty": "RSA", "alg": "ES256", "n": "AQAB", "e": "AQAB"}"#,
+    r#"{"kty": "EC", "crv": "P-256", "alg": "ES384", "x": "AQ", "y": "AQ"}"#,
+    r#"{"kty": "unknown"}"#,
+    r#"{"kid": "no-kty"}"#,
+    r#"{"kty": "OKP", "crv": "Ed25519", "x": "AQ"}"#,
+];
 
 const ISSUERS: [&str; 4] = ["https://a.test", "https://b.test", "joe", ""];
 const AUDIENCES: [&str; 6] = ["shop", "https://shop/", "http://shop", "cart", "shop/", ""];
@@ -155,7 +157,7 @@ pub(crate) fn place(request: &mut Request, random: &mut Random, keys: &Keys) {
                 .push(("x-token".to_owned(), format!("{}{token}", random.pick(&["", "Token ", "Bearer "])))),
             8 | 9 => query.push(format!("{}={token}", random.pick(&["access_token", "token", "t", "%74"]))),
             _ => {
-                request.headers.push(("cookie".to_owned(), format!("x=1; {}={token}", random.pick(&["session", "c"]))))
+                request.headers.push(("cookie".to_owned(), format!("x=1; {}={token}", random.pick(&["session", "c"]))));
             }
         }
     }
@@ -278,7 +280,7 @@ fn payload(random: &mut Random) -> Value {
         6 => put("exp", (now - 5).into()),
         7 => put("exp", 0.into()),
         8 | 9 => {}
-        10 => put("exp", json!(now as f64 + 3600.5)),
+        10 => put("exp", format!("{}.5", now + 3600).parse::<f64>().expect("a number").into()),
         11 | 12 => put("exp", (now + 300).into()),
         _ => put("exp", (now + 3600).into()),
     }

@@ -70,7 +70,9 @@ impl Labels {
                 match (matched, &failed[..]) {
                     (Tri::Yes, _) => {
                         coverage.hit(&labels.path, true);
-                        all.iter().for_each(|(label, _)| coverage.hit(label, true));
+                        for (label, _) in &all {
+                            coverage.hit(label, true);
+                        }
                     }
                     (Tri::No, []) => coverage.hit(&labels.path, false),
                     (Tri::No, [(label, _)]) => coverage.hit(label, false),

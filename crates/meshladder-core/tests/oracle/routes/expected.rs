@@ -129,7 +129,9 @@ impl<'a> Model<'a> {
     fn outcomes(&self, routed: &Routed<'_, '_>, request: &Request, expected: &mut Expected) {
         let vhost = match routed {
             Routed::Branches(branches) => {
-                branches.iter().for_each(|(_, routed)| self.outcomes(routed, request, expected));
+                for (_, routed) in branches {
+                    self.outcomes(routed, request, expected);
+                }
                 return;
             }
             Routed::Undecided { fact, .. } => {

@@ -27,10 +27,10 @@ impl Sent {
         let version = if self.is_http_10 { "1.0" } else { "1.1" };
         let mut text = format!("{} {} HTTP/{version}\r\n", self.method, self.target);
         if !(self.is_http_10 && self.host.is_empty()) {
-            text += &format!("Host: {}\r\n", self.host);
+            text.extend(["Host: ", &*self.host, "\r\n"]);
         }
         for (name, value) in &self.headers {
-            text += &format!("{name}: {value}\r\n");
+            text.extend([name, ": ", &**value, "\r\n"]);
         }
         (text + "\r\n").into_bytes()
     }
@@ -179,7 +179,7 @@ fn host(random: &mut Random, virtual_host: &Value) -> String {
         4 => host.insert_str(0, "a."),
         5 => host.push_str(".:80"),
         6 if random.chance(20) => {
-            host = (random.word(&["[::1]", "[::1]:80", "a b", "", "a:x", "a:1:2", "é"])).to_owned()
+            random.word(&["[::1]", "[::1]:80", "a b", "", "a:x", "a:1:2", "é"]).clone_into(&mut host);
         }
         _ => {}
     }
@@ -301,7 +301,7 @@ fn cookie(random: &mut Random, matcher: &Value) -> String {
 
 fn pair(random: &mut Random, query: &Value) -> String {
     let name = query["name"].as_str().expect("a name");
-    let value: String = value(random, query).chars().filter(|c| c.is_ascii_graphic()).collect();
+    let value: String = value(random, query).chars().filter(char::is_ascii_graphic).collect();
     match random.below(8) {
         0 => name.to_owned(),
         1 => format!("{name}={value}&{name}=other"),

@@ -120,7 +120,7 @@ fn domains(random: &mut Random) -> Vec<String> {
 }
 
 fn virtual_host(random: &mut Random, n: usize, domains: &[String]) -> Value {
-    let routes: Vec<_> = (0..random.below(10) + 1).map(|r| route(random, r)).collect();
+    let routes: Vec<_> = (0..=random.below(10)).map(|r| route(random, r)).collect();
     let mut host = json!({"name": format!("v{n}"), "domains": domains, "routes": routes});
     if random.chance(8) {
         host["require_tls"] = json!("ALL");
@@ -315,8 +315,8 @@ fn action(random: &mut Random, is_template: bool) -> Value {
         0 => action["host_rewrite_literal"] = json!("rewritten.test"),
         1 => action["host_rewrite_header"] = json!("X-B"),
         2 => {
-            action["host_rewrite_path_regex"] =
-                json!({"pattern": {"regex": "^/([^/]*).*$"}, "substitution": r"\1.test"})
+            let rewrite = json!({"pattern": {"regex": "^/([^/]*).*$"}, "substitution": r"\1.test"});
+            action["host_rewrite_path_regex"] = rewrite;
         }
         _ => {}
     }
