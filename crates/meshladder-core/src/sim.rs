@@ -10,6 +10,7 @@ pub mod filters;
 pub mod inspect;
 pub mod jwt;
 pub mod matcher;
+mod mutation;
 pub mod path;
 pub mod rbac;
 pub mod regex;
