@@ -13,6 +13,7 @@ pub mod inspect;
 pub mod jwt;
 pub mod listener;
 pub mod matcher;
+mod mutation;
 pub mod network;
 pub mod path;
 pub mod rbac;

@@ -8,6 +8,7 @@ mod action;
 mod domains;
 mod facts;
 mod fraction;
+mod headers;
 mod matching;
 mod redirect;
 mod rewrite;
@@ -24,6 +25,7 @@ pub use weighted::{WeightedCluster, WeightedClusters};
 
 use domains::{Domains, Found};
 use fraction::Dice;
+use headers::HeaderChanges;
 use matching::Context;
 
 /// A compiled route table.
@@ -37,6 +39,8 @@ pub struct RouteTable<'a> {
     pub virtual_hosts: Vec<VirtualHost<'a>>,
     domains: Domains,
     ignore_path_parameters: bool,
+    headers: HeaderChanges,
+    most_specific_header_mutations_wins: bool,
 }
 
 /// What a route table makes of a request.
@@ -90,6 +94,8 @@ impl<'a> RouteTable<'a> {
             virtual_hosts: Vec::new(),
             domains: Domains::default(),
             ignore_path_parameters: false,
+            headers: HeaderChanges::default(),
+            most_specific_header_mutations_wins: false,
         };
         for (key, value) in raw.members() {
             match &*key {
@@ -102,7 +108,12 @@ impl<'a> RouteTable<'a> {
                 "ignore_path_parameters_in_path_matching" => {
                     table.ignore_path_parameters = value.bool().unwrap_or_default();
                 }
-                _ => {}
+                "most_specific_header_mutations_wins" => {
+                    table.most_specific_header_mutations_wins = value.bool().unwrap_or_default();
+                }
+                other => {
+                    table.headers.read(other, value);
+                }
             }
         }
         table.domains.index(&table.virtual_hosts);

@@ -70,7 +70,7 @@ impl<'r> State<'r> {
 
     /// Takes every line of a header away.
     pub fn remove_header(&mut self, name: &str) {
-        if !self.request.header(name).is_empty() {
+        if self.request.values(name).next().is_some() {
             self.request.to_mut().headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         }
     }

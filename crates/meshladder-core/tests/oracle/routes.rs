@@ -9,6 +9,7 @@ use crate::harness::{
 mod coverage;
 mod expected;
 mod manager;
+mod matchers;
 mod patterns;
 mod properties;
 mod requests;

@@ -195,3 +195,50 @@ fn claims_route_once_a_filter_has_written_them() {
     state.metadata.set("envoy.filters.http.jwt_authn", "payload", Known::Unknown("the token".into()));
     assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "? the token");
 }
+
+#[test]
+fn headers_are_changed_from_the_weighted_cluster_outwards() {
+    let set = |value: &str| {
+        format!(
+            r#""request_headers_to_add": [{{"header": {{"key": "X-V", "value": "{value}"}}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}}]"#
+        )
+    };
+    let text = |wins: bool| {
+        format!(
+            r#"{{"most_specific_header_mutations_wins": {wins}, {}, "virtual_hosts": [{{"name": "v", "domains": ["*"], {}, "routes": [
+                {{"match": {{"prefix": "/"}}, {}, "request_headers_to_remove": ["x-gone"], "route": {{"weighted_clusters": {{"clusters": [
+                    {{"name": "c", "weight": 1, {}}}]}}}}}}]}}]}}"#,
+            set("table"),
+            set("host"),
+            set("route"),
+            set("entry")
+        )
+    };
+    // As observed in Envoy.
+    for (wins, expected) in [(false, "table"), (true, "route")] {
+        let text = text(wins);
+        let table = table(&text);
+        let mut request = request("a", "/");
+        request.headers = vec![("x-gone".to_owned(), "1".to_owned()), ("x-v".to_owned(), "mine".to_owned())];
+        let mut state = State::new(&request);
+        let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else { panic!("there is a route") };
+        let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
+        assert_eq!(decision.change_headers(&branches[0], &mut state), []);
+        assert_eq!(state.request.headers, [("x-v".to_owned(), expected.to_owned())]);
+    }
+}
+
+#[test]
+fn a_formatted_header_value_is_named_as_unknown() {
+    let table = table(
+        r#"{"virtual_hosts": [{"name": "v", "domains": ["*"], "routes": [{"match": {"prefix": "/"}, "route": {"cluster": "c"},
+            "request_headers_to_add": [{"header": {"key": "x-a", "value": "%REQ(x-b)%"}}, {"header": {"key": "x-b", "value": "5%%"}}]}]}]}"#,
+    );
+    let request = request("a", "/");
+    let mut state = State::new(&request);
+    let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else { panic!("there is a route") };
+    let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
+    let unknown = decision.change_headers(&branches[0], &mut state);
+    assert_eq!(unknown, [("x-a".into(), "the value `%REQ(x-b)%` of the header x-a".into())]);
+    assert_eq!(state.request.header("x-b"), ["5%"]);
+}

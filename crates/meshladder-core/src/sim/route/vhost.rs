@@ -1,5 +1,6 @@
 //! `config.route.v3.VirtualHost` and its routes.
 
+use super::headers::HeaderChanges;
 use super::matching::Context;
 use super::{Action, RouteMatch, facts};
 use crate::doc::json::Raw;
@@ -23,6 +24,7 @@ pub struct VirtualHost<'a> {
     pub require_tls: RequireTls,
     /// What routes without a policy of their own inherit, for display: name and value.
     pub facts: Vec<(&'static str, Box<str>)>,
+    pub(super) headers: HeaderChanges,
     /// Why its routes cannot be evaluated.
     pub(super) unmodelled: Option<Box<str>>,
 }
@@ -54,6 +56,7 @@ pub struct Route<'a> {
     pub istio_config: Option<Box<str>>,
     /// `metadata`, for what else it says.
     pub metadata: Option<Raw<'a>>,
+    pub(super) headers: HeaderChanges,
 }
 
 impl<'a> VirtualHost<'a> {
@@ -65,6 +68,7 @@ impl<'a> VirtualHost<'a> {
             routes: Vec::new(),
             require_tls: RequireTls::None,
             facts: Vec::new(),
+            headers: HeaderChanges::default(),
             unmodelled: None,
         };
         for (key, value) in raw.members() {
@@ -74,7 +78,11 @@ impl<'a> VirtualHost<'a> {
                 "routes" => host.routes = value.elements().map(|raw| Route::compile(raw, runtime)).collect(),
                 "require_tls" => host.require_tls = RequireTls::compile(value),
                 "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
-                other => host.facts.extend(facts::read(other, value)),
+                other => {
+                    if !host.headers.read(other, value) {
+                        host.facts.extend(facts::read(other, value));
+                    }
+                }
             }
         }
         host
@@ -121,6 +129,7 @@ impl<'a> Route<'a> {
             action: Action::Unmodelled(unmodelled("a route without an action")),
             istio_config: None,
             metadata: None,
+            headers: HeaderChanges::default(),
         };
         for (key, value) in raw.members() {
             match &*key {
@@ -131,6 +140,9 @@ impl<'a> Route<'a> {
                     route.metadata = Some(value);
                 }
                 other => {
+                    if route.headers.read(other, value) {
+                        continue;
+                    }
                     if let Some(action) = Action::compile(other, value, runtime) {
                         route.action = action;
                     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Branch;
 use super::action::cluster_of_header;
 use super::fraction::Dice;
+use super::headers::HeaderChanges;
 use crate::doc::json::Raw;
 use crate::sim::Request;
 use crate::sim::runtime::Runtime;
@@ -31,6 +32,7 @@ pub struct WeightedCluster<'a> {
     pub weight: u64,
     /// `host_rewrite_literal`; empty for none.
     pub host_rewrite_literal: Box<str>,
+    pub(super) headers: HeaderChanges,
     cluster_header: Box<str>,
 }
 
@@ -82,8 +84,13 @@ impl<'a> WeightedCluster<'a> {
         let weight = raw.get("weight").and_then(Raw::number).unwrap_or_default();
         let from_runtime =
             (!runtime_key_prefix.is_empty()).then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
+        let mut headers = HeaderChanges::default();
+        for (key, value) in raw.members() {
+            headers.read(&key, value);
+        }
         Self {
             raw,
+            headers,
             weight: from_runtime.flatten().unwrap_or(weight),
             host_rewrite_literal: text("host_rewrite_literal").into(),
             cluster_header: text("cluster_header").to_ascii_lowercase().into(),

@@ -26,7 +26,8 @@ pub(crate) fn cluster(name: &str) -> Value {
 }
 
 /// A connection manager as a network filter. Every answer is a local reply and says in headers what was decided:
-/// `x-o-vhost`, `x-o-route`, `x-o-cluster`, `x-o-flags`, `x-o-details`, `x-o-path`, `x-o-authority`. `http_filters`
+/// `x-o-vhost`, `x-o-route`, `x-o-cluster`, `x-o-flags`, `x-o-details`, `x-o-path`, `x-o-authority`, and `x-o-added`, the request header
+/// `x-added`. `http_filters`
 /// come before the router, `more` is laid over the configuration.
 pub(crate) fn connection_manager(route_config: Value, http_filters: Vec<Value>, more: &Value) -> Value {
     let router = json!({
@@ -64,6 +65,7 @@ fn local_reply_config() -> Value {
             header("x-o-details", "%RESPONSE_CODE_DETAILS%"),
             header("x-o-path", "%REQ(:PATH)%"),
             header("x-o-authority", "%REQ(:AUTHORITY)%"),
+            header("x-o-added", "%REQ(X-ADDED)%"),
             header("x-o-rbac", "%DYNAMIC_METADATA(envoy.filters.http.rbac)%"),
         ],
     }]})

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use meshladder_core::sim::Tri;
+use meshladder_core::sim::answer::is_grpc;
+use meshladder_core::sim::matcher::without_query_and_fragment;
 use serde_json::Value;
 
 use super::expected::{Expected, Model};
@@ -17,6 +19,7 @@ struct RouteLabels {
     headers: Vec<String>,
     query: Vec<String>,
     cookies: Vec<String>,
+    grpc: Option<String>,
 }
 
 impl Labels {
@@ -65,17 +68,20 @@ impl Labels {
                     .zip(headers)
                     .chain(labels.query.iter().zip(query))
                     .chain(labels.cookies.iter().zip(cookies))
+                    .chain(labels.grpc.iter().map(|label| (label, is_grpc(&request).into())))
                     .collect();
+                // What decided is the one thing that failed, or all that matched.
+                let path = m.path.as_ref().map(|path| path.matches(without_query_and_fragment(&request.path)));
                 let failed: Vec<_> = all.iter().filter(|(_, m)| *m == Tri::No).collect();
-                match (matched, &failed[..]) {
-                    (Tri::Yes, _) => {
+                match (matched, &failed[..], path == Some(Tri::Yes)) {
+                    (Tri::Yes, ..) => {
                         coverage.hit(&labels.path, true);
                         for (label, _) in &all {
                             coverage.hit(label, true);
                         }
                     }
-                    (Tri::No, []) => coverage.hit(&labels.path, false),
-                    (Tri::No, [(label, _)]) => coverage.hit(label, false),
+                    (Tri::No, [], false) => coverage.hit(&labels.path, false),
+                    (Tri::No, [(label, _)], true) => coverage.hit(label, false),
                     _ => {}
                 }
             }
@@ -92,6 +98,7 @@ impl RouteLabels {
             path: path(m),
             headers: list("headers", &header),
             query: list("query_parameters", &|query| format!("query {}", specifier(query))),
+            grpc: m.get("grpc").map(|_| "grpc".to_owned()),
             cookies: list("cookies", &|cookie| format!("cookie {}{}", specifier(cookie), inverted(cookie))),
         }
     }
@@ -144,6 +151,7 @@ const PATHS: &[&str] = &[
     "path safe_regex",
     "path path_match_policy",
     "path connect_matcher",
+    "grpc",
 ];
 
 const STRINGS: &[&str] = &[
@@ -199,7 +207,7 @@ pub(super) fn conclude(coverage: &Coverage, total: usize) {
         }
     }
     // With `missing as empty` a header is always present.
-    let one_sided = ["header no specifier missing as empty"];
+    let one_sided = ["header no specifier missing as empty", "header present_match missing as empty"];
     names.retain(|name| !one_sided.contains(&&**name));
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let is_long = total >= 15_000;

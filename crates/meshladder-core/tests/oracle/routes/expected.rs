@@ -2,7 +2,7 @@
 
 use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::sim::path::{BeforeRouting, Entered};
-use meshladder_core::sim::route::{Action, RouteDecision, RouteTable, Routed, Target};
+use meshladder_core::sim::route::{Action, Branch, RouteDecision, RouteTable, Routed, Target};
 use meshladder_core::sim::runtime::Runtime;
 use meshladder_core::sim::upgrade::Upgrades;
 use meshladder_core::sim::{Answer as LocalReply, Considered, Record, Request, State};
@@ -24,6 +24,8 @@ pub(super) struct Observed {
     pub(super) path: String,
     pub(super) authority: String,
     pub(super) grpc_status: String,
+    /// The request header `x-added` as it is forwarded.
+    pub(super) added: String,
 }
 
 /// What may be answered: one of these.
@@ -57,6 +59,7 @@ impl Observed {
             path: header("x-o-path"),
             authority: header("x-o-authority"),
             grpc_status: header("grpc-status"),
+            added: header("x-o-added"),
         };
         // Answers from before routing have a virtual host or none, depending on how far Envoy got.
         if BEFORE_ROUTING.contains(&&*observed.details) {
@@ -145,7 +148,8 @@ impl<'a> Model<'a> {
         let vhost = vhost.map_or("", |host| &host.name).to_owned();
         let route = if let Routed::Route(decision) = routed { decision.route.name.to_string() } else { String::new() };
         let (path, authority) = (request.path.clone(), request.authority.clone());
-        let around = Observed { vhost, route, path, authority, ..Observed::default() };
+        let added = first_added(request);
+        let around = Observed { vhost, route, path, authority, added, ..Observed::default() };
         let own = |answer: LocalReply, location| {
             let Observed { status, flags, details, location, grpc_status, .. } = local(&answer, location);
             Observed { status, flags, details, location, grpc_status, ..around.clone() }
@@ -153,7 +157,7 @@ impl<'a> Model<'a> {
         if let Some(refused) = self.upgrades.refusal(request, routed) {
             let clusters = if let Routed::Route(decision) = routed { forwarded(decision, request) } else { Vec::new() };
             let refused = own(refused, None);
-            let with = |(_, cluster, ..): &(_, String, _, _)| Observed { cluster: cluster.clone(), ..refused.clone() };
+            let with = |sent: &Forwarded| Observed { cluster: sent.cluster.clone(), ..refused.clone() };
             expected.outcomes.extend(clusters.iter().map(with));
             if clusters.is_empty() {
                 expected.outcomes.push(refused);
@@ -161,36 +165,60 @@ impl<'a> Model<'a> {
         } else if let Some((answer, location)) = routed.answer(request) {
             expected.outcomes.push(own(answer, location).without_path_of_redirect());
         } else if let Routed::Route(decision) = routed {
-            expected.outcomes.extend(
-                forwarded(decision, request).into_iter().map(|(answer, cluster, path, authority)| Observed {
-                    cluster,
-                    path,
-                    authority,
-                    ..own(answer, None)
-                }),
-            );
+            expected.outcomes.extend(forwarded(decision, request).into_iter().map(|sent| {
+                let Forwarded { answer, cluster, path, authority, added } = sent;
+                Observed { cluster, path, authority, added, ..own(answer, None) }
+            }));
         }
     }
 }
 
-/// Answer, cluster, path and host for each cluster that it may be.
-fn forwarded(decision: &RouteDecision<'_, '_>, request: &Request) -> Vec<(LocalReply, String, String, String)> {
+/// What reaches a cluster, and what becomes of it there.
+struct Forwarded {
+    answer: LocalReply,
+    cluster: String,
+    path: String,
+    authority: String,
+    added: String,
+}
+
+/// One for each cluster that it may be.
+fn forwarded(decision: &RouteDecision<'_, '_>, request: &Request) -> Vec<Forwarded> {
     let Target::Clusters(branches) = &decision.target else { return Vec::new() };
-    let branches = branches.iter().map(|branch| {
-        if !CLUSTERS.contains(&&*branch.cluster) {
-            let code = match &decision.route.action {
-                Action::Route(action) => action.cluster_not_found_response_code,
-                _ => 503,
-            };
-            let answer = LocalReply::new(request, code, &["NC"], "cluster_not_found");
-            return (answer, String::new(), request.path.clone(), request.authority.clone());
-        }
-        let rewritten = decision.rewritten(branch, request);
-        let answer = LocalReply::new(request, 503, &["UH"], "no_healthy_upstream");
-        let known = |text: Result<String, Box<str>>| text.expect("the oracle asks for nothing that is not modelled");
-        (answer, branch.cluster.to_string(), known(rewritten.path), known(rewritten.authority))
-    });
-    branches.collect()
+    branches.iter().map(|branch| to_branch(decision, branch, request)).collect()
+}
+
+fn to_branch<'a>(decision: &RouteDecision<'_, 'a>, branch: &Branch<'_, 'a>, request: &Request) -> Forwarded {
+    if !CLUSTERS.contains(&&*branch.cluster) {
+        let code = match &decision.route.action {
+            Action::Route(action) => action.cluster_not_found_response_code,
+            _ => 503,
+        };
+        return Forwarded {
+            answer: LocalReply::new(request, code, &["NC"], "cluster_not_found"),
+            cluster: String::new(),
+            path: request.path.clone(),
+            authority: request.authority.clone(),
+            added: first_added(request),
+        };
+    }
+    // Headers are changed first, and the rewrites see them changed.
+    let mut state = State::new(request);
+    assert_eq!(decision.change_headers(branch, &mut state), [], "the oracle asks for nothing that is not modelled");
+    let rewritten = decision.rewritten(branch, &state.request);
+    let known = |text: Result<String, Box<str>>| text.expect("the oracle asks for nothing that is not modelled");
+    Forwarded {
+        answer: LocalReply::new(request, 503, &["UH"], "no_healthy_upstream"),
+        cluster: branch.cluster.to_string(),
+        path: known(rewritten.path),
+        authority: known(rewritten.authority),
+        added: first_added(&state.request),
+    }
+}
+
+/// All that `%REQ(X-ADDED)%` shows.
+fn first_added(request: &Request) -> String {
+    request.values("x-added").next().unwrap_or_default().to_owned()
 }
 
 fn local(answer: &LocalReply, location: Option<String>) -> Observed {

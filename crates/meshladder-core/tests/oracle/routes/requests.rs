@@ -8,7 +8,7 @@ use meshladder_core::sim::route::{RouteMatch, RouteTable};
 use meshladder_core::sim::{Request, Tri};
 use serde_json::Value;
 
-use super::tables::{PATHS, VALUES};
+use super::matchers::{PATHS, VALUES};
 use crate::harness::Random;
 
 /// A request as it is sent.
@@ -63,7 +63,8 @@ impl Sent {
 /// should do is Envoy's to say.
 pub(super) fn generate(random: &mut Random, table: &Value, compiled: &RouteTable<'_>) -> Sent {
     let hosts = table["virtual_hosts"].as_array().expect("there are virtual hosts");
-    let h = random.below(hosts.len());
+    // The last one is the gallery.
+    let h = if random.chance(20) { hosts.len() - 1 } else { random.below(hosts.len()) };
     let routes = hosts[h]["routes"].as_array().expect("there are routes");
     let r = random.below(routes.len());
     let aim = Aim { m: &routes[r]["match"], compiled: &compiled.virtual_hosts[h].routes[r].route_match };
@@ -273,6 +274,7 @@ fn others(random: &mut Random, table: &Value, wants_grpc: bool, sent: &mut Sent)
         ("x-number", &["0", "1", "3", "7", "18446744073709551615", "18446744073709551616", "-1", "x", "+2"], 70),
         ("X-Number", &["5"], 5),
         ("x-forwarded-proto", &["http", "https", "HTTPS", "ftp"], 15),
+        ("X-Added", &["mine"], 20),
     ] {
         if random.chance(percent) {
             sent.headers.push((name, random.word(values).to_owned()));

@@ -1,68 +1,14 @@
 //! Route tables with many overlaps.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::patterns;
+use super::matchers::{gallery, route_match};
 use crate::harness::Random;
 
 /// Clusters that exist, without endpoints.
 pub(super) const CLUSTERS: &[&str] = &["c0", "c1", "c2", "c3"];
 
 const LABELS: &[&str] = &["a", "b", "test", "x-y"];
-
-/// Texts of path specifiers, templates aside.
-pub(super) const PATHS: &[&str] =
-    &["/", "/foo", "/Foo", "/foo/bar", "/foobar", "/a", "/a.b", "/a/b/c", "/bar", "/foo%2fbar", "/foo;x", "/b?q", "/é"];
-
-const TEMPLATES: &[&str] = &[
-    "/*",
-    "/**",
-    "/foo/*",
-    "/foo/**",
-    "/{a}/bar",
-    "/{a=foo/*}/b",
-    "/foo/{x=**}",
-    "/a/*/c",
-    "/foo/*.b",
-    "/a*",
-    "/***",
-    "/a.b",
-    "/a/",
-    "/foo=1",
-];
-
-/// Header names, as configurations write them.
-pub(super) const HEADERS: &[&str] =
-    &["x-a", "X-B", "x-c", ":method", ":path", ":authority", "user-agent", "host", ":scheme", "x-forwarded-proto"];
-
-/// Values to match and to send.
-pub(super) const VALUES: &[&str] = &[
-    "",
-    "1",
-    "2",
-    "10",
-    "-1",
-    "+1",
-    "a",
-    "A",
-    "ab",
-    "aB",
-    "b",
-    "k",
-    "K",
-    "2,1",
-    "é",
-    "٣",
-    "ſ",
-    "\u{212a}",
-    "{",
-    "&",
-    "_",
-    "a b",
-    "abcd",
-    "aé",
-    "9223372036854775808",
-];
 
 /// A `RouteConfiguration`.
 pub(super) fn generate(random: &mut Random) -> Value {
@@ -77,6 +23,7 @@ pub(super) fn generate(random: &mut Random) -> Value {
         }
         virtual_hosts.push(virtual_host(random, n, &own));
     }
+    virtual_hosts.push(gallery(random));
     let mut table = json!({"name": "table", "virtual_hosts": virtual_hosts, "validate_clusters": false});
     for (key, percent) in [("ignore_port_in_host_matching", 40), ("ignore_path_parameters_in_path_matching", 25)] {
         if random.chance(percent) {
@@ -86,6 +33,8 @@ pub(super) fn generate(random: &mut Random) -> Value {
     if random.chance(10) {
         table["vhost_header"] = json!("X-A");
     }
+    table["most_specific_header_mutations_wins"] = json!(random.chance(30));
+    change_headers(random, "table", &mut table);
     table
 }
 
@@ -125,6 +74,7 @@ fn virtual_host(random: &mut Random, n: usize, domains: &[String]) -> Value {
     if random.chance(8) {
         host["require_tls"] = json!("ALL");
     }
+    change_headers(random, "host", &mut host);
     host
 }
 
@@ -140,121 +90,8 @@ fn route(random: &mut Random, n: usize) -> Value {
         2 if random.chance(20) => route["non_forwarding_action"] = json!({}),
         _ => route["route"] = action(random, is_template),
     }
+    change_headers(random, "route", &mut route);
     route
-}
-
-fn route_match(random: &mut Random) -> Value {
-    let mut m = Map::new();
-    let path = random.word(PATHS);
-    match random.below(12) {
-        0..=3 => m.insert("prefix".to_owned(), json!(path)),
-        4 | 5 => m.insert("path".to_owned(), json!(path)),
-        // "must not end in a slash, and must not hold a query".
-        6 | 7 => m.insert(
-            "path_separated_prefix".to_owned(),
-            json!(if path == "/" || path.contains('?') { "/foo" } else { path }),
-        ),
-        8 | 9 => m.insert("safe_regex".to_owned(), json!({"regex": patterns::for_path(random)})),
-        10 => m.insert("path_match_policy".to_owned(), template(random.word(TEMPLATES))),
-        _ if random.chance(30) => m.insert("connect_matcher".to_owned(), json!({})),
-        _ => m.insert("prefix".to_owned(), json!("/")),
-    };
-    if random.chance(25) {
-        m.insert("case_sensitive".to_owned(), json!(false));
-    }
-    let some = |random: &mut Random, percent: usize| if random.chance(percent) { 1 + random.below(2) } else { 0 };
-    let headers: Vec<_> = (0..some(random, 50)).map(|_| header(random)).collect();
-    let query: Vec<_> = (0..some(random, 15)).map(|_| query(random)).collect();
-    let cookies: Vec<_> = (0..some(random, 10)).map(|_| cookie(random)).collect();
-    for (key, list) in [("headers", headers), ("query_parameters", query), ("cookies", cookies)] {
-        if !list.is_empty() {
-            m.insert(key.to_owned(), json!(list));
-        }
-    }
-    if random.chance(5) {
-        m.insert("grpc".to_owned(), json!({}));
-    }
-    if random.chance(5) {
-        m.insert("tls_context".to_owned(), json!({"presented": random.chance(50)}));
-    }
-    if random.chance(10) {
-        let numerator = *random.pick(&[0, 0, 100, 100, 30, 70]);
-        let mut fraction = json!({"default_value": {"numerator": numerator}});
-        if random.chance(40) {
-            fraction["runtime_key"] = json!(random.word(&["fraction.all", "fraction.none", "fraction.missing"]));
-        }
-        m.insert("runtime_fraction".to_owned(), fraction);
-    }
-    Value::Object(m)
-}
-
-fn template(text: &str) -> Value {
-    json!({"name": "envoy.path.match.uri_template.uri_template_matcher", "typed_config": {
-        "@type": "type.googleapis.com/envoy.extensions.path.match.uri_template.v3.UriTemplateMatchConfig",
-        "path_template": text,
-    }})
-}
-
-fn header(random: &mut Random) -> Value {
-    let mut header = json!({"name": random.word(HEADERS)});
-    let value = random.word(VALUES);
-    let present = random.chance(50);
-    match random.below(14) {
-        0 => {}
-        1 | 2 => header["present_match"] = json!(present),
-        3 => {
-            let start = i64::try_from(random.below(12)).expect("a small number") - 2;
-            header["range_match"] = json!({"start": start.to_string(), "end": (start + 9).to_string()});
-        }
-        4 => header["exact_match"] = json!(value),
-        5 if !value.is_empty() => header["prefix_match"] = json!(value),
-        6 if !value.is_empty() => header["suffix_match"] = json!(value),
-        7 if !value.is_empty() => header["contains_match"] = json!(value),
-        8 => header["safe_regex_match"] = json!({"regex": patterns::for_value(random)}),
-        _ => header["string_match"] = string(random),
-    }
-    if random.chance(25) {
-        header["invert_match"] = json!(true);
-    }
-    if random.chance(25) {
-        header["treat_missing_header_as_empty"] = json!(true);
-    }
-    header
-}
-
-fn string(random: &mut Random) -> Value {
-    let value = random.word(VALUES);
-    let some = if value.is_empty() { "a" } else { value };
-    let mut matcher = match random.below(6) {
-        0 => json!({"exact": value}),
-        1 => json!({"prefix": some}),
-        2 => json!({"suffix": some}),
-        3 => json!({"contains": some}),
-        _ => json!({"safe_regex": {"regex": patterns::for_value(random)}}),
-    };
-    // Envoy refuses it with a regular expression.
-    if random.chance(40) && matcher.get("safe_regex").is_none() {
-        matcher["ignore_case"] = json!(true);
-    }
-    matcher
-}
-
-fn query(random: &mut Random) -> Value {
-    let mut query = json!({"name": random.word(&["q", "Q", "a"])});
-    match random.below(5) {
-        0 => {}
-        1 => query["present_match"] = json!(random.chance(50)),
-        _ => query["string_match"] = string(random),
-    }
-    query
-}
-
-fn cookie(random: &mut Random) -> Value {
-    let mut cookie = json!({"name": random.word(&["a", "b"]), "string_match": string(random)});
-    if random.chance(30) {
-        cookie["invert_match"] = json!(true);
-    }
-    cookie
 }
 
 fn redirect(random: &mut Random, is_template: bool) -> Value {
@@ -337,6 +174,7 @@ fn weighted(random: &mut Random) -> Value {
             if random.chance(20) {
                 entry["host_rewrite_literal"] = json!("entry.test");
             }
+            change_headers(random, "entry", &mut entry);
             entry
         })
         .collect();
@@ -353,4 +191,17 @@ fn weighted(random: &mut Random) -> Value {
 
 fn name(random: &mut Random) -> &'static str {
     if random.chance(10) { "nope" } else { random.word(CLUSTERS) }
+}
+
+/// Sometimes has a message change the header `x-added`.
+fn change_headers(random: &mut Random, level: &str, message: &mut Value) {
+    let actions = ["APPEND_IF_EXISTS_OR_ADD", "ADD_IF_ABSENT", "OVERWRITE_IF_EXISTS_OR_ADD", "OVERWRITE_IF_EXISTS"];
+    if random.chance(15) {
+        let value = if random.chance(10) { "100%%" } else { level };
+        let header = json!({"key": "X-Added", "value": value});
+        message["request_headers_to_add"] = json!([{"header": header, "append_action": random.word(&actions)}]);
+    }
+    if random.chance(5) {
+        message["request_headers_to_remove"] = json!(["X-Added"]);
+    }
 }
