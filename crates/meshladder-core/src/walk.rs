@@ -126,11 +126,7 @@ impl Walker<'_> {
         if let Some(pod) = self.mesh.pod_at(address) {
             let wanted = |proxy: &ProxyRef| proxy.namespace == pod.namespace && proxy.pod == pod.name;
             return self.snapshot.proxies_with(Shape::ConfigDump).map(|(p, _)| p).find(wanted).or_else(|| {
-                let proxy = ProxyRef {
-                    source: String::new(),
-                    namespace: pod.namespace.clone(),
-                    pod: pod.name.clone(),
-                };
+                let proxy = ProxyRef { source: String::new(), namespace: pod.namespace.clone(), pod: pod.name.clone() };
                 pod.has_proxy.then_some(proxy)
             });
         }

@@ -3,8 +3,8 @@
 use super::{Loaded, Proxy, Walker, whole};
 use crate::doc::json::Raw;
 use crate::envoy::dump::Section;
-use crate::sim::listener::{Accepted, Side};
 use crate::sim::Record;
+use crate::sim::listener::{Accepted, Side};
 use crate::sim::trace::{Branch, End, Hop, Kind};
 use crate::snapshot::{ProxyRef, Shape};
 
@@ -21,7 +21,10 @@ impl Walker<'_> {
             any = true;
             let mut connection = self.plain_connection(self.question.source_ip);
             connection.destination = (self.gateway_address(gateway), self.gateway_port(gateway));
-            if !matches!(proxy.listeners.accept(Side::Inbound, &connection, &mut Record::dropping()), Accepted::Taken(_)) {
+            if !matches!(
+                proxy.listeners.accept(Side::Inbound, &connection, &mut Record::dropping()),
+                Accepted::Taken(_)
+            ) {
                 continue;
             }
             let request = self.request(connection);

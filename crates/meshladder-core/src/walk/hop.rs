@@ -6,7 +6,7 @@ use super::proxy::Proxy;
 use crate::doc::json::Raw;
 use crate::envoy::clusters::Address;
 use crate::sim::chain::{self, Found};
-use crate::sim::cluster::{Cluster, Health, Mode, Selected};
+use crate::sim::cluster::{Cluster, Health, Mode, Protocol, Selected};
 use crate::sim::filters::{Environment, FilterChain, Overrides, Upstream, Verdict};
 use crate::sim::listener::{Accepted, Side};
 use crate::sim::network::{NetworkFilter, NetworkFilters, Outcome};
@@ -63,6 +63,8 @@ struct Crossing<'p, 'a> {
     now: Option<Time>,
     keep: bool,
     inbound: bool,
+    /// Whether the filter `istio.alpn` says which HTTP a request is.
+    says_http: bool,
     hop: Hop,
 }
 
@@ -86,7 +88,7 @@ impl<'a> Proxy<'a> {
 impl<'p, 'a> Crossing<'p, 'a> {
     fn new(proxy: &'p Proxy<'a>, direction: &'static str, now: Option<Time>, keep: bool) -> Self {
         let hop = Hop { proxy: proxy.name.clone(), direction, tls: "none", ..Hop::default() };
-        Self { proxy, now, keep, inbound: direction == "inbound", hop }
+        Self { proxy, now, keep, inbound: direction == "inbound", says_http: false, hop }
     }
 
     fn record(&self) -> Record {
@@ -95,7 +97,13 @@ impl<'p, 'a> Crossing<'p, 'a> {
 
     fn step(&mut self, stage: &'static str, chosen: impl Into<String>, record: Record, at: Option<usize>) {
         let evidence = at.map(|offset| At { doc: self.proxy.doc.clone(), offset }).into_iter().collect();
-        self.hop.steps.push(Step { stage, chosen: chosen.into(), considered: record.considered, evidence, object: None });
+        self.hop.steps.push(Step {
+            stage,
+            chosen: chosen.into(),
+            considered: record.considered,
+            evidence,
+            object: None,
+        });
     }
 
     fn object(&mut self, object: Option<String>) {
@@ -128,7 +136,12 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
         };
         self.hop.listener = Some(taken.listener.name.to_string());
-        self.step("listener", format!("{}: {}", taken.listener.name, taken.how.words()), record, Some(taken.listener.at));
+        self.step(
+            "listener",
+            format!("{}: {}", taken.listener.name, taken.how.words()),
+            record,
+            Some(taken.listener.at),
+        );
         let mut record = self.record();
         let chain = match taken.chain(connection, &mut record) {
             Found::Chain(chain) => chain,
@@ -151,10 +164,16 @@ impl<'p, 'a> Crossing<'p, 'a> {
             Handshake::Unknown(fact) => return vec![Way::end(End::undecided(&fact))],
         };
         let original = taken.is_restored().then_some(connection.destination);
-        self.network(chain.raw, request, caller, original, is_tcp)
+        self.network(chain.raw, request, caller, original)
     }
 
-    fn network(&mut self, chain: Raw<'a>, request: &Request, caller: Caller, original: Option<(IpAddr, u16)>, is_tcp: bool) -> Vec<Way> {
+    fn network(
+        &mut self,
+        chain: Raw<'a>,
+        request: &Request,
+        caller: Caller,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
         let filters = NetworkFilters::compile(chain);
         let sni = request.connection.tls.as_ref().and_then(|tls| tls.sni.as_deref()).unwrap_or_default();
         let mut denial = None;
@@ -174,27 +193,41 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let outcome = filters.evaluate(sni, allows, &mut record);
         match outcome {
             Outcome::Http(manager) => {
-                let Some(config) = manager.config else { return vec![Way::end(End::undecided("the connection manager's configuration"))] };
+                let Some(config) = manager.config else {
+                    return vec![Way::end(End::undecided("the connection manager's configuration"))];
+                };
                 self.http(config, request, caller, original)
             }
             Outcome::Tcp(tcp) => {
                 self.step("network", tcp.filter.name.to_string(), record, Some(tcp.filter.at));
                 let denied = tcp.denied.map(|_| self.denied(denial.as_ref()));
-                self.hop.clusters = tcp.branches.iter().map(|b| (b.cluster.to_string(), (b.total > b.weight).then_some(b.weight))).collect();
+                self.hop.clusters = tcp
+                    .branches
+                    .iter()
+                    .map(|b| (b.cluster.to_string(), (b.total > b.weight).then_some(b.weight)))
+                    .collect();
                 let mut ways = Vec::new();
                 for branch in &tcp.branches {
                     #[expect(clippy::cast_precision_loss, reason = "weights are small numbers")]
                     let share = branch.weight as f64 / branch.total.max(1) as f64;
                     let more = self.to_cluster(&branch.cluster, request, original, true, 503, false);
                     ways.extend(more.into_iter().map(|way| {
-                        let next = match (&way.next, &denied) {
-                            (Next::Forward(_), Some(end)) => Next::End(end.clone()),
+                        let goes_on = match &way.next {
+                            Next::Forward(_) => true,
+                            Next::End(end) => end.kind == Kind::Forwarded,
+                        };
+                        let next = match &denied {
+                            Some(end) if goes_on => Next::End(end.clone()),
                             _ => way.next,
                         };
-                        Way { weight: way.weight.map(|w| w * share), cluster: Some(branch.cluster.to_string()), next, ..way }
+                        Way {
+                            weight: way.weight.map(|w| w * share),
+                            cluster: Some(branch.cluster.to_string()),
+                            next,
+                            ..way
+                        }
                     }));
                 }
-                let _ = is_tcp;
                 ways
             }
             Outcome::Denied(_) => vec![Way::end(self.denied(denial.as_ref()))],
@@ -212,13 +245,20 @@ impl<'p, 'a> Crossing<'p, 'a> {
         End::new(Kind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
     }
 
-    fn http(&mut self, manager: Raw<'a>, request: &Request, caller: Caller, original: Option<(IpAddr, u16)>) -> Vec<Way> {
+    fn http(
+        &mut self,
+        manager: Raw<'a>,
+        request: &Request,
+        caller: Caller,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
         let proxy = self.proxy;
         let before = BeforeRouting::compile(manager, &proxy.runtime);
         let entered = match before.enter(request) {
             Entered::Request(request) => request,
             Entered::Answered { answer, location } => {
-                let because = location.map_or("the connection manager answers".to_owned(), |l| format!("the client is sent to {l}"));
+                let because = location
+                    .map_or("the connection manager answers".to_owned(), |l| format!("the client is sent to {l}"));
                 return vec![Way::end(answered(&answer, because))];
             }
         };
@@ -237,6 +277,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let routed = table.route(&state, &mut record);
         self.routed(&routed, &entered, record, table.raw.offset());
         let chain = FilterChain::compile(manager, &proxy.runtime, &|name| proxy.extension(name));
+        self.says_http = chain.filters().iter().any(|filter| filter.name == "istio.alpn");
         self.filters(&chain, &routed, &mut state, original)
     }
 
@@ -265,9 +306,19 @@ impl<'p, 'a> Crossing<'p, 'a> {
         }
     }
 
-    fn filters(&mut self, chain: &FilterChain<'a>, routed: &Routed<'_, 'a>, state: &mut State<'_>, original: Option<(IpAddr, u16)>) -> Vec<Way> {
+    fn filters(
+        &mut self,
+        chain: &FilterChain<'a>,
+        routed: &Routed<'_, 'a>,
+        state: &mut State<'_>,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
         let decision = if let Routed::Route(decision) = routed { Some(decision) } else { None };
         let branch = decision.and_then(|d| if let Target::Clusters(all) = &d.target { all.first() } else { None });
+        if let Some(Target::Clusters(branches)) = decision.map(|decision| &decision.target) {
+            let weight = |weight: u64| (branches.len() > 1).then_some(weight);
+            self.hop.clusters = branches.iter().map(|b| (b.cluster.to_string(), weight(b.weight))).collect();
+        }
         let scopes = decision.map(|decision| decision.scopes(branch)).unwrap_or_default();
         let overrides = Overrides::compile(&scopes, &self.proxy.runtime);
         let cluster = decision.and_then(|d| match &d.target {
@@ -302,7 +353,9 @@ impl<'p, 'a> Crossing<'p, 'a> {
             };
             self.step("filter", word, Record::dropping(), Some(step.at));
         }
-        if self.keep && let Some(step) = self.hop.steps.last_mut() {
+        if self.keep
+            && let Some(step) = self.hop.steps.last_mut()
+        {
             step.considered.extend(record.considered);
         }
         if let Some(fact) = &walk.undecided {
@@ -348,20 +401,30 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     #[expect(clippy::cast_precision_loss, reason = "fractions are of at most a million")]
                     let part = share.of as f64 / share.total.max(1) as f64;
                     let ways = self.route_on(routed, request, original);
-                    ways.into_iter().map(move |way| Way { weight: way.weight.map(|w| w * part), ..way }).collect::<Vec<_>>()
+                    ways.into_iter()
+                        .map(move |way| Way { weight: way.weight.map(|w| w * part), ..way })
+                        .collect::<Vec<_>>()
                 })
                 .collect(),
             Routed::NoRoute { .. } | Routed::RequireTls { .. } => Vec::new(),
         }
     }
 
-    fn to_clusters(&mut self, decision: &RouteDecision<'_, 'a>, request: &Request, original: Option<(IpAddr, u16)>) -> Vec<Way> {
+    fn to_clusters(
+        &mut self,
+        decision: &RouteDecision<'_, 'a>,
+        request: &Request,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
         let Target::Clusters(branches) = &decision.target else { return Vec::new() };
         let total: u64 = branches.iter().map(|branch| branch.weight).sum();
-        let code = if let Action::Route(action) = &decision.route.action { action.cluster_not_found_response_code } else { 503 };
+        let code = if let Action::Route(action) = &decision.route.action {
+            action.cluster_not_found_response_code
+        } else {
+            503
+        };
         let mut ways = Vec::new();
         for branch in branches {
-            self.hop.clusters.push((branch.cluster.to_string(), (branches.len() > 1).then_some(branch.weight)));
             let rewritten = decision.rewritten(branch, request);
             let mut forwarded = request.clone();
             if let (Ok(path), Ok(authority)) = (rewritten.path, rewritten.authority) {
@@ -379,11 +442,22 @@ impl<'p, 'a> Crossing<'p, 'a> {
         ways
     }
 
-    fn to_cluster(&mut self, name: &str, request: &Request, original: Option<(IpAddr, u16)>, is_tcp: bool, code: u16, is_http: bool) -> Vec<Way> {
+    fn to_cluster(
+        &mut self,
+        name: &str,
+        request: &Request,
+        original: Option<(IpAddr, u16)>,
+        is_tcp: bool,
+        code: u16,
+        is_http: bool,
+    ) -> Vec<Way> {
         let proxy = self.proxy;
         let Some(cluster) = proxy.clusters.find(name) else {
             let end = if is_http {
-                answered(&Answer::new(request, code, &["NC"], "cluster_not_found"), format!("there is no cluster {name}"))
+                answered(
+                    &Answer::new(request, code, &["NC"], "cluster_not_found"),
+                    format!("there is no cluster {name}"),
+                )
             } else {
                 End::new(Kind::NoCluster, 0, "", format!("there is no cluster {name}")).flag("NC")
             };
@@ -409,12 +483,20 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
             Selected::Endpoints { picks, lost } => {
                 self.step("endpoint", format!("{} of {}", picks.len(), name), record, Some(cluster.at));
-                #[expect(clippy::cast_precision_loss, reason = "a cluster has far fewer endpoints than a float has digits")]
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "a cluster has far fewer endpoints than a float has digits"
+                )]
                 let share = (1.0 - f64::from(lost) / 100.0) / picks.len().max(1) as f64;
                 let mut ways: Vec<_> = Vec::new();
                 for pick in picks {
                     let Address::Socket(host, port) = &pick.endpoint.address else {
-                        ways.push(Way::end(End::new(Kind::Forwarded, 200, "via_upstream", "it reaches a local socket")));
+                        ways.push(Way::end(End::new(
+                            Kind::Forwarded,
+                            200,
+                            "via_upstream",
+                            "it reaches a local socket",
+                        )));
                         continue;
                     };
                     let (Ok(ip), Ok(port)) = (host.parse(), u16::try_from(*port)) else { continue };
@@ -474,19 +556,23 @@ impl<'p, 'a> Crossing<'p, 'a> {
         if let Transport::Tls(context) = transport {
             next.connection.tls = Some(Tls {
                 sni: context.sni.as_ref().map(ToString::to_string),
-                alpn: self.alpn(context.alpn.iter().map(ToString::to_string).collect(), is_tcp),
+                alpn: protocols(cluster, context.alpn.iter().map(ToString::to_string), self.says_http && !is_tcp),
                 peer: context.has_certificate.then(|| self.proxy.identity.iter().cloned().collect()),
             });
             next.connection.plain_http = None;
         }
         way(Next::Forward(Box::new(Forward { request: next, is_tcp })))
     }
+}
 
-    /// With `istio.alpn` among the filters an HTTP request says so in its protocols.
-    fn alpn(&self, own: Vec<String>, is_tcp: bool) -> Vec<String> {
-        let _ = is_tcp;
-        own
-    }
+/// "the `istio.alpn` HTTP filter overrides to `istio-http/1.0`, `istio-http/1.1`, `istio-h2` (then the plain ones)"
+fn protocols(cluster: &Cluster<'_>, own: impl Iterator<Item = String>, says_http: bool) -> Vec<String> {
+    let spoken: &[&str] = match cluster.protocol() {
+        _ if !says_http => &[],
+        Protocol::Http2 => &["istio-h2", "h2"],
+        _ => &["istio-http/1.1", "http/1.1"],
+    };
+    if spoken.is_empty() { own.collect() } else { spoken.iter().map(ToString::to_string).collect() }
 }
 
 fn answered(answer: &Answer, because: String) -> End {

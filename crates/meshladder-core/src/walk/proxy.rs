@@ -54,7 +54,8 @@ impl Loaded {
     /// Whether the proxy says that an address is its own.
     pub(super) fn has_address(&self, address: IpAddr) -> bool {
         let Ok(dump) = Dump::index(&self.dump.text, &[]) else { return false };
-        let ips = dump.section(Section::Bootstrap).and_then(|b| b.at(["bootstrap", "node", "metadata", "INSTANCE_IPS"]));
+        let ips =
+            dump.section(Section::Bootstrap).and_then(|b| b.at(["bootstrap", "node", "metadata", "INSTANCE_IPS"]));
         let ips = ips.and_then(Raw::string).unwrap_or_default();
         ips.split(',').any(|ip| ip.trim().parse() == Ok(address))
     }
@@ -66,7 +67,8 @@ impl<'a> Proxy<'a> {
     /// # Errors
     /// What is wrong with them.
     pub(super) fn compile(loaded: &'a Loaded) -> Result<Self, String> {
-        let dump = Dump::index(&loaded.dump.text, &Section::ALL).map_err(|fault| loaded.dump.problem(&fault).to_string())?;
+        let dump =
+            Dump::index(&loaded.dump.text, &Section::ALL).map_err(|fault| loaded.dump.problem(&fault).to_string())?;
         if let Some(fault) = &dump.fault {
             return Err(loaded.dump.problem(fault).to_string());
         }

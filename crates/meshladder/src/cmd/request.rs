@@ -9,7 +9,12 @@ use crate::args::request::RequestFlags;
 use crate::exit::{Failure, UNREADABLE, USAGE};
 
 /// Reads the flags; names of workloads are looked up in what the source holds.
-pub(super) fn question(flags: &RequestFlags, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Question, Failure> {
+pub(super) fn question(
+    flags: &RequestFlags,
+    namespace: Option<&str>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Result<Question, Failure> {
     let to = flags.to.as_deref().ok_or_else(|| Failure::new(USAGE, "what is called? name it with --to URL"))?;
     let to = Url::parse(to).map_err(|why| Failure::new(USAGE, why))?;
     let headers = flags.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
@@ -33,7 +38,9 @@ pub(super) fn question(flags: &RequestFlags, namespace: Option<&str>, snapshot: 
 
 fn header(line: &str) -> Result<(String, String), Failure> {
     let split = line.split_once(':').map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()));
-    split.filter(|(name, _)| !name.is_empty()).ok_or_else(|| Failure::new(USAGE, format!("`{line}` is no header: try `name: value`")))
+    split
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| Failure::new(USAGE, format!("`{line}` is no header: try `name: value`")))
 }
 
 /// A token in a header is a token like any other; without one there is none.

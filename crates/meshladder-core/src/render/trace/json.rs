@@ -1,8 +1,8 @@
 //! A trace as JSON v1. The outward shape is its own: see the contract in docs/json.md.
 
-use crate::render::json::{self, Style};
 use crate::doc::json::{Raw, escape, pointer_to};
 use crate::doc::place::Place;
+use crate::render::json::{self, Style};
 use crate::sim::Considered;
 use crate::sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
 use crate::snapshot::Snapshot;

@@ -63,7 +63,8 @@ fn write_end(out: &mut String, end: &End, marks: Marks) {
 
 fn write_branch(out: &mut String, branch: &Branch) {
     let share = branch.weight.map_or("    ?".to_owned(), |weight| format!("{:4.0} %", weight * 100.0));
-    let way = [branch.cluster.as_deref(), branch.endpoint.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let way =
+        [branch.cluster.as_deref(), branch.endpoint.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let end = &branch.end;
     let flags = if end.flags.is_empty() { "-".to_owned() } else { end.flags.join(",") };
     let _ = writeln!(out, "  {share}  {way}: {} {} {flags} {}", end.kind.word(), end.code, end.details);
