@@ -78,6 +78,7 @@ impl<'a> Raw<'a> {
 
     /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can be walked, but its
     /// text goes on behind it.
+    #[must_use]
     pub fn inside(self, offset: usize) -> Raw<'a> {
         Raw { start: offset.clamp(self.start, self.end), ..self }
     }
