@@ -42,20 +42,20 @@ struct Walker<'s> {
 impl Walker<'_> {
     fn walk(&self) -> (Vec<Hop>, Vec<Branch>) {
         match &self.question.from {
-            Caller::Outside => self.from_outside(),
-            Caller::Pod { namespace, name } => self.from_pod(namespace, name),
-            Caller::Somebody => self.to_server(self.plain_connection(None), None),
+            Caller::Outside => self.outside(),
+            Caller::Pod { namespace, name } => self.pod(namespace, name),
+            Caller::Somebody => self.to_server(&self.plain_connection(None)),
         }
     }
 
-    fn from_pod(&self, namespace: &str, name: &str) -> (Vec<Hop>, Vec<Branch>) {
+    fn pod(&self, namespace: &str, name: &str) -> (Vec<Hop>, Vec<Branch>) {
         let pod = self.mesh.pod(namespace, name);
         let source = self.question.source_ip.or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
         let proxy = ProxyRef { source: String::new(), namespace: namespace.to_owned(), pod: name.to_owned() };
         match Loaded::open(self.snapshot, &proxy) {
             Ok(loaded) => self.through(&loaded, source),
             // A pod without a proxy calls the server directly.
-            Err(_) if pod.is_some_and(|pod| !pod.has_proxy) => self.to_server(self.plain_connection(source), None),
+            Err(_) if pod.is_some_and(|pod| !pod.has_proxy) => self.to_server(&self.plain_connection(source)),
             Err(fact) => (Vec::new(), vec![whole(End::undecided(&fact))]),
         }
     }
@@ -83,7 +83,7 @@ impl Walker<'_> {
                     end: with_flags(end, &way.flags),
                 }),
                 Next::Forward(forward) => {
-                    let (inner_hops, inner) = self.arrive(*forward);
+                    let (inner_hops, inner) = self.arrive(&forward);
                     hops.extend(inner_hops);
                     branches.extend(inner.into_iter().map(|branch| Branch {
                         weight: way.weight.zip(branch.weight).map(|(a, b)| a * b),
@@ -100,11 +100,11 @@ impl Walker<'_> {
     }
 
     /// A request at the address that the first hop chose.
-    fn arrive(&self, forward: Forward) -> (Vec<Hop>, Vec<Branch>) {
+    fn arrive(&self, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
         let (address, _) = forward.request.connection.destination;
         let Some(proxy) = self.proxy_at(address) else {
             let pod = self.mesh.pod_at(address);
-            return (Vec::new(), vec![whole(without_proxy(&forward, pod.map(|pod| pod.has_proxy)))]);
+            return (Vec::new(), vec![whole(without_proxy(forward, pod.map(|pod| pod.has_proxy)))]);
         };
         let loaded = match Loaded::open(self.snapshot, &proxy) {
             Ok(loaded) => loaded,
@@ -138,11 +138,11 @@ impl Walker<'_> {
     }
 
     /// Straight to the server: the client has no proxy, or is not described.
-    fn to_server(&self, connection: Connection, note: Option<&str>) -> (Vec<Hop>, Vec<Branch>) {
+    fn to_server(&self, connection: &Connection) -> (Vec<Hop>, Vec<Branch>) {
         let is_tcp = self.question.to.scheme == Scheme::Tcp;
         let targets = self.server_addresses();
         if targets.is_empty() {
-            let fact = note.map_or_else(|| format!("which pod {} leads to", self.question.to.host), str::to_owned);
+            let fact = format!("which pod {} leads to", self.question.to.host);
             return (Vec::new(), vec![whole(End::undecided(&fact))]);
         }
         #[expect(clippy::cast_precision_loss, reason = "a Service has far fewer pods than a float has digits")]
@@ -150,7 +150,7 @@ impl Walker<'_> {
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
         for destination in targets {
             let connection = Connection { destination, ..connection.clone() };
-            let (more, ends) = self.arrive(Forward { request: self.request(connection), is_tcp });
+            let (more, ends) = self.arrive(&Forward { request: self.request(connection), is_tcp });
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
                 weight: branch.weight.map(|weight| weight * share),

@@ -47,9 +47,8 @@ impl Mesh {
         let short = host.strip_suffix(".svc.cluster.local").or_else(|| host.strip_suffix(".svc")).unwrap_or(host);
         let (name, namespace) = match short.split_once('.') {
             Some((name, ns)) if !ns.contains('.') => (name, ns),
-            Some(_) => return None,
             None if short == host => (short, namespace),
-            None => return None,
+            Some(_) | None => return None,
         };
         self.services.iter().find(|s| s.name == name && s.namespace == namespace)
     }

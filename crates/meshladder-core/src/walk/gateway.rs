@@ -9,7 +9,7 @@ use crate::sim::trace::{Branch, End, Hop, Kind};
 use crate::snapshot::{ProxyRef, Shape};
 
 impl Walker<'_> {
-    pub(super) fn from_outside(&self) -> (Vec<Hop>, Vec<Branch>) {
+    pub(super) fn outside(&self) -> (Vec<Hop>, Vec<Branch>) {
         let gateways: Vec<_> = self.snapshot.proxies_with(Shape::ConfigDump).map(|(proxy, _)| proxy).collect();
         let mut any = false;
         for gateway in &gateways {

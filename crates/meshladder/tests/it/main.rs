@@ -8,3 +8,4 @@ mod golden;
 mod listings;
 mod secrets;
 mod support;
+mod trace;

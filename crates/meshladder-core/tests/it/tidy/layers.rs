@@ -15,10 +15,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("mesh", &["doc", "model", "snapshot"]),
+    ("sim", &["doc", "envoy", "model", "snapshot", "time"]),
+    ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("render", &["doc", "sim", "snapshot"]),
-    ("render", &["doc"]),
-    ("sim", &["doc", "envoy", "model", "time"]),
-    ("sim", &["doc", "envoy", "snapshot", "time"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
 ];
 
