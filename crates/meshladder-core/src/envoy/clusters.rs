@@ -103,7 +103,9 @@ impl<'a> Host<'a> {
 
     /// EDS's word; `HEALTHY` when it says nothing else.
     pub fn eds_health(&self) -> Cow<'a, str> {
-        self.health_status().and_then(|health| health.string_at("eds_health_status")).unwrap_or(Cow::Borrowed("UNKNOWN"))
+        self.health_status()
+            .and_then(|health| health.string_at("eds_health_status"))
+            .unwrap_or(Cow::Borrowed("UNKNOWN"))
     }
 
     /// Whether a failure is set, in Envoy's words: `failed_outlier_check`.
