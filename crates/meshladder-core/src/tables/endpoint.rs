@@ -5,17 +5,27 @@ use std::fmt;
 use std::iter::once;
 
 use super::{eds::Filter, table::draw};
-use crate::envoy::clusters::{Clusters, Host};
+use crate::envoy::clusters::{Address, Clusters, Host};
 
 /// The hosts the filter accepts, sorted by address, port and cluster.
 pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Host<'a>> {
     let wanted = |h: &&Host<'_>| {
         filter.is_empty() || filter.accepts(&h.address.host(), h.address.port(), clusters.name(h), &h.eds_health())
     };
-    let mut hosts: Vec<_> = clusters.hosts.iter().filter(wanted).collect();
-    let key = |h: &'d Host<'a>| (h.address.host(), h.address.port(), clusters.name(h));
-    hosts.sort_by(|a, b| key(a).cmp(&key(b)));
-    hosts
+    let mut keyed: Vec<_> = clusters.hosts.iter().filter(wanted).map(|host| (start(&host.address), host)).collect();
+    let rest = |h: &'d Host<'a>| (h.address.host(), h.address.port(), clusters.name(h));
+    keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| rest(a.1).cmp(&rest(b.1))));
+    keyed.into_iter().map(|(_, host)| host).collect()
+}
+
+/// The start of an address, which is most often all of it. Sorted beside the hosts it saves a look into the document, which
+/// is far away, at nearly every comparison.
+fn start(address: &Address<'_>) -> [u8; 16] {
+    let mut start = [0; 16];
+    let host = address.host();
+    let bytes = &host.as_bytes()[..host.len().min(16)];
+    start[..bytes.len()].copy_from_slice(bytes);
+    start
 }
 
 /// The table. `wide` shows what decides about the next request, which EDS's word does not: EJECTED and why.
