@@ -111,7 +111,11 @@ fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
     let (mut result, mut unknown) = (Status::Missing, None);
     for child in regular {
         match child.evaluate(v) {
-            Outcome::Met => return Outcome::Met,
+            Outcome::Met => {
+                // One before it may have been met already, and then this one was not looked at.
+                unknown.iter().for_each(|fact| v.doubt(fact));
+                return Outcome::Met;
+            }
             Outcome::Failed(status) => result = worse(result, status),
             Outcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }

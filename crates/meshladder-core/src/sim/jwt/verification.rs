@@ -59,8 +59,9 @@ impl<'v> Verification<'v, '_> {
         let outcome = match self.tokens(locations) {
             Ok(mut tokens) => {
                 let mut last = Outcome::Failed(Status::Missing);
-                while let Some(extracted) = tokens.pop() {
-                    last = self.token_of_any(&extracted);
+                // Behind a token that may have been good, nothing is certain.
+                while !matches!(last, Outcome::Unknown(_)) && !tokens.is_empty() {
+                    last = tokens.pop().map_or(last, |extracted| self.token_of_any(&extracted));
                 }
                 last
             }
@@ -71,12 +72,16 @@ impl<'v> Verification<'v, '_> {
 
     /// What is left of an outcome where tokens may be missing or bad.
     pub(super) fn allowed(&self, outcome: Outcome, allow_missing: bool, allow_failed: bool) -> Outcome {
-        let sets_headers = || self.providers.values().any(Provider::sets_headers);
+        // A token that nobody stated is in no header that others look at.
+        let changes = |fact: &str| {
+            let changes = if fact == NO_TOKEN { Provider::sets_headers } else { Provider::changes_request };
+            self.providers.values().any(changes)
+        };
         match outcome {
             Outcome::Failed(Status::Missing) if allow_missing || allow_failed => Outcome::Met,
             Outcome::Failed(_) if allow_failed => Outcome::Met,
             // Passing is certain then; what later filters see is not.
-            Outcome::Unknown(_) if allow_failed && !sets_headers() => Outcome::Met,
+            Outcome::Unknown(fact) if allow_failed && !changes(&fact) => Outcome::Met,
             other => other,
         }
     }
@@ -174,6 +179,13 @@ impl<'v> Verification<'v, '_> {
             Ok(Tri::No) => Outcome::Failed(Status::VerificationFails),
             Ok(Tri::Unknown(fact)) => self.unknown(provider, &fact),
             Err(status) => Outcome::Failed(status),
+        }
+    }
+
+    /// What was extracted so far may be something else.
+    pub(super) fn doubt(&mut self, fact: &str) {
+        for (_, known) in &mut self.extracted {
+            *known = Known::Unknown(fact.into());
         }
     }
 
