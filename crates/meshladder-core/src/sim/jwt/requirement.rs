@@ -111,13 +111,8 @@ fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
     let (mut result, mut unknown) = (Status::Missing, None::<Box<str>>);
     for child in regular {
         match child.evaluate(v) {
-            Outcome::Met => {
-                // One before it may have been met already, and then this one was not looked at.
-                if let Some(fact) = &unknown {
-                    v.doubt(fact);
-                }
-                return Outcome::Met;
-            }
+            // One before it may have been met already, and then this one was not looked at.
+            Outcome::Met => return unknown.map_or(Outcome::Met, |fact| v.doubted(fact)),
             Outcome::Failed(status) => result = worse(result, status),
             Outcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }

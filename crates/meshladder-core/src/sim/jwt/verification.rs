@@ -72,18 +72,20 @@ impl<'v> Verification<'v, '_> {
 
     /// What is left of an outcome where tokens may be missing or bad.
     pub(super) fn allowed(&self, outcome: Outcome, allow_missing: bool, allow_failed: bool) -> Outcome {
-        // A token that nobody stated is in no header that others look at.
-        let changes = |fact: &str| {
-            let changes = if fact == NO_TOKEN { Provider::sets_headers } else { Provider::changes_request };
-            self.providers.values().any(changes)
-        };
         match outcome {
             Outcome::Failed(Status::Missing) if allow_missing || allow_failed => Outcome::Met,
             Outcome::Failed(_) if allow_failed => Outcome::Met,
             // Passing is certain then; what later filters see is not.
-            Outcome::Unknown(fact) if allow_failed && !changes(&fact) => Outcome::Met,
+            Outcome::Unknown(fact) if allow_failed && !self.changes_request(&fact) => Outcome::Met,
             other => other,
         }
+    }
+
+    /// Whether later filters may see another request, depending on the fact. A token that nobody stated is in no header
+    /// that others look at.
+    fn changes_request(&self, fact: &str) -> bool {
+        let changes = if fact == NO_TOKEN { Provider::sets_headers } else { Provider::changes_request };
+        self.providers.values().any(changes)
     }
 
     fn token_of_any(&mut self, extracted: &Extracted) -> Outcome {
@@ -182,11 +184,12 @@ impl<'v> Verification<'v, '_> {
         }
     }
 
-    /// What was extracted so far may be something else.
-    pub(super) fn doubt(&mut self, fact: &str) {
+    /// A requirement is met, but what was extracted on the way may be something else.
+    pub(super) fn doubted(&mut self, fact: Box<str>) -> Outcome {
         for (_, known) in &mut self.extracted {
-            *known = Known::Unknown(fact.into());
+            *known = Known::Unknown(fact.clone());
         }
+        if self.changes_request(&fact) { Outcome::Unknown(fact) } else { Outcome::Met }
     }
 
     fn unknown_of(&mut self, providers: &[&Provider], fact: &str) -> Outcome {
