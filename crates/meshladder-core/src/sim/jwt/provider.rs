@@ -164,6 +164,11 @@ impl Provider {
         !self.sanitized.is_empty()
     }
 
+    /// Whether a good token changes the request at all: it is taken out, unless it is to be forwarded.
+    pub(super) fn changes_request(&self) -> bool {
+        self.sets_headers() || !self.forward
+    }
+
     /// What a good token does to the request.
     pub(super) fn accept(&self, token: &Token, extracted: &Extracted, state: &mut State<'_>) -> Vec<(Box<str>, Known)> {
         if !self.forward_payload_header.is_empty() {

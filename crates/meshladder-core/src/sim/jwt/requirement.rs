@@ -108,10 +108,11 @@ fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
         let strongest = children.iter().find(|child| failed == matches!(child, Requirement::AllowMissingOrFailed(_)));
         return strongest.map_or(Outcome::Met, |child| child.evaluate(v));
     }
-    let (mut result, mut unknown) = (Status::Missing, None);
+    let (mut result, mut unknown) = (Status::Missing, None::<Box<str>>);
     for child in regular {
         match child.evaluate(v) {
-            Outcome::Met => return Outcome::Met,
+            // One before it may have been met already, and then this one was not looked at.
+            Outcome::Met => return unknown.map_or(Outcome::Met, |fact| v.doubted(fact)),
             Outcome::Failed(status) => result = worse(result, status),
             Outcome::Unknown(fact) => unknown = unknown.or(Some(fact)),
         }

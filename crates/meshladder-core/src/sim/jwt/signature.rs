@@ -37,7 +37,7 @@ fn signed_by(token: &Token, material: &Material) -> Result<Tri, Status> {
         Material::Ed25519(_) if signature.len() != 64 => return Err(Status::Ed25519WrongLength),
         Material::Ed25519(key) => holds(&ring_signature::ED25519, key, message, signature),
         Material::Secret(secret) => {
-            let key = hmac::Key::new(hash_of(token).hmac(), secret);
+            let key = hmac::Key::new(hash_of(token, "HS").hmac(), secret);
             hmac::verify(&key, message, signature).is_ok().into()
         }
         Material::Unmodelled(what) => Tri::unknown(format!("whether {what} signed the token")),
@@ -52,8 +52,9 @@ enum Hash {
     Sha512,
 }
 
-fn hash_of(token: &Token) -> Hash {
-    match token.alg.get(2..) {
+/// "default to SHA256": also when the algorithm is one for other keys.
+fn hash_of(token: &Token, family: &str) -> Hash {
+    match token.alg.strip_prefix(family) {
         Some("384") => Hash::Sha384,
         Some("512") => Hash::Sha512,
         _ => Hash::Sha256,
@@ -75,12 +76,12 @@ fn holds(algorithm: &'static dyn VerificationAlgorithm, key: &[u8], message: &[u
 }
 
 fn rsa(token: &Token, modulus: &[u8], exponent: &[u8]) -> Tri {
-    let (pss, legacy) = match token.alg.get(..2) {
-        Some("RS") => (false, modulus.len() < 256),
-        Some("PS") => (true, modulus.len() < 256),
-        _ => return Tri::No,
-    };
-    let parameters: &RsaParameters = match (pss, legacy, hash_of(token)) {
+    let pss = token.alg.starts_with("PS");
+    if !pss && !token.alg.starts_with("RS") {
+        return Tri::No;
+    }
+    let legacy = modulus.len() < 256;
+    let parameters: &RsaParameters = match (pss, legacy, hash_of(token, &token.alg[..2])) {
         (false, false, Hash::Sha256) => &ring_signature::RSA_PKCS1_2048_8192_SHA256,
         (false, false, Hash::Sha384) => &ring_signature::RSA_PKCS1_2048_8192_SHA384,
         (false, false, Hash::Sha512) => &ring_signature::RSA_PKCS1_2048_8192_SHA512,
@@ -112,7 +113,7 @@ fn elliptic(token: &Token, point: &[u8], size: usize) -> Tri {
     let half = token.signature.len() / 2;
     let (r, s) = (&token.signature[..half], &token.signature[half..2 * half]);
     let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else { return Tri::No };
-    let algorithm: &'static dyn VerificationAlgorithm = match (size, hash_of(token)) {
+    let algorithm: &'static dyn VerificationAlgorithm = match (size, hash_of(token, "ES")) {
         (32, Hash::Sha256) => &ring_signature::ECDSA_P256_SHA256_ASN1,
         (32, Hash::Sha384) => &ring_signature::ECDSA_P256_SHA384_ASN1,
         (48, Hash::Sha256) => &ring_signature::ECDSA_P384_SHA256_ASN1,

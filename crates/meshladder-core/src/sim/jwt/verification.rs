@@ -59,8 +59,9 @@ impl<'v> Verification<'v, '_> {
         let outcome = match self.tokens(locations) {
             Ok(mut tokens) => {
                 let mut last = Outcome::Failed(Status::Missing);
-                while let Some(extracted) = tokens.pop() {
-                    last = self.token_of_any(&extracted);
+                // Behind a token that may have been good, nothing is certain.
+                while !matches!(last, Outcome::Unknown(_)) && !tokens.is_empty() {
+                    last = tokens.pop().map_or(last, |extracted| self.token_of_any(&extracted));
                 }
                 last
             }
@@ -71,14 +72,20 @@ impl<'v> Verification<'v, '_> {
 
     /// What is left of an outcome where tokens may be missing or bad.
     pub(super) fn allowed(&self, outcome: Outcome, allow_missing: bool, allow_failed: bool) -> Outcome {
-        let sets_headers = || self.providers.values().any(Provider::sets_headers);
         match outcome {
             Outcome::Failed(Status::Missing) if allow_missing || allow_failed => Outcome::Met,
             Outcome::Failed(_) if allow_failed => Outcome::Met,
             // Passing is certain then; what later filters see is not.
-            Outcome::Unknown(_) if allow_failed && !sets_headers() => Outcome::Met,
+            Outcome::Unknown(fact) if allow_failed && !self.changes_request(&fact) => Outcome::Met,
             other => other,
         }
+    }
+
+    /// Whether later filters may see another request, depending on the fact. A token that nobody stated is in no header
+    /// that others look at.
+    fn changes_request(&self, fact: &str) -> bool {
+        let changes = if fact == NO_TOKEN { Provider::sets_headers } else { Provider::changes_request };
+        self.providers.values().any(changes)
     }
 
     fn token_of_any(&mut self, extracted: &Extracted) -> Outcome {
@@ -175,6 +182,14 @@ impl<'v> Verification<'v, '_> {
             Ok(Tri::Unknown(fact)) => self.unknown(provider, &fact),
             Err(status) => Outcome::Failed(status),
         }
+    }
+
+    /// A requirement is met, but what was extracted on the way may be something else.
+    pub(super) fn doubted(&mut self, fact: Box<str>) -> Outcome {
+        for (_, known) in &mut self.extracted {
+            *known = Known::Unknown(fact.clone());
+        }
+        if self.changes_request(&fact) { Outcome::Unknown(fact) } else { Outcome::Met }
     }
 
     fn unknown_of(&mut self, providers: &[&Provider], fact: &str) -> Outcome {
