@@ -12,6 +12,8 @@ mod host;
 pub(in crate::sim) use headers::is_upgrade;
 pub(in crate::sim) use host::port_start;
 
+use headers::Cleaning;
+
 mod normalize;
 
 /// The fields of an `HttpConnectionManager` that matter here.
@@ -28,7 +30,7 @@ pub struct BeforeRouting {
     strip_port: StripPort,
     /// "If the prior hop is not a trusted proxy, overwrite any x-forwarded-proto value it set as untrusted".
     overwrites_forwarded_proto: bool,
-    forward_client_cert: ForwardClientCert,
+    cleaning: Cleaning,
 }
 
 /// `path_with_escaped_slashes_action`
@@ -38,15 +40,6 @@ enum EscapedSlashes {
     Reject,
     Redirect,
     Forward,
-}
-
-/// `forward_client_cert_details`, as far as a stated `x-forwarded-client-cert` stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ForwardClientCert {
-    Never,
-    /// "if the client connection is mTLS"
-    Mtls,
-    Always,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,11 +92,7 @@ impl BeforeRouting {
                 (false, false) => StripPort::No,
             },
             overwrites_forwarded_proto: flag("use_remote_address") && hops == 0,
-            forward_client_cert: match manager.string_at("forward_client_cert_details").as_deref() {
-                Some("FORWARD_ONLY" | "APPEND_FORWARD") => ForwardClientCert::Mtls,
-                Some("ALWAYS_FORWARD_ONLY") => ForwardClientCert::Always,
-                _ => ForwardClientCert::Never,
-            },
+            cleaning: Cleaning::compile(manager),
         }
     }
 
@@ -132,9 +121,8 @@ impl BeforeRouting {
         if let Cow::Owned(authority) = self.authority(&request) {
             request.to_mut().authority = authority;
         }
+        headers::clean(&mut request, self.cleaning);
         self.set_scheme(&mut request);
-        let forwards_client_cert = self.forwards_client_cert(&request);
-        headers::clean(&mut request, forwards_client_cert);
         Ok(request)
     }
 
@@ -200,15 +188,6 @@ impl BeforeRouting {
         match host::without_port(&authority, port) {
             Some(stripped) => Cow::Owned(stripped.to_owned()),
             None => authority,
-        }
-    }
-
-    fn forwards_client_cert(&self, request: &Request) -> bool {
-        let is_mtls = request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some());
-        match self.forward_client_cert {
-            ForwardClientCert::Never => false,
-            ForwardClientCert::Mtls => is_mtls,
-            ForwardClientCert::Always => true,
         }
     }
 

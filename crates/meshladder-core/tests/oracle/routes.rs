@@ -6,6 +6,7 @@ use crate::harness::{
     Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
 };
 
+mod chance;
 mod coverage;
 mod expected;
 mod manager;

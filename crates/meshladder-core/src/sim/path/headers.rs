@@ -2,19 +2,68 @@
 
 use std::borrow::Cow;
 
+use crate::doc::json::Raw;
 use crate::sim::Request;
 
+/// What an `HttpConnectionManager` says of headers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cleaning {
+    /// `use_remote_address`: requests come from outside.
+    is_edge: bool,
+    /// Without `internal_address_config` no request is internal.
+    may_be_internal: bool,
+    preserves_request_id: bool,
+    forward_client_cert: ForwardClientCert,
+}
+
+/// `forward_client_cert_details`, as far as a stated `x-forwarded-client-cert` stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ForwardClientCert {
+    Never,
+    /// "if the client connection is mTLS"
+    Mtls,
+    Always,
+}
+
+impl Cleaning {
+    pub(super) fn compile(manager: Raw<'_>) -> Self {
+        let flag = |key: &str| manager.get(key).and_then(Raw::bool).unwrap_or_default();
+        Self {
+            is_edge: flag("use_remote_address"),
+            may_be_internal: manager.get("internal_address_config").is_some(),
+            preserves_request_id: flag("preserve_external_request_id"),
+            forward_client_cert: match manager.string_at("forward_client_cert_details").as_deref() {
+                Some("FORWARD_ONLY" | "APPEND_FORWARD") => ForwardClientCert::Mtls,
+                Some("ALWAYS_FORWARD_ONLY") => ForwardClientCert::Always,
+                _ => ForwardClientCert::Never,
+            },
+        }
+    }
+
+    fn removes(self, name: &str, value: &str, is_upgrade: bool, is_mtls: bool) -> bool {
+        match name {
+            "connection" | "upgrade" => !is_upgrade,
+            "keep-alive" | "proxy-connection" | "transfer-encoding" => true,
+            "te" => !value.is_empty() && !value.split(',').any(|token| token.trim() == "trailers"),
+            "x-forwarded-client-cert" => match self.forward_client_cert {
+                ForwardClientCert::Never => true,
+                ForwardClientCert::Mtls => !is_mtls,
+                ForwardClientCert::Always => false,
+            },
+            // Envoy gives them values of its own.
+            "x-request-id" => self.is_edge && !self.preserves_request_id,
+            "x-envoy-external-address" => self.is_edge,
+            name if !name.starts_with("x-envoy-") => false,
+            name => !self.may_be_internal && (is_internal_only(name) || self.is_edge && is_not_for_edges(name)),
+        }
+    }
+}
+
 /// Joins and removes; a request that needs neither is not copied.
-pub(super) fn clean(request: &mut Cow<'_, Request>, forwards_client_cert: bool) {
-    let keeps_upgrade = is_upgrade(request);
-    let is_external = request.values("x-forwarded-for").next().is_none();
-    let is_removed = |name: &str, value: &str| match name {
-        "connection" | "upgrade" => !keeps_upgrade,
-        "keep-alive" | "proxy-connection" | "transfer-encoding" => true,
-        "te" => value != "trailers",
-        "x-forwarded-client-cert" => !forwards_client_cert,
-        name => is_external && name.starts_with("x-envoy-") && is_internal_only(name),
-    };
+pub(super) fn clean(request: &mut Cow<'_, Request>, cleaning: Cleaning) {
+    let is_upgrade = is_upgrade(request);
+    let is_mtls = request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some());
+    let is_removed = |name: &str, value: &str| cleaning.removes(name, value, is_upgrade, is_mtls);
     let is_joined = |at: usize, name: &str| {
         let mut before = request.headers[..at].iter();
         before.any(|(n, _)| n == name) && is_one_line(name)
@@ -113,5 +162,17 @@ fn is_internal_only(name: &str) -> bool {
             | "x-envoy-upstream-rq-timeout-alt-response"
             | "x-envoy-upstream-rq-timeout-ms"
             | "x-envoy-upstream-stream-duration-ms"
+    )
+}
+
+/// Headers that are taken from requests which come from outside.
+fn is_not_for_edges(name: &str) -> bool {
+    matches!(
+        name,
+        "x-envoy-decorator-operation"
+            | "x-envoy-downstream-service-cluster"
+            | "x-envoy-downstream-service-node"
+            | "x-envoy-original-host"
+            | "x-envoy-original-path"
     )
 }

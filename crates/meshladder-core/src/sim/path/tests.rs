@@ -116,3 +116,31 @@ fn http_10_is_let_in_only_when_told() {
     let text = r#"{"http_protocol_options": {"accept_http_10": true, "default_host_for_http_10": "ten.test"}}"#;
     assert_eq!(enter(text), "ten.test");
 }
+
+#[test]
+fn headers_are_joined_and_taken_away_as_envoy_was_seen_to_do() {
+    let after = |manager: &str, headers: &[(&str, &str)]| {
+        let manager = BeforeRouting::compile(Raw::of(manager).expect("JSON"), &Runtime::default());
+        let headers = headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let request = Request { headers, ..request("a", "/") };
+        let Entered::Request(entered) = manager.enter(&request) else { panic!("it was answered") };
+        entered.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+    };
+    assert_eq!(after("{}", &[("user-agent", "a"), ("x", "1"), ("user-agent", "b")]), ["user-agent: a,b", "x: 1"]);
+    assert_eq!(after("{}", &[("x-request-id", ""), ("x-request-id", "b")]), ["x-request-id: b"]);
+    assert_eq!(after("{}", &[("x", "1"), ("x", "2"), ("cookie", "a=1"), ("cookie", "b=2")]).len(), 4);
+    let gone = [
+        ("keep-alive", "1"),
+        ("te", "gzip"),
+        ("upgrade", "x"),
+        ("x-envoy-retry-on", "5xx"),
+        ("x-forwarded-client-cert", "x"),
+    ];
+    assert_eq!(after("{}", &gone), [""; 0]);
+    assert_eq!(after("{}", &[("te", "trailers"), ("connection", "upgrade"), ("upgrade", "x")]).len(), 3);
+    assert_eq!(after(r#"{"internal_address_config": {}}"#, &gone), ["x-envoy-retry-on: 5xx"]);
+    let edge = [("x-envoy-original-path", "/x"), ("x-request-id", "1")];
+    assert_eq!((after("{}", &edge).len(), after(r#"{"use_remote_address": true}"#, &edge).len()), (2, 0));
+    let forward = r#"{"forward_client_cert_details": "ALWAYS_FORWARD_ONLY"}"#;
+    assert_eq!(after(forward, &gone), ["x-forwarded-client-cert: x"]);
+}

@@ -27,8 +27,19 @@ const TEMPLATES: &[&str] = &[
 ];
 
 /// Header names, as configurations write them.
-pub(super) const HEADERS: &[&str] =
-    &["x-a", "X-B", "x-c", ":method", ":path", ":authority", "user-agent", "host", ":scheme", "x-forwarded-proto"];
+pub(super) const HEADERS: &[&str] = &[
+    "x-a",
+    "X-B",
+    "x-c",
+    ":method",
+    ":path",
+    ":authority",
+    "user-agent",
+    "authorization",
+    "host",
+    ":scheme",
+    "x-forwarded-proto",
+];
 
 /// Values to match and to send.
 pub(super) const VALUES: &[&str] = &[

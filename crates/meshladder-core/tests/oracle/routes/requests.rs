@@ -241,6 +241,7 @@ fn lines(random: &mut Random, name: &str, matcher: &Value) -> Vec<(&'static str,
         "X-B" => &["x-b", "X-B"],
         "x-c" => &["x-c"],
         "user-agent" => &["User-Agent"],
+        "authorization" => &["Authorization", "authorization"],
         "x-forwarded-proto" => &["x-forwarded-proto"],
         _ => return Vec::new(),
     };
