@@ -20,7 +20,8 @@ pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)
         if line.is_marker() {
             break;
         }
-        let is_key = line.indent() == column && !line.has_dash() || line.indent() < column && line.key_column() == column;
+        let is_key =
+            line.indent() == column && !line.has_dash() || line.indent() < column && line.key_column() == column;
         if is_key && !line.is_blank() {
             start = line.start + column;
         }

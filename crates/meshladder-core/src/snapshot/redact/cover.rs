@@ -8,6 +8,9 @@ use crate::doc::tree::Value;
 
 const REDACTED: &[u8] = b"[redacted]";
 
+/// How much of a line is looked at before and behind a secret.
+const MAX_LINE: usize = 1024;
+
 /// Where a secret is and what may be written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
@@ -141,12 +144,13 @@ pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Optio
     };
     match scheme(&text[range.clone()]) {
         0 => Some(Mark { range, form }),
-        scheme => Some(Mark { range: range.start + scheme..range.end, form: Form::Text }),
+        scheme if form == Form::Plain => Some(in_yaml(text, range.start + scheme..range.end)),
+        scheme => Some(Mark { range: range.start + scheme..range.end, form }),
     }
 }
 
 /// The length of the authentication scheme that a header's value starts with: it tells what kind of secret it was.
-fn scheme(value: &[u8]) -> usize {
+pub(super) fn scheme(value: &[u8]) -> usize {
     const SCHEMES: [&str; 6] = ["Bearer ", "Basic ", "Token ", "Digest ", "Negotiate ", "ApiKey "];
     let starts = |scheme: &&&str| value.get(..scheme.len()).is_some_and(|v| v.eq_ignore_ascii_case(scheme.as_bytes()));
     SCHEMES.iter().find(starts).map_or(0, |scheme| scheme.len())
@@ -154,9 +158,9 @@ fn scheme(value: &[u8]) -> usize {
 
 /// The mark for a secret somewhere in the lines of a YAML text.
 pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
-    let before = &text[range.start.saturating_sub(4096)..range.start];
+    let before = &text[range.start.saturating_sub(MAX_LINE)..range.start];
     let before = &before[memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)..];
-    let rest = &text[range.end..];
+    let rest = &text[range.end..text.len().min(range.end + MAX_LINE)];
     let rest = rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii_end();
     let count = |list: &[u8]| before.iter().filter(|b| list.contains(b)).count();
     if count(b"\"") % 2 == 1 || count(b"'") % 2 == 1 || matches!(rest.first(), Some(b'"' | b'\'')) {
@@ -167,18 +171,25 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
     let is_start = match lead.last() {
         Some(b':') => before.ends_with(b" "),
         Some(b'{' | b'[' | b',') => in_flow,
-        _ => !lead.is_empty() && lead.iter().all(|&b| b == b'-'),
+        Some(_) => lead.iter().all(|&b| b == b'-'),
+        // A key; else a line of a longer scalar.
+        None => rest.starts_with(b":"),
     };
     let is_end = match rest.first() {
         None => true,
         Some(b',' | b']' | b'}') => in_flow,
+        Some(b':') => lead.is_empty(),
         Some(_) => rest.trim_ascii_start().starts_with(b"#"),
     };
+    let end = rest.iter().position(|b| in_flow && b",]}".contains(b)).unwrap_or(rest.len());
+    let tail = rest[..end].trim_ascii_end();
     match (is_start, is_end, in_flow) {
         (true, true, _) => Mark { range, form: Form::Plain },
         // What follows is part of the same scalar, and the quotes must stand around all of it.
-        (true, false, false) => Mark { range: range.start..range.end + rest.len(), form: Form::Plain },
+        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => {
+            Mark { range: range.start..range.end + tail.len(), form: Form::Plain }
+        }
         (_, _, true) => Mark { range, form: Form::InFlow },
-        (false, ..) => Mark { range, form: Form::Text },
+        (..) => Mark { range, form: Form::Text },
     }
 }

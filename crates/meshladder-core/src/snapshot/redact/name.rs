@@ -1,5 +1,10 @@
 //! Which names are those of credentials, and which values are none whatever their name.
 
+/// Whether a byte can be part of a name.
+pub(super) fn is_part(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')
+}
+
 /// What a name tells of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -17,17 +22,35 @@ pub(super) enum Class {
 
 /// The words before `key` that make it a secret one.
 const KEYS: [&str; 19] = [
-    "api", "access", "private", "secret", "signing", "encryption", "account", "master", "auth", "shared", "ssh",
-    "subscription", "functions", "hmac", "session", "webhook", "jwt", "deploy", "storage",
+    "api",
+    "access",
+    "private",
+    "secret",
+    "signing",
+    "encryption",
+    "account",
+    "master",
+    "auth",
+    "shared",
+    "ssh",
+    "subscription",
+    "functions",
+    "hmac",
+    "session",
+    "webhook",
+    "jwt",
+    "deploy",
+    "storage",
 ];
 /// The words before `secret` that make it a value, not a reference to one.
 const SECRETS: [&str; 13] = [
     "client", "app", "consumer", "shared", "webhook", "signing", "hmac", "jwt", "session", "auth", "api", "oauth",
     "cookie",
 ];
+/// The words before `pass` that make it a password.
+const USERS: [&str; 8] = ["db", "database", "user", "admin", "root", "smtp", "mysql", "postgres"];
 /// Names that were written as one word.
-const TAILS: [&str; 7] =
-    ["apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken"];
+const TAILS: [&str; 7] = ["apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken"];
 
 /// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last words that count:
 /// `TOKEN_AUDIENCES` and `secretName` are no credentials.
@@ -37,7 +60,7 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     let is_env = !name.iter().any(u8::is_ascii_lowercase);
     let certain = |is_certain: bool| Some(if is_certain { Class::Credential } else { Class::Unsure });
     if ["password", "passwords", "passwd", "passphrase"].iter().any(|tail| ends_with(last, tail))
-        || is_one(last, &["pwd", "pass"]) && !before.is_empty()
+        || is_one(last, &["pwd", "pass"]) && (is_env && !before.is_empty() || is_one(before, &USERS))
         || last == b"pwd"
     {
         Some(Class::Password)

@@ -45,18 +45,25 @@ impl Role {
 /// How far back the object around a place is searched for in a text that is not JSON, where there may be none.
 const NEAR: usize = 1 << 20;
 
+/// How long a name may be.
+const MAX_NAME: usize = 128;
+
 /// How long a line may be for a string to be looked for in it.
 const MAX_LINE: usize = 1 << 16;
 
 impl Finder<'_> {
     /// Judges the name that the needle at `hit` is a part of.
     pub(super) fn name(&mut self, hit: Range<usize>) {
-        if hit.start < self.opened {
+        if hit.start < self.seen.opened {
             return;
         }
         let letters = hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
-        let start = word_start(self.text, hit.start, is_name);
-        let token = start..run(self.text, letters, is_name);
+        let near = hit.start.saturating_sub(MAX_NAME)..self.text.len().min(hit.end + MAX_NAME);
+        let start = near.start + word_start(&self.text[near.start..], hit.start - near.start, name::is_part);
+        let token = start..run(&self.text[..near.end], letters, name::is_part);
+        if token.len() > MAX_NAME {
+            return;
+        }
         let Some(role) = Role::of(&self.text[token.clone()]) else { return };
         if let Some(quote) = self.quote_around(&token) {
             return self.quoted(role, token, quote);
@@ -67,11 +74,16 @@ impl Finder<'_> {
         match (role, self.text.get(token.end)) {
             (Role::Named(class), Some(b'=')) => self.assigned(class, token),
             (_, Some(b':')) => self.before_colon(role, token),
-            _ => self.word(role, token),
+            _ => {
+                self.value(role, token.start);
+                if let Role::Named(class) = role {
+                    self.flag(class, token);
+                }
+            }
         }
     }
 
-    fn byte(&self, at: usize) -> Option<u8> {
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
         self.text.get(at).copied()
     }
 
@@ -83,20 +95,31 @@ impl Finder<'_> {
     }
 
     /// Reads the string around a token as a document when it holds escapes: it has lines or quotes of its own.
-    fn open_string(&mut self, token: &Range<usize>) -> bool {
-        if self.plain.contains(&token.start) {
+    pub(super) fn open_string(&mut self, token: &Range<usize>) -> bool {
+        if self.seen.plain.contains(&token.start) {
             return false;
         }
-        let floor = if self.format == Format::Json { 0 } else { self.line_start(token.start) };
-        let Some(quote) = flow::open_quote(&self.text[floor..], token.start - floor) else { return false };
-        let start = floor + quote + 1;
+        let Some(quote) = self.quote_before(token.start) else { return false };
+        let start = quote + 1;
         let inside = start..flow::close_quote(self.text, start, b'"');
         if memchr::memchr(b'\\', &self.text[inside.clone()]).is_none() {
-            self.plain = inside;
+            self.seen.plain = inside;
             return false;
         }
         self.open(inside);
         true
+    }
+
+    /// The quote that opens the string around a place, if that is in a string: in JSON, or on the same line.
+    fn quote_before(&mut self, at: usize) -> Option<usize> {
+        let floor = if self.format == Format::Json { 0 } else { self.line_start(at) };
+        let (seen, known) = self.seen.quote;
+        let is_known = (floor..=at).contains(&seen);
+        let from = if is_known { seen } else { floor };
+        let quote = flow::open_quote(&self.text[from..], at - from).map(|quote| from + quote);
+        let quote = quote.or(known.filter(|&known| is_known && known >= floor));
+        self.seen.quote = (at, quote);
+        quote
     }
 
     /// A name that is a whole string: a key, the value of `name` or `kind`, or an argument.
@@ -120,14 +143,19 @@ impl Finder<'_> {
     /// Whether the value follows as the next string of a list: an argument, or a header as Envoy's debug log writes it:
     /// `'authorization', 'Bearer …'`.
     fn is_before_value(&self, token: &Range<usize>, quote: u8) -> bool {
-        self.text[token.start] == b'-' || self.format == Format::Text && quote == b'\''
+        let is_member = self.text[..token.start - 1].trim_ascii_end().ends_with(b":");
+        self.text[token.start] == b'-' && !is_member || self.format == Format::Text && quote == b'\''
     }
 
     /// Judges what follows a name by that name.
-    fn value_of(&mut self, name: &Range<usize>, at: usize) {
+    pub(super) fn value_of(&mut self, name: &Range<usize>, at: usize) {
         let name = &self.text[name.clone()];
-        let is_container = matches!(self.byte(flow::skip_space(self.text, at)), Some(b'{' | b'['));
-        if is_container && object::wanted_below(name).is_none() {
+        let is_wanted = match self.byte(flow::skip_space(self.text, at)) {
+            Some(b'{') => object::wanted_below(name).is_some(),
+            Some(b'[') => object::wanted_below(name).is_some() || name::class(name) == Some(Class::Header),
+            _ => true,
+        };
+        if !is_wanted {
             return;
         }
         let value = flow::value(self.text, at);
@@ -151,7 +179,10 @@ impl Finder<'_> {
             return;
         }
         self.object_around(if is_quoted { key.start - 1 } else { key.start });
-        if self.format != Format::Json {
+        // All values on a line lead to the same mapping.
+        let last = self.seen.valued.replace(at);
+        let is_new = last.is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
+        if self.format != Format::Json && is_new {
             self.block.push(at);
         }
     }
@@ -159,47 +190,25 @@ impl Finder<'_> {
     /// The key whose value starts at `at`, and whether it is in quotes.
     fn key_before(&self, at: usize) -> Option<(Range<usize>, bool)> {
         let before = self.text[..at].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
-        let (end, is_quoted) = match before {
-            [.., b'"' | b'\''] => (before.len() - 1, true),
-            _ => (before.len(), false),
-        };
-        let start = word_start(self.text, end, is_name);
-        Some((start..end, is_quoted))
+        let quote = before.last().filter(|quote| matches!(quote, b'"' | b'\''));
+        let end = before.len() - usize::from(quote.is_some());
+        let start = word_start(self.text, end, name::is_part);
+        let is_whole = quote.is_none() || self.text[..start].last() == quote;
+        is_whole.then_some((start..end, quote.is_some()))
     }
 
     /// Judges the object in braces around a place.
     pub(super) fn object_around(&mut self, at: usize) {
         let floor = if self.format == Format::Json { 0 } else { at.saturating_sub(NEAR) };
-        let Some(start) = flow::opener(self.text, at, self.object, floor) else { return };
-        let known = self.object.replace((at, start));
-        if known.is_some_and(|(_, known)| known == start) {
-            return;
-        }
+        let opener = flow::opener(self.text, at, self.seen.object, floor);
+        let known = self.seen.object.replace((at, opener));
+        let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else { return };
         let object = flow::value(self.text, start);
         if self.can_afford(start..at.max(object.span.end)) {
             let mut spans = Vec::new();
             object::object(&object, &mut spans);
             self.spans(spans);
         }
-    }
-
-    /// `--password=x`, `password=x` in a query, in a log, in a connection string.
-    fn assigned(&mut self, class: Class, name: Range<usize>) {
-        let start = name.end + 1;
-        let before = name.start.checked_sub(1).and_then(|at| self.byte(at));
-        let in_query = matches!(before, Some(b'?' | b'&' | b';'));
-        let range = match before {
-            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => start..flow::close_quote(self.text, start, quote),
-            _ if self.format == Format::Yaml && self.is_item(name.start) => start..self.end_of_line(start),
-            _ => self.word_at(start),
-        };
-        let value = &self.text[range.clone()];
-        let is_secret = match class {
-            Class::Query => in_query,
-            Class::Unsure if in_query => !name::is_harmless(value),
-            _ => name::is_secret(class, value),
-        };
-        self.mark(is_secret.then_some(range));
     }
 
     /// `password: x`, as YAML or as somebody wrote it in a log.
@@ -216,72 +225,8 @@ impl Finder<'_> {
             };
         }
         if let Role::Named(class) = role {
-            self.told(class, name.end + 1);
+            self.told(class, name);
         }
-    }
-
-    /// A value in running text. Error messages have the same form, so a plain word is none: `token: expired`.
-    fn told(&mut self, class: Class, colon: usize) {
-        let start = run(self.text, colon, |b| b == b' ' || b == b'\t');
-        let range = self.word_at(start);
-        let value = &self.text[range.clone()];
-        let is_word = value.iter().all(|b| b.is_ascii_alphabetic() || b".,:;()-_!".contains(b));
-        let is_secret = match class {
-            Class::Password | Class::Credential => !is_word && !name::is_harmless(value),
-            Class::Header => value.contains(&b'=') || !is_word && value.len() >= 16,
-            Class::Unsure => !is_word && value.len() >= 16 && name::is_secret(class, value),
-            Class::Query => false,
-        };
-        let range = if class == Class::Header { range.start..self.end_of_text(range.end) } else { range };
-        self.mark(is_secret.then_some(range));
-    }
-
-    /// A name with no sign after it: `kind: Secret`, `name: DB_PASSWORD`, `- --password`, `--password x`.
-    fn word(&mut self, role: Role, token: Range<usize>) {
-        self.value(role, token.start);
-        if let Role::Named(class) = role
-            && self.text[token.start] == b'-'
-        {
-            if self.byte(token.end) == Some(b' ') {
-                let range = self.word_at(run(self.text, token.end, |b| b == b' '));
-                let value = &self.text[range.clone()];
-                let is_secret = !value.starts_with(b"-") && name::is_secret(class, value);
-                self.mark(is_secret.then_some(range));
-            } else if self.format != Format::Json && self.byte(token.end) == Some(b',') {
-                self.value_of(&token, token.end + 1);
-            } else if self.format == Format::Yaml && self.is_item(token.start) {
-                self.block.push(token.start);
-            }
-        }
-    }
-
-    /// What stands at `start` in running text: something in quotes, or all up to the next space or sign that ends it.
-    fn word_at(&self, start: usize) -> Range<usize> {
-        if let Some(quote @ (b'"' | b'\'')) = self.byte(start) {
-            let end = flow::close_quote(self.text, start + 1, quote);
-            return start + 1..end.min(self.end_of_line(start).max(start + 1));
-        }
-        let mut open = 0usize;
-        let is_end = |at: usize| {
-            let rest = &self.text[at + 1..];
-            let is_last = rest.first().is_none_or(|b| b.is_ascii_whitespace() || b",]})\"'".contains(b));
-            match self.text[at] {
-                b'[' | b'(' | b'{' => {
-                    open += 1;
-                    false
-                }
-                b']' | b')' | b'}' if open > 0 => {
-                    open -= 1;
-                    false
-                }
-                b',' | b']' | b')' | b'}' => is_last,
-                b => b <= b' ' || b"&\"'\\<>;".contains(&b),
-            }
-        };
-        start..(start..self.text.len()).find({
-            let mut is_end = is_end;
-            move |&at| is_end(at)
-        }).unwrap_or(self.text.len())
     }
 
     /// The start of the line, or a place on it that is far enough.
@@ -290,27 +235,14 @@ impl Finder<'_> {
         memchr::memrchr(b'\n', &self.text[floor..at]).map_or(floor, |newline| floor + newline + 1)
     }
 
-    fn end_of_line(&self, start: usize) -> usize {
-        let line = &self.text[start..];
-        let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-        start + line.trim_ascii_end().len()
-    }
-
-    /// The end of the line or of the string.
-    fn end_of_text(&self, start: usize) -> usize {
-        run(self.text, start, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
-    }
-
     /// Whether only indentation and dashes stand before a place on its line.
     fn is_block_key(&self, at: usize) -> bool {
-        block::key_place(self.text, at) == at
+        let before = self.text[..at].iter().rev().find(|&&b| !matches!(b, b' ' | b'\t' | b'-'));
+        before.is_none_or(|&b| b == b'\n') && block::key_place(self.text, at) == at
     }
 
-    fn is_item(&self, at: usize) -> bool {
+    /// Whether a place is the start of a list item.
+    pub(super) fn is_item(&self, at: usize) -> bool {
         self.is_block_key(at) && self.text[..at].trim_ascii_end().ends_with(b"-")
     }
-}
-
-fn is_name(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')
 }

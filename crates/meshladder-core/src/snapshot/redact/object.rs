@@ -48,18 +48,22 @@ pub(super) fn object(node: &Node, out: &mut Spans) {
 pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
     let key = key.as_bytes();
     match &value.value {
-        Value::String(text) => {
-            let is_secret = name::class(key).is_some_and(|class| name::is_secret(class, text.as_bytes()));
-            out.extend(is_secret.then(|| value.span.clone()));
-        }
+        Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.clone())),
         Value::Number(_) => out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.clone())),
         Value::Object(_) | Value::Array(_) => {
             if let Some(is_wanted) = wanted_below(key) {
                 members_below(value, is_wanted, out);
             }
+            // `"Authorization": ["Bearer …"]`, as Go writes headers.
+            let is_secret = |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
+            out.extend(value.items().iter().filter(is_secret).map(|item| item.span.clone()));
         }
         Value::Null | Value::Bool(_) => {}
     }
+}
+
+fn is_secret_value(key: &[u8], text: &str) -> bool {
+    name::class(key).is_some_and(|class| name::is_secret(class, text.as_bytes()))
 }
 
 /// Whether a member is wanted, by its name and the object it is in.
@@ -129,6 +133,7 @@ fn arguments(items: &[Node], out: &mut Spans) {
     for two in items.windows(2) {
         if let (Some(flag), Some(value)) = (two[0].str(), two[1].str())
             && flag.starts_with('-')
+            && flag.bytes().all(name::is_part)
             && !value.starts_with('-')
         {
             member(flag, &two[1], out);

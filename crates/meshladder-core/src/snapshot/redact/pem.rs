@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::token::{is_base64, run, word_start};
 
 /// How far the two marker lines of a PEM block may be apart.
-const MAX_BLOCK: usize = 64 * 1024;
+const MAX_BLOCK: usize = 16 * 1024;
 
 /// The PEM block whose first line holds `PRIVATE KEY` at `words`, marker lines included. The line breaks may be escapes.
 pub(super) fn block(text: &[u8], words: Range<usize>) -> Option<Range<usize>> {
@@ -33,21 +33,44 @@ fn end_marker(text: &[u8], body: usize) -> Option<usize> {
 
 /// The end of a key that was cut off before its closing marker line.
 fn cut_body(text: &[u8], body: usize) -> Option<usize> {
-    let part = |b: u8| is_base64(b) || b.is_ascii_whitespace() || b"\\:,.-_".contains(&b);
-    let end = run(text, body, part);
-    let end = end - text[body..end].iter().rev().take_while(|&&b| b == b'\\' || b.is_ascii_whitespace()).count();
-    // Prose that only names the marker goes on with short words.
-    text[body..end].split(|&b| !is_base64(b)).any(|word| word.len() >= 16).then_some(end)
+    let (mut end, mut is_key) = (body, false);
+    loop {
+        let start = run(text, line_break(text, end), |b| b == b' ' || b == b'\t');
+        let line = run(text, start, is_base64);
+        let is_header =
+            ["Proc-Type", "DEK-Info", "Comment", "Version"].iter().any(|h| text[start..].starts_with(h.as_bytes()));
+        let next = if is_header { run(text, start, |b| b >= b' ' && !b"\\\"".contains(&b)) } else { line };
+        let is_whole = matches!(text.get(next), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\''));
+        if next == start || !is_whole {
+            // Prose that only names the marker has no line of key material after it.
+            return is_key.then_some(end);
+        }
+        is_key |= line - start >= 16;
+        end = next;
+    }
+}
+
+/// Where a line goes on behind its break, which may be an escape.
+fn line_break(text: &[u8], at: usize) -> usize {
+    let mut at = run(text, at, |b| b.is_ascii_whitespace());
+    while text.get(at) == Some(&b'\\') {
+        let letter = run(text, at, |b| b == b'\\');
+        if !matches!(text.get(letter), Some(b'n' | b'r' | b't')) {
+            break;
+        }
+        at = run(text, letter + 1, |b| b.is_ascii_whitespace());
+    }
+    at
 }
 
 /// The base64 text that holds `PRIVATE KEY` at `words`, with the lines it goes on in.
-pub(super) fn base64(text: &[u8], words: Range<usize>) -> Option<Range<usize>> {
+pub(super) fn base64(text: &[u8], words: Range<usize>) -> Range<usize> {
     let start = word_start(text, words.start, is_digit);
     let mut end = run(text, words.end, is_digit);
     while let Some(next) = next_line(text, end) {
         end = next;
     }
-    Some(start..run(text, end, |b| b == b'='))
+    start..run(text, end, |b| b == b'=')
 }
 
 /// The end of the following line when that is base64 and nothing else.

@@ -2,47 +2,82 @@
 
 use std::ops::Range;
 
+use super::cover::Form;
 use super::{Finder, Format, block, flow, object};
 use crate::doc::tree::{Node, Value};
+use crate::doc::yaml;
 
 /// A Secret may hold 1 MiB; with base64 and an annotated copy of itself it is below this.
 const MAX_SECRET: usize = 4 << 20;
 
-/// The documents of a YAML text, when all of it can be read.
-fn documents(_text: &[u8]) -> Option<Vec<Node>> {
-    None
-}
+/// What is larger than this is read by lines alone: a tree takes many times the memory of its text.
+const MAX_TREE: usize = 16 << 20;
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
     /// Judges the names and values that were left until the whole text was seen.
     pub(super) fn structure(&mut self) {
-        let hits = std::mem::take(&mut self.block);
+        let mut hits = std::mem::take(&mut self.block);
         if hits.is_empty() {
             return;
         }
-        let Some(documents) = documents(self.text) else {
-            return hits.into_iter().for_each(|at| self.by_lines(at));
-        };
+        hits.sort_unstable();
+        let mut rest = &hits[..];
+        for part in self.parts() {
+            let (inside, behind) = rest.split_at(rest.partition_point(|&at| at < part.range().end));
+            if !inside.is_empty() {
+                self.part(&part, inside);
+            }
+            rest = behind;
+        }
+        for &at in rest {
+            self.by_lines(at);
+        }
+    }
+
+    /// The documents of a YAML text.
+    fn parts(&self) -> Vec<yaml::Part<'a>> {
+        match str::from_utf8(self.text) {
+            Ok(text) if self.format == Format::Yaml => yaml::split(text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a parser leaves out what it
+    /// cannot read, and of two members with the same name the first.
+    fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
+        let loaded = if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load() };
         let mut spans = Vec::new();
-        documents.iter().for_each(|document| object::tree(document, &mut spans));
+        loaded.documents.iter().for_each(|document| object::tree(document, &mut spans));
         self.spans(spans);
-        for at in hits {
-            self.inside_scalar(&documents, at);
+        for &at in hits {
+            if loaded.problems.is_empty() && !loaded.documents.is_empty() {
+                self.inside_scalar(&loaded.documents, at);
+            } else {
+                self.by_lines(at);
+            }
         }
     }
 
     /// A place inside a scalar is in a text of its own.
     fn inside_scalar(&mut self, documents: &[Node], at: usize) {
         let Some(scalar) = documents.iter().find_map(|document| scalar_around(document, at)) else { return };
+        let found = self.marks.len();
         match self.text[scalar.start] {
-            b'"' if scalar.start >= self.opened && scalar.len() > 1 => self.open(scalar.start + 1..scalar.end - 1),
+            b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => self.open(scalar.start + 1..scalar.end - 1),
             b'|' | b'>' | b'\'' => self.by_lines(at),
             _ => {}
+        }
+        if self.text[scalar.start] == b'\'' {
+            // Another single quote would end it.
+            self.marks[found..].iter_mut().for_each(|mark| mark.form = Form::Text);
         }
     }
 
     /// Judges the key at a place, or the mapping that the value at a place is in.
     fn by_lines(&mut self, at: usize) {
+        if self.is_exhausted() {
+            return;
+        }
         let place = block::key_place(self.text, at);
         let mut spans = Vec::new();
         if place != at {
@@ -50,6 +85,7 @@ impl Finder<'_> {
         }
         match block::member(self.text, place) {
             Some(member) if matches!(&*member.key, "stringData" | "kty") => self.mapping(place),
+            Some(member) if !self.can_afford(place..member.value.span.end) => {}
             Some(member) => object::member(&member.key, &member.value, &mut spans),
             None => {
                 let line = &self.text[at..];
@@ -63,8 +99,8 @@ impl Finder<'_> {
     }
 
     fn mapping(&mut self, place: usize) {
-        let start = block::mapping_start(self.text, place, self.mapping);
-        let known = self.mapping.replace((place, start));
+        let start = block::mapping_start(self.text, place, self.seen.mapping);
+        let known = self.seen.mapping.replace((place, start));
         if known.is_some_and(|(_, known)| known == start) {
             return;
         }
@@ -111,8 +147,11 @@ pub(super) fn anchored(text: &[u8], name: &[u8]) -> Vec<Range<usize>> {
 /// The place of the scalar that holds `at`.
 fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
     match &node.value {
-        Value::Object(members) => members.iter().find_map(|member| scalar_around(&member.value, at)),
-        Value::Array(items) => items.iter().find_map(|item| scalar_around(item, at)),
+        Value::Object(members) => {
+            let next = members.partition_point(|member| member.value.span.end <= at);
+            scalar_around(&members.get(next)?.value, at)
+        }
+        Value::Array(items) => scalar_around(items.get(items.partition_point(|item| item.span.end <= at))?, at),
         Value::String(_) => node.span.contains(&at).then(|| node.span.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }

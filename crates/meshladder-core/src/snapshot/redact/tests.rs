@@ -1,6 +1,8 @@
 //! Each test gives whole documents to [`redact`], as the builder does.
 
 use super::*;
+use crate::doc::tree::{Member, Node, Value};
+use crate::doc::yaml;
 
 mod objects;
 mod planted;
@@ -19,6 +21,22 @@ fn clean(id: &str, document: &str) -> String {
     assert_eq!(once.as_bytes(), bytes);
     if crate::doc::json::check(document).is_ok() {
         assert_eq!(crate::doc::json::check(&once), Ok(()), "{once}");
+    } else if id.shape() == Shape::Objects && yaml::load(document).problems.is_empty() {
+        let outlines = [document, &once].map(|text| yaml::load(text).documents.iter().map(outline).collect::<Vec<_>>());
+        assert_eq!(outlines[0], outlines[1], "{once}");
+        assert_eq!(yaml::load(&once).problems, [], "{once}");
     }
     once
+}
+
+/// The names and the nesting of a tree.
+fn outline(node: &Node) -> String {
+    match &node.value {
+        Value::Array(items) => format!("[{}]", items.iter().map(outline).collect::<Vec<_>>().join(",")),
+        Value::Object(_) => {
+            let member = |m: &Member| format!("{}:{}", m.key, outline(&m.value));
+            format!("{{{}}}", node.members().iter().map(member).collect::<Vec<_>>().join(","))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => "*".to_owned(),
+    }
 }

@@ -10,6 +10,8 @@ use super::name;
 /// What follows a prefix that makes it a token.
 #[derive(Debug)]
 pub(super) struct Prefix {
+    /// How many bytes follow that say something else.
+    skip: usize,
     at_least: usize,
     at_most: usize,
     part: fn(u8) -> bool,
@@ -20,35 +22,52 @@ pub(super) struct Prefix {
 impl Prefix {
     /// `ghp_` and its like, and npm's.
     pub(super) const GITHUB: Self =
-        Self { at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
-    pub(super) const LONG: Self = Self { at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
+        Self { skip: 0, at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
+    pub(super) const LONG: Self = Self { skip: 0, at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
     /// An access key id: 16 more characters.
-    pub(super) const AWS: Self =
-        Self { at_least: 16, at_most: 16, part: |b| b.is_ascii_uppercase() || b.is_ascii_digit(), keep: false };
+    pub(super) const AWS: Self = Self {
+        skip: 0,
+        at_least: 16,
+        at_most: 16,
+        part: |b| b.is_ascii_uppercase() || b.is_ascii_digit(),
+        keep: false,
+    };
     /// An API key: 35 more characters.
-    pub(super) const GOOGLE: Self = Self { at_least: 35, at_most: 35, part: is_base64url, keep: false };
+    pub(super) const GOOGLE: Self = Self { skip: 0, at_least: 35, at_most: 35, part: is_base64url, keep: false };
     /// A password of an htpasswd file, as Envoy's basic auth filter reads it.
-    pub(super) const SHA: Self = Self { at_least: 24, at_most: 28, part: is_base64, keep: true };
-    pub(super) const BCRYPT: Self =
-        Self { at_least: 55, at_most: 57, part: |b| b.is_ascii_alphanumeric() || b"./$".contains(&b), keep: true };
-    pub(super) const GZIP: Self = Self { at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
+    pub(super) const SHA: Self = Self { skip: 0, at_least: 24, at_most: 28, part: is_base64, keep: true };
+    /// The same with a cost before it: `$2y$10$…`.
+    pub(super) const BCRYPT: Self = Self {
+        skip: 3,
+        at_least: 53,
+        at_most: 53,
+        part: |b| b.is_ascii_alphanumeric() || b"./".contains(&b),
+        keep: true,
+    };
+    pub(super) const GZIP: Self = Self { skip: 0, at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
 }
 
 /// A token with a well-known prefix.
 pub(super) fn prefixed(text: &[u8], at: Range<usize>, prefix: &Prefix) -> Option<Range<usize>> {
-    let end = run(text, at.end, prefix.part);
-    let fits = (prefix.at_least..=prefix.at_most).contains(&(end - at.end));
-    let whole = prefix.keep || word_start(text, at.start, is_base64url) == at.start;
-    (fits && whole).then_some(if prefix.keep { at.end } else { at.start }..end)
-}
-
-/// A JSON Web Token: parts in base64url with dots between. A signature may be missing, as after a cut.
-pub(super) fn jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = word_start(text, at, is_base64url);
-    if !text[start..].starts_with(b"ey") {
+    let near = at.start.saturating_sub(8);
+    let is_start = word_start(&text[near..], at.start - near, is_base64url) == at.start - near;
+    if !prefix.keep && !is_start {
         return None;
     }
-    let header = run(text, start, is_base64url);
+    let start = text.len().min(at.end + prefix.skip);
+    let rest = &text[..text.len().min(start.saturating_add(prefix.at_most).saturating_add(1))];
+    let end = run(rest, start, prefix.part);
+    let fits = (prefix.at_least..=prefix.at_most).contains(&(end - start));
+    fits.then_some(if prefix.keep { start } else { at.start }..end)
+}
+
+/// A JSON Web Token whose first part is given: parts in base64url with dots between. The signature may be missing, as
+/// after a cut.
+pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
+    if header.len() < 12 || !text[header.clone()].starts_with(b"ey") {
+        return None;
+    }
+    let (start, header) = (header.start, header.end);
     let (mut end, mut parts) = (header, 1);
     while text.get(end) == Some(&b'.') && parts < 5 {
         (end, parts) = (run(text, end + 1, is_base64url), parts + 1);
@@ -61,7 +80,7 @@ pub(super) fn jwt(text: &[u8], at: usize) -> Option<Range<usize>> {
         5 => true,
         _ => claims.first().is_some_and(|&b| is_base64url(b)),
     };
-    (is_token && header - start >= 12).then_some(start..end)
+    is_token.then_some(start..end)
 }
 
 /// The token behind `Bearer`.
@@ -101,7 +120,8 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// The password of `user:password@tcp(host)/database`; `at` is where `@` stands.
 pub(super) fn dsn_password(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at - text[..at].iter().rev().take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b)).count();
+    let before = text[..at].iter().rev().take(512);
+    let start = at - before.take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b)).count();
     let password = start + memchr::memchr(b':', &text[start..at])? + 1;
     (!name::is_placeholder(&text[password..at])).then_some(password..at)
 }
@@ -130,6 +150,6 @@ pub(super) fn is_base64(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')
 }
 
-fn is_base64url(b: u8) -> bool {
+pub(super) fn is_base64url(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')
 }

@@ -48,7 +48,13 @@ fn outline(value: &serde_json::Value) -> serde_json::Value {
         Value::Array(items) => items.iter().map(outline).collect(),
         Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), outline(value))).collect(),
         Value::String(_) => "".into(),
-        other => if other.is_number() { 0.into() } else { other.clone() },
+        other => {
+            if other.is_number() {
+                0.into()
+            } else {
+                other.clone()
+            }
+        }
     }
 }
 
@@ -101,40 +107,80 @@ fn a_document_that_ends_anywhere_gives_no_secrets_away() {
 }
 
 const YAML: [(&str, &str); 20] = [
-    ("apiVersion: v1\ndata:\n  a: UExBTlRFRA==\n  b: UExBTlRFRFBMQU5URUQ=\nkind: Secret\nmetadata:\n  name: a\n",
-     "apiVersion: v1\ndata:\n  a: '[redacted]'\n  b: '[redacted]'\nkind: Secret\nmetadata:\n  name: a\n"),
-    ("kind: Secret\nstringData:\n  a: |\n    PLANTED one\n\n    PLANTED\n  b: \"PLANTED\"\n  c: 'x'\n  d: ab\ntype: Opaque\n",
-     "kind: Secret\nstringData:\n  a: |\n    [redacted]\n\n    *******\n  b: \"*******\"\n  c: '*'\n  d: 0\ntype: Opaque\n"),
-    ("apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    a: UExBTlRFRA==\n  kind: Secret\n- apiVersion: v1\n  data:\n    a: b\n  kind: ConfigMap\nkind: List\n",
-     "apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    a: '[redacted]'\n  kind: Secret\n- apiVersion: v1\n  data:\n    a: b\n  kind: ConfigMap\nkind: List\n"),
-    ("kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: UExBTlRFRA==, \"b\": \"UExBTlRFRA==\"}\n---\nkind: Pod\n",
-     "kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: '[redacted]', \"b\": \"[redacted]\"}\n---\nkind: Pod\n"),
+    (
+        "apiVersion: v1\ndata:\n  a: UExBTlRFRA==\n  b: UExBTlRFRFBMQU5URUQ=\nkind: Secret\nmetadata:\n  name: a\n",
+        "apiVersion: v1\ndata:\n  a: '[redacted]'\n  b: '[redacted]'\nkind: Secret\nmetadata:\n  name: a\n",
+    ),
+    (
+        "kind: Secret\nstringData:\n  a: |\n    PLANTED one\n\n    PLANTED\n  b: \"PLANTED\"\n  c: 'x'\n  d: ab\ntype: Opaque\n",
+        "kind: Secret\nstringData:\n  a: |\n    [redacted]\n\n    *******\n  b: \"*******\"\n  c: '*'\n  d: 0\ntype: Opaque\n",
+    ),
+    (
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    a: UExBTlRFRA==\n  kind: Secret\n- apiVersion: v1\n  data:\n    a: b\n  kind: ConfigMap\nkind: List\n",
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    a: '[redacted]'\n  kind: Secret\n- apiVersion: v1\n  data:\n    a: b\n  kind: ConfigMap\nkind: List\n",
+    ),
+    (
+        "kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: UExBTlRFRA==, \"b\": \"UExBTlRFRA==\"}\n---\nkind: Pod\n",
+        "kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: '[redacted]', \"b\": \"[redacted]\"}\n---\nkind: Pod\n",
+    ),
     ("{kind: Secret, data: {a: UExBTlRFRA==}}\n", "{kind: Secret, data: {a: '[redacted]'}}\n"),
-    ("\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"UExBTlRFRA==\"\n", "\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"[redacted]\"\n"),
-    ("kind: Secret\ndata:\n  a:\n    UExBTlRFRA==\n  b: UExBTlRFRA==\n    UExBTlRFRA==\n  c: x\n",
-     "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: 0\n"),
-    ("x: &s PLANTED-here\nkind: Secret\nstringData:\n  a: *s\n", "x: &s '[redacted]'\nkind: Secret\nstringData:\n  a: *s\n"),
-    ("kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"data\":{\"a\":\"UExBTlRFRA==\"},\"kind\":\"Secret\"}\n  name: x\n",
-     "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      [redacted]\n  name: x\n"),
-    ("env:\n- name: DB_PASSWORD\n  value: PLANTED\n- name: A\n  value: b\n- value: \"PLANTED\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n",
-     "env:\n- name: DB_PASSWORD\n  value: '*****'\n- name: A\n  value: b\n- value: \"*******\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n"),
+    (
+        "\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"UExBTlRFRA==\"\n",
+        "\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"[redacted]\"\n",
+    ),
+    (
+        "kind: Secret\ndata:\n  a:\n    UExBTlRFRA==\n  b: UExBTlRFRA==\n    UExBTlRFRA==\n  c: x\n",
+        "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: 0\n",
+    ),
+    (
+        "x: &s PLANTED-here\nkind: Secret\nstringData:\n  a: *s\n",
+        "x: &s '[redacted]'\nkind: Secret\nstringData:\n  a: *s\n",
+    ),
+    (
+        "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"data\":{\"a\":\"UExBTlRFRA==\"},\"kind\":\"Secret\"}\n  name: x\n",
+        "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      [redacted]\n  name: x\n",
+    ),
+    (
+        "env:\n- name: DB_PASSWORD\n  value: PLANTED\n- name: A\n  value: b\n- value: \"PLANTED\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n",
+        "env:\n- name: DB_PASSWORD\n  value: '*****'\n- name: A\n  value: b\n- value: \"*******\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n",
+    ),
     ("env:\n  - {name: DB_PASSWORD, value: PLANTED}\n", "env:\n  - {name: DB_PASSWORD, value: '*****'}\n"),
-    ("args:\n- --password=PLANTED,x\n- --token\n- PLANTED-token-x\n- --port\n- \"1\"\n",
-     "args:\n- --password=*********\n- --token\n- '[redacted]'\n- --port\n- \"1\"\n"),
-    ("args: [--password=PLANTED, a, --token, PLANTED-token]\n", "args: [--password=*******, a, --token, '[redacted]']\n"),
-    ("private_key:\n  inline_string: |\n    PLANTED\n    PLANTED-PLANTED\npassword: {inline_string: PLANTED}\n",
-     "private_key:\n  inline_string: |\n    *******\n    [redacted]\npassword: {inline_string: '*****'}\n"),
-    ("headers:\n  request:\n    set:\n      authorization: Bearer PLANTED-token\n      x-api-key: PLANTED\n    add:\n      cookie: id=PLANTED-cookie\n",
-     "headers:\n  request:\n    set:\n      authorization: Bearer [redacted]\n      x-api-key: '*****'\n    add:\n      cookie: '[redacted]'\n"),
-    ("data:\n  values.yaml: |\n    db:\n      password: PLANTED\n    env:\n    - name: A_SECRET\n      value: PLANTED-secret\n",
-     "data:\n  values.yaml: |\n    db:\n      password: '*****'\n    env:\n    - name: A_SECRET\n      value: '[redacted]'\n"),
-    ("data:\n  values.yaml: \"db:\\n  password: PLANTED-here\\nenv:\\n- name: A_SECRET\\n  value: \\\"PLANTED\\\"\\n\"\n",
-     "data:\n  values.yaml: \"db:\\n  password: '[redacted]'\\nenv:\\n- name: A_SECRET\\n  value: \\\"*******\\\"\\n\"\n"),
-    ("token: eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.UExBTlRFRA # x\nurl: a://b:PLANTEDPLANTED@c\nl: [a://b:PLANTEDPLANTED@c]\n",
-     "token: '[redacted]' # x\nurl: a://b:[redacted]@c\nl: [a://b:**********@c]\n"),
-    ("kind: ConfigMap\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"env\":[{\"name\":\"A_TOKEN\",\"value\":\"PLANTED\"}]}\n",
-     "kind: ConfigMap\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"env\":[{\"name\":\"A_TOKEN\",\"value\":\"*******\"}]}\n"),
-    ("apiVersion: v1\r\nkind: Secret\r\ndata:\r\n  a: UExBTlRFRA==\r\n", "apiVersion: v1\r\nkind: Secret\r\ndata:\r\n  a: '[redacted]'\r\n"),
+    (
+        "args:\n- --password=PLANTED,x\n- --token\n- PLANTED-token-x\n- --port\n- \"1\"\n",
+        "args:\n- --password=*********\n- --token\n- '[redacted]'\n- --port\n- \"1\"\n",
+    ),
+    (
+        "args: [--password=PLANTED, a, --token, PLANTED-token]\n",
+        "args: [--password=*******, a, --token, '[redacted]']\n",
+    ),
+    (
+        "private_key:\n  inline_string: |\n    PLANTED\n    PLANTED-PLANTED\npassword: {inline_string: PLANTED}\n",
+        "private_key:\n  inline_string: |\n    *******\n    [redacted]\npassword: {inline_string: '*****'}\n",
+    ),
+    (
+        "headers:\n  request:\n    set:\n      authorization: Bearer PLANTED-token\n      x-api-key: PLANTED\n    add:\n      cookie: id=PLANTED-cookie\n",
+        "headers:\n  request:\n    set:\n      authorization: Bearer [redacted]\n      x-api-key: '*****'\n    add:\n      cookie: '[redacted]'\n",
+    ),
+    (
+        "data:\n  values.yaml: |\n    db:\n      password: PLANTED\n    env:\n    - name: A_SECRET\n      value: PLANTED-secret\n",
+        "data:\n  values.yaml: |\n    db:\n      password: '*****'\n    env:\n    - name: A_SECRET\n      value: '[redacted]'\n",
+    ),
+    (
+        "data:\n  values.yaml: \"db:\\n  password: PLANTED-here\\nenv:\\n- name: A_SECRET\\n  value: \\\"PLANTED\\\"\\n\"\n",
+        "data:\n  values.yaml: \"db:\\n  password: '[redacted]'\\nenv:\\n- name: A_SECRET\\n  value: \\\"*******\\\"\\n\"\n",
+    ),
+    (
+        "token: eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhIn0.UExBTlRFRA # x\nurl: a://b:PLANTEDPLANTED@c\nl: [a://b:PLANTEDPLANTED@c]\n",
+        "token: '[redacted]' # x\nurl: a://b:[redacted]@c\nl: [a://b:**********@c]\n",
+    ),
+    (
+        "kind: ConfigMap\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"env\":[{\"name\":\"A_TOKEN\",\"value\":\"PLANTED\"}]}\n",
+        "kind: ConfigMap\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      {\"env\":[{\"name\":\"A_TOKEN\",\"value\":\"*******\"}]}\n",
+    ),
+    (
+        "apiVersion: v1\r\nkind: Secret\r\ndata:\r\n  a: UExBTlRFRA==\r\n",
+        "apiVersion: v1\r\nkind: Secret\r\ndata:\r\n  a: '[redacted]'\r\n",
+    ),
 ];
 
 #[test]
@@ -161,5 +207,8 @@ fn yaml_that_no_parser_takes_gives_no_secrets_away() {
         assert_gone(&clean("k8s/all.yaml", &format!("\t- x: [\n---\n{yaml}")));
     }
     // Cut off before its kind is told.
-    assert_gone(&clean("k8s/all.yaml", "kind: List\nitems:\n- apiVersion: v1\n  data:\n    a: UExBTlRFRA==\n    b: UExBTlRFR"));
+    assert_gone(&clean(
+        "k8s/all.yaml",
+        "kind: List\nitems:\n- apiVersion: v1\n  data:\n    a: UExBTlRFRA==\n    b: UExBTlRFR",
+    ));
 }

@@ -3,19 +3,27 @@
 use super::clean;
 
 const PEM: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx4UbaDzY9gzVMfHLfGrPLANTED\nd3w7qGZkPLANTEDkC5QyXo0CAwEAAQ==\n-----END RSA PRIVATE KEY-----\n";
-const PEM_BASE64: &str = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBeDRVYgotLS0tLUVORCBSU0EgUFJJVkFURSBLRVktLS0tLQo=";
+const PEM_BASE64: &str =
+    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBeDRVYgotLS0tLUVORCBSU0EgUFJJVkFURSBLRVktLS0tLQo=";
 /// The same behind a certificate, so that it starts at another byte of a group.
 const BUNDLE_BASE64: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUMKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQotLS0tLUJFR0lOIFBSSVZBVEUgS0VZLS0tLS0KTUlJRXZRSUJBREFOCi0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K";
-const JWT: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.eyJpc3MiOiJrdWJlcm5ldGVzL3NlcnZpY2VhY2NvdW50In0.c2lnbmF0dXJlUExBTlRFRA";
+const JWT: &str =
+    "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.eyJpc3MiOiJrdWJlcm5ldGVzL3NlcnZpY2VhY2NvdW50In0.c2lnbmF0dXJlUExBTlRFRA";
 const ENCRYPTED_JWT: &str = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4.XFBoMYUZodetZdvT";
 
 /// What is planted, and what must be gone of it.
-const SECRETS: [(&str, &str); 37] = [
+const SECRETS: [(&str, &str); 38] = [
     (PEM, "PLANTED"),
     ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASPLANTED", "PLANTED"),
-    ("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nPLANTEDMIIEowIBAAKC\n-----END EC PRIVATE KEY-----", "PLANTED"),
+    (
+        "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nPLANTEDMIIEowIBAAKC\n-----END EC PRIVATE KEY-----",
+        "PLANTED",
+    ),
     ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEPLANTED\n-----END OPENSSH PRIVATE KEY-----", "PLANTED"),
-    ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBFPLANTEDAEIAJ\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----", "PLANTED"),
+    (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBFPLANTEDAEIAJ\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----",
+        "PLANTED",
+    ),
     (PEM_BASE64, "TUlJRW93"),
     (PEM_BASE64, "NSUlFb3dJQkFB"),
     (BUNDLE_BASE64, "TUlJRXZRSUJB"),
@@ -47,6 +55,7 @@ const SECRETS: [(&str, &str); 37] = [
     ("AIzaPLANTED0123456789012345678901234567", "PLANTED"),
     ("hvs.PLANTED0123456789012345", "PLANTED"),
     ("admin:{SHA}PLANTEDq3ka2PcAXzhKaNNSBa/E=", "PLANTED"),
+    ("bob:$2y$10$N9qo8uLOickgx2ZMRZoMyePLANTEDzwyqPLANTED0123456789012", "PLANTED"),
     ("H4sIAAAAAAAAPLANTEDy0123456789012345678901234567890123456789012345678901234567890123456789", "PLANTED"),
 ];
 
@@ -58,7 +67,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    format!("    {}\n", text.trim_end().replace('\n', "\n    "))
 }
 
 fn last_applied(text: &str) -> String {
@@ -66,15 +75,36 @@ fn last_applied(text: &str) -> String {
 }
 
 const DOCUMENTS: [Document; 16] = [
-    ("k8s/configmaps.json", |s| format!(r#"{{"kind":"List","items":[{{"kind":"ConfigMap","data":{{"a":{}}}}}]}}"#, quoted(s))),
-    ("k8s/configmaps.json", |s| format!(r#"{{"kind":"ConfigMap","metadata":{{"annotations":{{"kubectl.kubernetes.io/last-applied-configuration":{}}}}}}}"#, quoted(&last_applied(s)))),
-    ("k8s/deployments.apps.json", |s| format!("{{\n \"env\": [\n  {{\n   \"name\": \"URL\",\n   \"value\": {}\n  }}\n ]\n}}", quoted(s))),
+    ("k8s/configmaps.json", |s| {
+        format!(r#"{{"kind":"List","items":[{{"kind":"ConfigMap","data":{{"a":{}}}}}]}}"#, quoted(s))
+    }),
+    ("k8s/configmaps.json", |s| {
+        format!(
+            r#"{{"kind":"ConfigMap","metadata":{{"annotations":{{"kubectl.kubernetes.io/last-applied-configuration":{}}}}}}}"#,
+            quoted(&last_applied(s))
+        )
+    }),
+    ("k8s/deployments.apps.json", |s| {
+        format!("{{\n \"env\": [\n  {{\n   \"name\": \"URL\",\n   \"value\": {}\n  }}\n ]\n}}", quoted(s))
+    }),
     ("k8s/cm.yaml", |s| format!("apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n{}  b: c\n", indented(s))),
     ("k8s/cm.yaml", |s| format!("kind: ConfigMap\ndata:\n  a: {}\n  b: c\n---\nkind: Pod\n", quoted(s))),
     ("k8s/all.yaml", |s| format!("kind: List\nitems:\n- kind: Pod\n  spec:\n    args: [a, {}]\n", quoted(s))),
-    ("cluster/k8s-resources", |s| format!("items:\n- metadata:\n    annotations:\n      kubectl.kubernetes.io/last-applied-configuration: |\n        {}\n", last_applied(s))),
-    ("proxies/shop/cart-1/config_dump.json", |s| format!(r#"{{"configs":[{{"@type":"x","a":{{"inline_string":{}}}}}]}}"#, quoted(s))),
-    ("proxies/shop/cart-1/server_info.json", |s| format!(r#"{{"command_line_options":{{"config_yaml":{}}}}}"#, quoted(&format!("node:\n  id: x\nadmin: {}\n", quoted(s))))),
+    ("cluster/k8s-resources", |s| {
+        format!(
+            "items:\n- metadata:\n    annotations:\n      kubectl.kubernetes.io/last-applied-configuration: |\n        {}\n",
+            last_applied(s)
+        )
+    }),
+    ("proxies/shop/cart-1/config_dump.json", |s| {
+        format!(r#"{{"configs":[{{"@type":"x","a":{{"inline_string":{}}}}}]}}"#, quoted(s))
+    }),
+    ("proxies/shop/cart-1/server_info.json", |s| {
+        format!(
+            r#"{{"command_line_options":{{"config_yaml":{}}}}}"#,
+            quoted(&format!("node:\n  id: x\nadmin: {}\n", quoted(s)))
+        )
+    }),
     ("proxies/shop/cart-1/clusters.json", |s| format!(r#"{{"cluster_statuses":[{{"name":{}}}]}}"#, quoted(s))),
     ("proxies/shop/cart-1/stats.txt", |s| format!("cluster.a.upstream: 1\nx: {s}\nb: 2\n")),
     ("istiod/istiod-1/debug/configz.json", |s| format!("[{{\"spec\":{{\"a\":[1,{}]}}}}]", quoted(s))),
@@ -110,6 +140,9 @@ fn only_the_secret_goes() {
         ("'cookie', 'session=0123456789abcdef'", "'cookie', '[redacted]'"),
         ("> Cookie: a=0123; b=4567", "> Cookie: [redacted]"),
         ("password: hunter2 for bob", "password: ******* for bob"),
+        ("map[Cookie:[a=b; c=d] password:hunter2 user:x]", "map[Cookie:[********] password:******* user:x]"),
+        ("authorization: Bearer abc def", "authorization: Bearer *** def"),
+        ("{\"url\":\"https:\\/\\/u:hunter2@h\"}", "{\"url\":\"https:\\/\\/u:*******@h\"}"),
     ] {
         assert_eq!(clean("logs/shop/cart-1/app.log", before), after);
     }

@@ -29,6 +29,7 @@ fn harmless_text_stays_as_it_is() {
         "GET /tokens/list?page=2&sort=key HTTP/1.1",
         "--log_output_level=authorization:debug --tokenAudience=istio-ca --secret-name shop-cert",
         "/var/run/secrets/tokens/istio-token",
+        "Pulled image docker.io/shop/refresh-token:1.2.3 and auth-token:v2",
         "[redacted]",
         "W3JlZGFjdGVkXQ==",
         "user@example.com wrote to bob@example.com: see http://x/y",
