@@ -3,4 +3,5 @@
 
 mod corpus;
 mod expect;
+mod redact;
 mod tidy;

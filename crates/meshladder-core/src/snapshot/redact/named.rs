@@ -140,11 +140,15 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the value follows as the next string of a list: an argument, or a header as Envoy's debug log writes it:
-    /// `'authorization', 'Bearer …'`.
+    /// Whether the value follows as the next string: of an argument, of a header as Envoy's debug log writes it
+    /// (`'authorization', 'Bearer …'`) or as Lua adds it (`headers:add("x-api-key", "…")`).
     fn is_before_value(&self, token: &Range<usize>, quote: u8) -> bool {
-        let is_member = self.text[..token.start - 1].trim_ascii_end().ends_with(b":");
-        self.text[token.start] == b'-' && !is_member || self.format == Format::Text && quote == b'\''
+        let before = self.text[..token.start - 1].trim_ascii_end().last();
+        match before {
+            Some(b'(') => true,
+            Some(b':') => false,
+            _ => self.text[token.start] == b'-' || self.format == Format::Text && quote == b'\'',
+        }
     }
 
     /// Judges what follows a name by that name.

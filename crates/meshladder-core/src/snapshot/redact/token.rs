@@ -72,6 +72,10 @@ pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
     while text.get(end) == Some(&b'.') && parts < 5 {
         (end, parts) = (run(text, end + 1, is_base64url), parts + 1);
     }
+    // `{"auths":`, the logins of registries.
+    if text[start..].starts_with(b"eyJhdXRocyI6") {
+        return Some(start..run(text, header, is_base64));
+    }
     let claims = text.get(header + 1..).unwrap_or_default();
     // Five parts are an encrypted token, of which some may be empty; the signature of three may be.
     let is_token = match parts {

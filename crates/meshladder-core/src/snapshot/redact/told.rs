@@ -1,0 +1,127 @@
+//! Values by their names in running text: arguments, queries, connection strings, what people write into logs.
+
+use std::ops::Range;
+
+use super::name::{self, Class};
+use super::token::run;
+use super::{Finder, Format, cover, flow};
+
+impl Finder<'_> {
+    /// `--password=x`, `password=x` in a query, in a log, in a connection string.
+    pub(super) fn assigned(&mut self, class: Class, name: Range<usize>) {
+        let start = name.end + 1;
+        let before = name.start.checked_sub(1).and_then(|at| self.byte(at));
+        let in_query = matches!(before, Some(b'?' | b'&' | b';'));
+        let range = match before {
+            // An argument as a string of its own may hold any sign.
+            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => start..flow::close_quote(self.text, start, quote),
+            None if self.depth > 0 && class != Class::Unsure => start..self.end_of_line(start),
+            _ if self.format == Format::Yaml && self.is_item(name.start) => start..self.end_of_line(start),
+            _ => self.word_at(start),
+        };
+        let value = &self.text[range.clone()];
+        let is_secret = match class {
+            Class::Query => in_query,
+            Class::Unsure if in_query => !name::is_harmless(value),
+            _ => name::is_secret(class, value),
+        };
+        self.mark(is_secret.then_some(range));
+    }
+
+    /// `password: x`. Error messages have the same form, so a plain word is none: `token: expired`.
+    pub(super) fn told(&mut self, class: Class, name: Range<usize>) {
+        let start = run(self.text, name.end + 1, |b| b == b' ' || b == b'\t');
+        if start == name.end + 1 && !self.is_pair(&name) {
+            return;
+        }
+        let listed = self.text[start..].strip_prefix(b"[").filter(|_| start == name.end + 1);
+        let start = start + usize::from(listed.is_some());
+        let scheme = if class == Class::Header { cover::scheme(&self.text[start..]) } else { 0 };
+        let range = match listed {
+            // Go's `map[Cookie:[a=b; c=d]]`.
+            Some(list) => start + scheme..start + memchr::memchr2(b']', b'\n', list).unwrap_or(list.len()).max(scheme),
+            None => self.word_at(start + scheme),
+        };
+        let value = &self.text[range.clone()];
+        let is_secret = match class {
+            _ if name::is_harmless(value) => false,
+            Class::Header if scheme > 0 => true,
+            Class::Password | Class::Credential => !is_word(value),
+            Class::Header => value.contains(&b'=') || !is_word(value) && value.len() >= 16,
+            Class::Unsure => !is_word(value) && value.len() >= 16 && name::is_secret(class, value),
+            Class::Query => false,
+        };
+        let is_long = class == Class::Header && scheme == 0 && listed.is_none();
+        let range = if is_long { range.start..self.end_of_string(range.end) } else { range };
+        self.mark(is_secret.then_some(range));
+    }
+
+    /// Whether `name:value` without a space is a pair, as in Go's `map[password:x]`, and no image with its tag.
+    fn is_pair(&self, name: &Range<usize>) -> bool {
+        let before = self.text[..name.start].last();
+        let value = &self.text[name.end + 1..];
+        let is_version =
+            matches!(value, [b'v', b'0'..=b'9', ..] | [b'0'..=b'9', b'.', ..] | [b'0'..=b'9', _, b'.', ..]);
+        self.format == Format::Text && matches!(before, None | Some(b' ' | b'[' | b'{' | b',' | b'(')) && !is_version
+    }
+
+    /// `--password x` in a command line, and `- --password` in a list.
+    pub(super) fn flag(&mut self, class: Class, token: Range<usize>) {
+        if self.text[token.start] != b'-' {
+            return;
+        }
+        match self.byte(token.end) {
+            Some(b' ') => {
+                let range = self.word_at(run(self.text, token.end, |b| b == b' '));
+                let value = &self.text[range.clone()];
+                let is_secret = !value.starts_with(b"-") && name::is_secret(class, value);
+                self.mark(is_secret.then_some(range));
+            }
+            Some(b',') if self.format != Format::Json => self.value_of(&token, token.end + 1),
+            _ if self.format == Format::Yaml && self.is_item(token.start) => self.block.push(token.start),
+            _ => {}
+        }
+    }
+
+    /// What stands at `start`: something in quotes, or all up to the next space or sign that ends it.
+    fn word_at(&self, start: usize) -> Range<usize> {
+        if let Some(quote @ (b'"' | b'\'')) = self.byte(start) {
+            let inside = &self.text[start + 1..flow::close_quote(self.text, start + 1, quote)];
+            return start + 1..start + 1 + memchr::memchr(b'\n', inside).unwrap_or(inside.len());
+        }
+        let mut open = 0usize;
+        let mut end = start;
+        while let Some(&b) = self.text.get(end) {
+            let next = self.text.get(end + 1);
+            let is_last = next.is_none_or(|b| b.is_ascii_whitespace() || b",]})\"'".contains(b));
+            match b {
+                b'[' | b'(' | b'{' => open += 1,
+                b']' | b')' | b'}' if open > 0 => open -= 1,
+                b',' | b']' | b')' | b'}' if is_last => break,
+                b'&' | b'"' | b'\'' | b'\\' | b'<' | b'>' | b';' | ..=b' ' => break,
+                _ => {}
+            }
+            end += 1;
+        }
+        start..end
+    }
+
+    fn end_of_line(&self, start: usize) -> usize {
+        let line = &self.text[start..];
+        let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        start + line.trim_ascii_end().len()
+    }
+
+    /// The end of the line or of the string.
+    fn end_of_string(&self, start: usize) -> usize {
+        run(self.text, start, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
+    }
+}
+
+/// Whether it is a word of a sentence.
+fn is_word(value: &[u8]) -> bool {
+    let is_lower = |b: &u8| b.is_ascii_lowercase() || b".,:;()-_!".contains(b);
+    let rest = value.get(1..).unwrap_or_default();
+    let starts = value.first().is_none_or(|b| is_lower(b) || b.is_ascii_uppercase());
+    starts && (rest.iter().all(is_lower) || value.len() < 5 && value.iter().all(u8::is_ascii_alphabetic))
+}
