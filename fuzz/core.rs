@@ -72,7 +72,7 @@ pub(crate) fn clusters(data: &[u8]) {
     let Ok(json) = as_json(text) else { return };
     let Ok(clusters) = Clusters::read(&json) else { return };
     let hosts = endpoint::select(&clusters, &eds::Filter::default());
-    let _ = endpoint::table(&hosts, true).to_string();
+    let _ = endpoint::table(&clusters, &hosts, true).to_string();
 }
 
 pub(crate) fn syncz(data: &[u8]) {

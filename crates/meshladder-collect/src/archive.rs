@@ -5,15 +5,20 @@ use std::io::{self, Read};
 use meshladder_core::snapshot::Problem;
 use tar::{EntryType, Header, PaxExtensions};
 
+use crate::CollectError;
 use crate::error::plain;
 use crate::found::{Body, Found, HOLD};
 use crate::names::{ends_in, inside, is_hidden, shown, size};
-use crate::store::{Slice, Store, TooMuch};
+use crate::store::{Slice, Store};
 
 const BLOCK: u64 = 512;
 
 /// A mesh of ten thousand proxies has about a hundred thousand files.
 pub(crate) const MAX_FILES: usize = 500_000;
+
+/// How much of a stream may be something else than documents: headers, and what is passed over. A lower limit than
+/// --max-size would refuse many small files.
+const MIN_OVERHEAD: u64 = 64 << 20;
 
 /// No path is longer; a longer "name" is an attack on memory.
 const MAX_NAME: u64 = 1 << 20;
@@ -44,20 +49,36 @@ pub(crate) fn is_tar(head: &[u8]) -> bool {
 }
 
 /// Reads an archive. `name` is the archive as the user knows it.
-pub(crate) fn read(name: &str, tape: Tape<'_>, store: &mut Store) -> Tree {
-    let mut reader = Reader { name, tape, at: 0, store, tree: Tree::default(), next: Extended::default() };
+///
+/// # Errors
+/// When it holds more than allowed.
+pub(crate) fn read(name: &str, tape: Tape<'_>, store: &mut Store) -> Result<Tree, CollectError> {
+    let mut reader = Reader { name, tape, at: 0, overhead: 0, store, tree: Tree::default(), next: Extended::default() };
     if let Err(stop) = reader.run() {
+        let stop = match stop {
+            Stop::Cut(why) => why,
+            Stop::TooLarge(error) => return Err(error),
+        };
         let what = format!("{stop}; {} could be read, what follows is missing", files(reader.tree.files.len()));
         reader.tree.problems.push(Problem::new(name, what));
         reader.tree.cut = Some(format!("{name}: {stop}"));
     }
-    reader.tree
+    Ok(reader.tree)
+}
+
+/// What ended the reading early.
+enum Stop {
+    /// What came before is of use.
+    Cut(String),
+    TooLarge(CollectError),
 }
 
 struct Reader<'a, 't> {
     name: &'a str,
     tape: Tape<'t>,
     at: u64,
+    /// How much of a stream was no document.
+    overhead: u64,
     store: &'a mut Store,
     tree: Tree,
     next: Extended,
@@ -72,26 +93,24 @@ struct Extended {
 }
 
 impl Reader<'_, '_> {
-    /// # Errors
-    /// What ended the reading early.
-    fn run(&mut self) -> Result<(), String> {
+    fn run(&mut self) -> Result<(), Stop> {
         while let Some(block) = self.block()? {
             if block.iter().all(|&b| b == 0) {
                 return Ok(());
             }
             if !has_checksum(&block) {
-                return Err(format!("the archive is damaged at byte {}", self.at - BLOCK));
+                return Err(format!("the archive is damaged at byte {}", self.at - BLOCK).into());
             }
             // What is refused costs memory too: it is told.
             if self.tree.files.len() + self.tree.problems.len() >= MAX_FILES {
-                return Err(format!("the archive has more than {}", files(MAX_FILES)));
+                return Err(format!("the archive has more than {}", files(MAX_FILES)).into());
             }
             self.member(Header::from_byte_slice(&block))?;
         }
-        Err("the archive is cut short".to_owned())
+        Err("the archive is cut short".into())
     }
 
-    fn member(&mut self, header: &Header) -> Result<(), String> {
+    fn member(&mut self, header: &Header) -> Result<(), Stop> {
         let at = self.at - BLOCK;
         let len = header.entry_size().map_err(|_| format!("the archive is damaged at byte {at}"))?;
         match header.entry_type() {
@@ -107,7 +126,7 @@ impl Reader<'_, '_> {
         let told = std::mem::take(&mut self.next);
         let name = told.name.unwrap_or_else(|| String::from_utf8_lossy(&header.path_bytes()).into_owned());
         if told.size.is_some_and(|size| size != len) {
-            return Err(format!("`{}` has two sizes", shown(&name)));
+            return Err(format!("`{}` has two sizes", shown(&name)).into());
         }
         match header.entry_type() {
             EntryType::Regular | EntryType::Continuous if name.ends_with('/') => self.skip(len),
@@ -125,7 +144,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn file(&mut self, name: &str, len: u64) -> Result<(), String> {
+    fn file(&mut self, name: &str, len: u64) -> Result<(), Stop> {
         let path = match inside(name) {
             Ok(path) if !is_hidden(&path) && !is_core_dump(&path) => path,
             Ok(_) => return self.skip(len),
@@ -135,17 +154,12 @@ impl Reader<'_, '_> {
             }
         };
         let body = self.body(&path, len)?;
-        self.tree.files.extend(body.map(|body| Found { origin: format!("{}!{path}", self.name), path, body }));
+        self.tree.files.push(Found { origin: format!("{}!{path}", self.name), path, body });
         Ok(())
     }
 
-    fn body(&mut self, path: &str, len: u64) -> Result<Option<Body>, String> {
-        let is_stream = matches!(self.tape, Tape::Stream(_));
-        let room = if is_stream { self.store.left() } else { self.store.max_size() };
-        if len > room {
-            let why = format!("`{path}` is {}, more than --max-size leaves ({})", size(len), size(room));
-            return if is_stream { Err(why) } else { self.too_large(path, why, len).map(|()| None) };
-        }
+    fn body(&mut self, path: &str, len: u64) -> Result<Body, Stop> {
+        self.store.member(path, len)?;
         let cut = || format!("the archive is cut short inside `{path}`");
         let body = match &mut self.tape {
             Tape::File(file) => {
@@ -156,27 +170,21 @@ impl Reader<'_, '_> {
             Tape::Stream(stream) => {
                 let (body, error) = self.store.keep(&mut stream.take(len), len);
                 if let Some(error) = error {
-                    return Err(told(&error));
+                    return Err(told(&error).into());
                 }
                 if body.len() < len {
-                    return Err(cut());
+                    return Err(cut().into());
                 }
                 body
             }
         };
         self.at += len;
         self.padding(len)?;
-        Ok(Some(body))
-    }
-
-    /// In an archive on disk the rest is as good as before.
-    fn too_large(&mut self, path: &str, why: String, len: u64) -> Result<(), String> {
-        self.tree.problems.push(Problem::new(format!("{}!{path}", self.name), why));
-        self.skip(len)
+        Ok(body)
     }
 
     /// `x` headers: "the following fields … override the associated fields in the header block" (POSIX pax).
-    fn pax(&mut self, len: u64) -> Result<(), String> {
+    fn pax(&mut self, len: u64) -> Result<(), Stop> {
         let records = self.small(len)?;
         for record in PaxExtensions::new(&records).flatten() {
             match record.key_bytes() {
@@ -190,7 +198,7 @@ impl Reader<'_, '_> {
     }
 
     /// "extended sparse headers … follow the header" (GNU tar); the last one has a zero in byte 504.
-    fn sparse_map(&mut self, header: &Header) -> Result<(), String> {
+    fn sparse_map(&mut self, header: &Header) -> Result<(), Stop> {
         let mut more = header.as_gnu().is_some_and(tar::GnuHeader::is_extended);
         while more {
             more = self.block()?.is_some_and(|block| block[504] != 0);
@@ -204,22 +212,23 @@ impl Reader<'_, '_> {
     }
 
     /// What a long name or a PAX header holds.
-    fn small(&mut self, len: u64) -> Result<Vec<u8>, String> {
+    fn small(&mut self, len: u64) -> Result<Vec<u8>, Stop> {
         if len > MAX_NAME {
-            return Err(format!("the archive has a file name of {}", size(len)));
+            return Err(format!("the archive has a file name of {}", size(len)).into());
         }
         let bytes = self.take(len)?.ok_or("the archive is cut short")?;
         self.padding(len)?;
         Ok(bytes)
     }
 
-    fn block(&mut self) -> Result<Option<[u8; 512]>, String> {
+    fn block(&mut self) -> Result<Option<[u8; 512]>, Stop> {
         let bytes = self.take(BLOCK)?;
         Ok(bytes.and_then(|bytes| bytes.try_into().ok()))
     }
 
     /// So many bytes; none at the end.
-    fn take(&mut self, len: u64) -> Result<Option<Vec<u8>>, String> {
+    fn take(&mut self, len: u64) -> Result<Option<Vec<u8>>, Stop> {
+        self.pass(len)?;
         let mut bytes = Vec::new();
         match &mut self.tape {
             Tape::File(file) => {
@@ -233,25 +242,22 @@ impl Reader<'_, '_> {
         self.at += bytes.len() as u64;
         match bytes.len() as u64 {
             0 if len > 0 => Ok(None),
-            read if read < len => Err("the archive is cut short".to_owned()),
+            read if read < len => Err("the archive is cut short".into()),
             _ => Ok(Some(bytes)),
         }
     }
 
     /// Passes over a member's content.
-    fn skip(&mut self, len: u64) -> Result<(), String> {
+    fn skip(&mut self, len: u64) -> Result<(), Stop> {
         let end = self.at.checked_add(len).ok_or("the archive is damaged")?;
+        self.pass(len)?;
         match &mut self.tape {
-            Tape::File(file) if end > file.len() => return Err("the archive is cut short".to_owned()),
+            Tape::File(file) if end > file.len() => return Err("the archive is cut short".into()),
             Tape::File(_) => {}
-            Tape::Stream(_) if len > self.store.left() => {
-                let (len, left) = (size(len), size(self.store.left()));
-                return Err(format!("a member is {len}, more than --max-size leaves ({left})"));
-            }
             Tape::Stream(stream) => {
                 let passed = io::copy(&mut stream.take(len), &mut io::sink()).map_err(|error| told(&error))?;
                 if passed < len {
-                    return Err("the archive is cut short".to_owned());
+                    return Err("the archive is cut short".into());
                 }
             }
         }
@@ -259,10 +265,32 @@ impl Reader<'_, '_> {
         self.padding(len)
     }
 
+    /// Counts what is no document. In a file it costs nothing.
+    fn pass(&mut self, len: u64) -> Result<(), Stop> {
+        self.overhead = self.overhead.saturating_add(len);
+        if matches!(self.tape, Tape::Stream(_)) && self.overhead > self.store.max_size().max(MIN_OVERHEAD) {
+            let why = "it has too much that is no document".to_owned();
+            return Err(self.store.too_large_because(Some(why)).into());
+        }
+        Ok(())
+    }
+
     /// Content fills whole blocks. The padding of the last member may be missing.
-    fn padding(&mut self, len: u64) -> Result<(), String> {
+    fn padding(&mut self, len: u64) -> Result<(), Stop> {
         let padding = (BLOCK - len % BLOCK) % BLOCK;
         self.take(padding).map(drop)
+    }
+}
+
+impl From<CollectError> for Stop {
+    fn from(error: CollectError) -> Self {
+        Self::TooLarge(error)
+    }
+}
+
+impl<T: Into<String>> From<T> for Stop {
+    fn from(why: T) -> Self {
+        Self::Cut(why.into())
     }
 }
 
@@ -293,7 +321,6 @@ fn kind_of(kind: EntryType) -> &'static str {
 fn told(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the archive is cut short".to_owned(),
-        _ if TooMuch::is(error) => plain(error),
         _ => format!("the archive is damaged: {}", plain(error)),
     }
 }

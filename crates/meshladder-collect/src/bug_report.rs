@@ -2,6 +2,7 @@
 
 use meshladder_core::snapshot::{Coverage, DocId, Meta, Need};
 
+use crate::CollectError;
 use crate::archive::Tree;
 use crate::found::Found;
 use crate::layout::Settled;
@@ -79,7 +80,10 @@ pub(crate) fn is_part(path: &str) -> bool {
 }
 
 /// Names the files of a bug-report, whole or in part.
-pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Settled {
+///
+/// # Errors
+/// When it is larger than allowed.
+pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled, CollectError> {
     let mut settled = Settled { meta: Meta { form: "bug-report", ..Meta::default() }, ..Settled::default() };
     let has = |file: &str| tree.files.iter().any(|found| &found.path[top.len()..] == file && is_objects(found));
     let (resources, cluster_resources) = (has("cluster/k8s-resources"), has("cluster/k8s-cluster-resources"));
@@ -100,10 +104,10 @@ pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Settled {
         // These two repeat what the two large lists have.
         let is_copy = (path == "cluster/pods" && resources) || (path == "cluster/nodes" && cluster_resources);
         if let Some(id) = id(path, &found).filter(|_| !is_copy) {
-            settled.take(id, found, store);
+            settled.take(id, found, store)?;
         }
     }
-    settled
+    Ok(settled)
 }
 
 fn id(path: &str, found: &Found) -> Option<DocId> {

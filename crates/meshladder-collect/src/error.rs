@@ -2,6 +2,8 @@
 
 use std::io;
 
+use meshladder_core::snapshot::Problem;
+
 use crate::names::size;
 
 /// Nothing can be answered: what is wrong, where and why. [`CollectError::hint`] says what to try.
@@ -54,12 +56,14 @@ pub enum CollectError {
         why: String,
     },
     /// It would take more memory or disk than allowed.
-    #[error("{origin} is larger than {}", size(*.max))]
+    #[error("{origin} is larger than {}{}", size(*.max), after_colon(.why.as_ref()))]
     TooLarge {
-        /// The file.
+        /// The source.
         origin: String,
         /// The limit in bytes.
         max: u64,
+        /// What is too much, when more is known than the sum.
+        why: Option<String>,
     },
     /// Standard input can be read only once.
     #[error("`-` is given more than once")]
@@ -134,6 +138,21 @@ pub(crate) fn plain(error: &io::Error) -> String {
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Problems that left nothing of use: how many, and the first three.
+pub(crate) fn some_of(problems: &[Problem]) -> String {
+    let first: Vec<String> = problems.iter().take(3).map(Problem::to_string).collect();
+    let first = first.join("\n  ");
+    match problems.len() {
+        0 | 1 => first,
+        count @ (2 | 3) => format!("{count} problems:\n  {first}"),
+        count => format!("{count} problems, the first three:\n  {first}"),
+    }
+}
+
+fn after_colon(why: Option<&String>) -> String {
+    why.map(|why| format!(": {why}")).unwrap_or_default()
 }
 
 fn beside(archive: Option<&String>) -> String {

@@ -10,7 +10,6 @@ use std::time::SystemTime;
 use meshladder_core::snapshot::{Builder, DocId, Problem};
 
 use crate::error::plain;
-use crate::names::size;
 use crate::store::{Slice, Store, exactly};
 
 /// How much of a file is looked at to tell what it is.
@@ -81,10 +80,6 @@ impl Found {
     /// Makes it a document: at once when it is small, else a handle.
     pub(crate) fn add_to(self, builder: &mut Builder, id: DocId, store: &mut Store) {
         let len = self.body.len();
-        if len > store.max_size() {
-            let what = format!("is {}, more than --max-size allows ({})", size(len), size(store.max_size()));
-            return builder.problem(Problem::new(self.origin, what));
-        }
         let Self { origin, body, .. } = match self.loaded(store) {
             Ok(found) => found,
             Err(problem) => return builder.problem(problem),

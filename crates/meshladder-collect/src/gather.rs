@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use meshladder_core::snapshot::Problem;
 
 use crate::archive::{self, Tape, Tree};
-use crate::error::plain;
+use crate::error::{plain, some_of};
 use crate::found::{Body, Found, OnDisk};
 use crate::names::unpacked;
 use crate::packing::{Packing, Peeked};
@@ -34,6 +34,7 @@ pub(crate) struct Gathered {
 /// When it cannot be read at all.
 pub(crate) fn gather(source: &Source, options: &Options, store: &mut Store) -> Result<Gathered, CollectError> {
     let origin = source.to_string();
+    store.begin(&origin);
     let Source::Path(path) = source else {
         return stream(origin, "stdin", (options.stdin)(), 0, store);
     };
@@ -84,12 +85,12 @@ fn regular(
     }
     if archive::is_tar(&head) {
         let tape = Tape::File(Slice::of(opened).map_err(unreadable)?);
-        let tree = archive::read(&origin, tape, store);
+        let tree = archive::read(&origin, tape, store)?;
         return archived(origin, tree);
     }
     let body = Body::OnDisk(on_disk);
     if body.len() > store.max_size() {
-        return Err(CollectError::TooLarge { origin, max: store.max_size() });
+        return Err(store.too_large());
     }
     let base = base(path.parent().unwrap_or(Path::new("")));
     Ok(one(origin, base, name, body, None))
@@ -109,9 +110,9 @@ fn stream(
         Some(packing) => packing.decoder(packed).map_err(|error| damaged(&error))?,
         None => Box::new(packed),
     };
-    let mut reader = Peeked::new(store.metered(input));
+    let mut reader = Peeked::new(input);
     if archive::is_tar(reader.head()) {
-        let tree = archive::read(&origin, Tape::Stream(&mut reader), store);
+        let tree = archive::read(&origin, Tape::Stream(&mut reader), store)?;
         return archived(origin, tree);
     }
     if reader.head().is_empty() {
@@ -121,9 +122,9 @@ fn stream(
     if let Sniffed::Unknown(what) = sniff(reader.head(), reader.is_whole()) {
         return Err(CollectError::Unknown { origin, what });
     }
-    let (body, error) = store.keep(&mut reader, expected);
+    let (body, error) = store.keep(&mut store.metered(reader), expected);
     let problem = match error {
-        Some(error) if TooMuch::is(&error) => return Err(CollectError::TooLarge { origin, max: store.max_size() }),
+        Some(error) if TooMuch::is(&error) => return Err(store.too_large()),
         Some(error) => Some(Problem::new(&origin, format!("is cut short: {}", plain(&error)))),
         None => None,
     };
@@ -138,9 +139,10 @@ fn one(origin: String, base: String, name: String, body: Body, problem: Option<P
 }
 
 fn archived(origin: String, tree: Tree) -> Result<Gathered, CollectError> {
-    match tree.problems.first() {
-        Some(problem) if tree.files.is_empty() => Err(CollectError::Damaged { origin, why: problem.what.clone() }),
-        None if tree.files.is_empty() => Err(CollectError::Empty { origin }),
+    match tree.problems.as_slice() {
+        [] if tree.files.is_empty() => Err(CollectError::Empty { origin }),
+        [problem] if tree.files.is_empty() => Err(CollectError::Damaged { origin, why: problem.what.clone() }),
+        problems if tree.files.is_empty() => Err(CollectError::Damaged { origin, why: some_of(problems) }),
         _ => Ok(Gathered { origin, base: String::new(), is_file: false, tree }),
     }
 }

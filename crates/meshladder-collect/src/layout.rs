@@ -9,7 +9,7 @@ use crate::gather::Gathered;
 use crate::manifest::Manifest;
 use crate::names::{ends_in, is_document, unpacked};
 use crate::packing::{Unpacked, unpack};
-use crate::sniff::{Content, Sniffed, sniff};
+use crate::sniff::{Content, Sniffed, sniff, wrong_shape};
 use crate::store::Store;
 use crate::{bug_report, loose};
 
@@ -39,15 +39,15 @@ pub(crate) enum Layout {
 /// Names the files of a source.
 ///
 /// # Errors
-/// When there is nothing in it that is known.
+/// When there is nothing in it that is known, or more than allowed.
 pub(crate) fn settle(mut gathered: Gathered, store: &mut Store) -> Result<Settled, CollectError> {
     let layout = if gathered.is_file { Layout::Loose } else { tell(&gathered.tree) };
     let origin = gathered.origin.clone();
     let cut = gathered.tree.cut.take().map(|why| (Need::Part(String::new()), Coverage::Partial(why)));
     let mut problems = std::mem::take(&mut gathered.tree.problems);
     let mut settled = match layout {
-        Layout::Bundle { top, manifest } => bundle(gathered.tree, &top, manifest, store),
-        Layout::BugReport { top } => bug_report::settle(gathered.tree, &top, store),
+        Layout::Bundle { top, manifest } => bundle(gathered.tree, &top, manifest, store)?,
+        Layout::BugReport { top } => bug_report::settle(gathered.tree, &top, store)?,
         Layout::Loose => loose::settle(gathered, store)?,
     };
     settled.meta.origin = origin;
@@ -117,11 +117,11 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
     known.then(|| DocId::new(path))
 }
 
-fn bundle(tree: Tree, top: &str, manifest: Option<Manifest>, store: &mut Store) -> Settled {
+fn bundle(tree: Tree, top: &str, manifest: Option<Manifest>, store: &mut Store) -> Result<Settled, CollectError> {
     let mut settled = Settled { meta: Meta { form: "bundle", ..Meta::default() }, ..Settled::default() };
     for found in tree.files {
         if let Some(id) = id_in_bundle(&found.path[top.len()..]) {
-            settled.take(id, found, store);
+            settled.take(id, found, store)?;
         }
     }
     if let Some(manifest) = manifest {
@@ -130,23 +130,30 @@ fn bundle(tree: Tree, top: &str, manifest: Option<Manifest>, store: &mut Store) 
         settled.notes.extend(coverage);
         settled.problems.extend(problems);
     }
-    settled
+    Ok(settled)
 }
 
 impl Settled {
     /// Takes a file as a document, unpacked when it is compressed.
-    pub(crate) fn take(&mut self, id: DocId, found: Found, store: &mut Store) {
-        match found.loaded(store).and_then(|found| unpack(found, store)) {
-            Ok(Unpacked::File(found, problem)) => {
+    ///
+    /// # Errors
+    /// When it holds more than allowed.
+    pub(crate) fn take(&mut self, id: DocId, found: Found, store: &mut Store) -> Result<(), CollectError> {
+        match found
+            .loaded(store)
+            .map_or_else(|problem| Ok(Unpacked::Unreadable(problem)), |found| unpack(found, store))?
+        {
+            Unpacked::File(found, problem) => {
                 self.problems.extend(problem);
                 self.check(&id, &found);
                 self.documents.push((id, found));
             }
-            Ok(Unpacked::Archive(found)) => {
+            Unpacked::Archive(found) => {
                 self.problems.push(Problem::new(found.origin, "is an archive where a document belongs; not read"));
             }
-            Err(problem) => self.problems.push(problem),
+            Unpacked::Unreadable(problem) => self.problems.push(problem),
         }
+        Ok(())
     }
 
     /// Where a dump or objects belong, there may be an error page instead. That is no proof that there are no objects.
@@ -158,7 +165,9 @@ impl Settled {
             _ => return,
         };
         let what = match found.head().map(|(head, whole)| sniff(&head, whole)) {
-            Ok(Sniffed::Known(content)) if fits.contains(&content) => return,
+            Ok(Sniffed::Known(content)) if fits.contains(&content) => {
+                return self.problems.extend(wrong_shape(found, content));
+            }
             Ok(Sniffed::Undecided) => return,
             Ok(Sniffed::Known(_)) => format!("is something else where {belongs}"),
             Ok(Sniffed::Blank) => format!("is empty where {belongs}"),

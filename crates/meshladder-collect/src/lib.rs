@@ -40,7 +40,7 @@ pub enum Source {
 /// How to read sources.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many bytes may be unpacked in all, and how large one document may be.
+    /// How many bytes the documents of all sources may have together, unpacked.
     pub max_size: u64,
     /// What `-` reads.
     pub stdin: fn() -> Box<dyn Read>,
@@ -50,7 +50,7 @@ pub struct Options {
 /// several sources each document's id starts with the number of its source, from 1.
 ///
 /// # Errors
-/// When a source cannot be read at all.
+/// When a source cannot be read at all, or is larger than allowed.
 pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectError> {
     if sources.iter().filter(|source| **source == Source::Stdin).count() > 1 {
         return Err(CollectError::StdinTwice);
@@ -60,24 +60,26 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
     for (number, source) in sources.iter().enumerate() {
         let name = if sources.len() > 1 { (number + 1).to_string() } else { String::new() };
         let gathered = gather::gather(source, options, &mut store)?;
-        add(layout::settle(gathered, &mut store)?, &name, &mut builder, &mut store);
+        add(layout::settle(gathered, &mut store)?, &name, &mut builder, &mut store)?;
     }
     Ok(builder.finish())
 }
 
-fn add(settled: Settled, source: &str, builder: &mut Builder, store: &mut Store) {
+fn add(settled: Settled, source: &str, builder: &mut Builder, store: &mut Store) -> Result<(), CollectError> {
     let Settled { meta, documents, notes, problems } = settled;
     builder.source(source, meta);
     for problem in problems {
         builder.problem(problem);
     }
     for (id, found) in documents {
+        store.document(&found.origin, found.body.len())?;
         let id = if source.is_empty() { id } else { id.in_source(source) };
         found.add_to(builder, id, store);
     }
     for (need, coverage) in notes {
         builder.note_in(source, need, coverage);
     }
+    Ok(())
 }
 
 impl Default for Options {

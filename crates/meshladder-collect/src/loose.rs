@@ -7,12 +7,13 @@ use meshladder_core::doc::json::{Cursor, Raw};
 use meshladder_core::snapshot::{Coverage, DocId, Meta, Need, Problem};
 
 use crate::CollectError;
+use crate::error::some_of;
 use crate::found::Found;
 use crate::gather::Gathered;
 use crate::layout::Settled;
 use crate::names::{self, ends_in, file, folder, part, parts};
 use crate::packing::{Unpacked, unpack};
-use crate::sniff::{Content, Sniffed, is_json, sniff};
+use crate::sniff::{Content, Sniffed, is_json, json_place, sniff, wrong_shape};
 use crate::store::Store;
 
 /// A file without a mark in its first bytes is read whole up to this size.
@@ -21,33 +22,37 @@ const SEARCHED: u64 = 64 << 20;
 /// Names files that have nothing to do with each other.
 ///
 /// # Errors
-/// When none of them is anything known.
+/// When none of them is anything known, or they hold more than allowed.
 pub(crate) fn settle(gathered: Gathered, store: &mut Store) -> Result<Settled, CollectError> {
     let Gathered { origin, base, is_file, tree } = gathered;
     let mut settled = Settled { meta: Meta { form: "files", ..Meta::default() }, ..Settled::default() };
     let mut archive = None;
     let mut known = Vec::new();
     for found in tree.files {
-        let found = match unpack(found, store) {
-            Ok(Unpacked::File(found, problem)) => {
+        let found = match unpack(found, store)? {
+            Unpacked::File(found, problem) => {
                 settled.problems.extend(problem);
                 found
             }
-            Ok(Unpacked::Archive(found)) => {
+            Unpacked::Archive(found) => {
                 archive = archive.or(Some(found.origin));
                 continue;
             }
-            Err(problem) => {
+            Unpacked::Unreadable(problem) => {
                 settled.problems.push(problem);
                 continue;
             }
         };
         match tell(&found) {
-            Ok(Sniffed::Known(content)) => known.push((found, content)),
+            Ok(Sniffed::Known(content)) => {
+                settled.problems.extend(wrong_shape(&found, content));
+                known.push((found, content));
+            }
             Ok(Sniffed::Unknown(what)) if is_file => return Err(CollectError::Unknown { origin, what }),
             Ok(Sniffed::Blank) if is_file => return Err(CollectError::Empty { origin }),
             Ok(Sniffed::Unknown(what)) if names::is_document(&found.path) => {
-                settled.problems.push(Problem::new(found.origin, format!("is {what}; not used")));
+                let place = found.head().ok().and_then(|(head, _)| json_place(&head));
+                settled.problems.push(Problem { place, ..Problem::new(found.origin, format!("is {what}; not used")) });
             }
             Ok(Sniffed::Blank) if ends_in(&found.path, &["json"]) => {
                 settled.problems.push(Problem::new(found.origin, "is empty"));
@@ -57,9 +62,10 @@ pub(crate) fn settle(gathered: Gathered, store: &mut Store) -> Result<Settled, C
         }
     }
     if known.is_empty() {
-        return Err(match settled.problems.into_iter().next() {
-            Some(problem) => CollectError::Unknown { origin, what: format!("of no use: {problem}") },
-            None => CollectError::NothingKnown { origin, archive },
+        return Err(if settled.problems.is_empty() {
+            CollectError::NothingKnown { origin, archive }
+        } else {
+            CollectError::Unknown { origin, what: format!("of no use: {}", some_of(&settled.problems)) }
         });
     }
     name(known, &base, &mut settled);

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use meshladder_core::snapshot::Problem;
 
+use crate::CollectError;
 use crate::archive;
 use crate::error::plain;
 use crate::found::{Body, Found, HEAD};
@@ -85,15 +86,28 @@ pub(crate) enum Unpacked {
     File(Found, Option<Problem>),
     /// An archive. It is a source of its own, not a document.
     Archive(Found),
+    Unreadable(Problem),
 }
 
 /// Unpacks a file of a directory or an archive when it is compressed.
-pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<Unpacked, Problem> {
+///
+/// # Errors
+/// When it holds more than allowed.
+pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<Unpacked, CollectError> {
+    match try_unpack(found, store) {
+        Ok(Some(unpacked)) => Ok(unpacked),
+        Ok(None) => Err(store.too_large()),
+        Err(problem) => Ok(Unpacked::Unreadable(problem)),
+    }
+}
+
+/// Nothing when it is too much.
+fn try_unpack(found: Found, store: &mut Store) -> Result<Option<Unpacked>, Problem> {
     let (head, _) = found.head()?;
     if archive::is_tar(&head) {
-        return Ok(Unpacked::Archive(found));
+        return Ok(Some(Unpacked::Archive(found)));
     }
-    let Some(packing) = Packing::of(&head) else { return Ok(Unpacked::File(found, None)) };
+    let Some(packing) = Packing::of(&head) else { return Ok(Some(Unpacked::File(found, None))) };
     drop(head);
     let problem = |error: &io::Error| Problem::new(&found.origin, format!("cannot be unpacked: {}", plain(error)));
     let packed: Box<dyn Read> = match &found.body {
@@ -101,17 +115,18 @@ pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<Unpacked, Proble
         _ => Box::new(io::Cursor::new(found.bytes()?)),
     };
     let decoder = packing.decoder(packed).map_err(|error| problem(&error))?;
-    let mut reader = Peeked::new(store.metered(decoder));
+    let mut reader = Peeked::new(decoder);
     if archive::is_tar(reader.head()) {
         drop(reader);
-        return Ok(Unpacked::Archive(found));
+        return Ok(Some(Unpacked::Archive(found)));
     }
-    let (body, error) = store.keep(&mut reader, 0);
+    let (body, error) = store.keep(&mut store.metered(&mut reader), 0);
     drop(reader);
     let problem = match error {
-        Some(error) if body.len() == 0 || TooMuch::is(&error) => return Err(problem(&error)),
+        Some(error) if TooMuch::is(&error) => return Ok(None),
+        Some(error) if body.len() == 0 => return Err(problem(&error)),
         error => error.map(|error| problem(&error)),
     };
     let path = unpacked(&found.path).to_owned();
-    Ok(Unpacked::File(Found { path, origin: found.origin, body }, problem))
+    Ok(Some(Unpacked::File(Found { path, origin: found.origin, body }, problem)))
 }

@@ -1,6 +1,10 @@
 //! Tells what a document is by its first bytes, never by its name.
 
 use meshladder_core::doc::json::{Kind, Raw};
+use meshladder_core::doc::place::Place;
+use meshladder_core::snapshot::Problem;
+
+use crate::found::Found;
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,49 @@ pub(crate) fn sniff(head: &[u8], whole: bool) -> Sniffed {
 pub(crate) fn is_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     matches!(head.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+/// Where the JSON starts; none for any other text.
+pub(crate) fn json_place(head: &[u8]) -> Option<Place> {
+    let text = String::from_utf8_lossy(head);
+    is_json(head).then(|| Place::of(&text, Raw::of(&text).map_or(0, Raw::offset)))
+}
+
+/// What is wrong with a document that is told by the name of a member which should be a list and is not.
+pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
+    let key = match content {
+        Content::ConfigDump => "configs",
+        Content::ClustersJson => "cluster_statuses",
+        Content::ListenersJson => "listener_statuses",
+        Content::Certs => "certificates",
+        Content::Objects => "items",
+        _ => return None,
+    };
+    let (head, _) = found.head().ok().filter(|(head, _)| is_json(head))?;
+    let text = String::from_utf8_lossy(&head);
+    let mut problem = None;
+    Raw::of(&text).ok()?.cursor().members(|name, value| {
+        let value = value.peek();
+        if name == key && value.kind() != Kind::Array && value.offset() < text.len() {
+            let what = format!("`{key}` is {}, not a list", told(value));
+            let place = Some(Place::of(&text, value.offset()));
+            problem = Some(Problem { place, ..Problem::new(&found.origin, what) });
+        }
+    });
+    problem
+}
+
+fn told(value: Raw<'_>) -> String {
+    match value.kind() {
+        Kind::Object => "an object".to_owned(),
+        Kind::Array => "a list".to_owned(),
+        Kind::String => "a text".to_owned(),
+        Kind::Scalar => {
+            let word: String =
+                value.text().chars().take_while(|c| c.is_alphanumeric() || "+-._".contains(*c)).collect();
+            format!("`{word}`")
+        }
+    }
 }
 
 /// The names of an object's members, or of the members of a list's first element, as far as the text goes.

@@ -7,16 +7,24 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::CollectError;
 use crate::found::Body;
+use crate::names::size;
 
 /// How much of all sources together is held in memory.
 const MEMORY: u64 = 64 << 20;
 
-/// What one run may unpack, and what it has kept so far.
+/// What one run may read, and what it has kept so far.
 #[derive(Debug)]
 pub(crate) struct Store {
     max_size: u64,
+    /// How much more may be found in archives and unpacked.
     left: Rc<Cell<u64>>,
+    /// The size of the documents so far.
+    documents: u64,
+    /// The source that is being read, as the user knows it, and whether there were documents before it.
+    source: String,
+    is_first: bool,
     memory: u64,
     spool: Option<Slice>,
 }
@@ -35,17 +43,58 @@ pub(crate) struct TooMuch;
 
 impl Store {
     pub(crate) fn new(max_size: u64) -> Self {
-        Self { max_size, left: Rc::new(Cell::new(max_size)), memory: MEMORY, spool: None }
+        let left = Rc::new(Cell::new(max_size));
+        Self { max_size, left, documents: 0, source: String::new(), is_first: true, memory: MEMORY, spool: None }
     }
 
-    /// The limit for one document, and for all that is unpacked.
+    /// The limit for all documents together.
     pub(crate) fn max_size(&self) -> u64 {
         self.max_size
     }
 
-    /// How much may still be unpacked.
-    pub(crate) fn left(&self) -> u64 {
-        self.left.get()
+    /// From now on another source is read.
+    pub(crate) fn begin(&mut self, source: &str) {
+        source.clone_into(&mut self.source);
+        self.is_first = self.documents == 0;
+        self.left.set(self.left.get().min(self.max_size - self.documents));
+    }
+
+    /// Counts a member of an archive before it is read.
+    ///
+    /// # Errors
+    /// When that is more than allowed.
+    pub(crate) fn member(&self, name: &str, len: u64) -> Result<(), CollectError> {
+        let left = self.left.get().checked_sub(len).ok_or_else(|| self.too_large_with(name, len))?;
+        self.left.set(left);
+        Ok(())
+    }
+
+    /// Counts a document, wherever it comes from.
+    ///
+    /// # Errors
+    /// When all of them together are more than allowed.
+    pub(crate) fn document(&mut self, name: &str, len: u64) -> Result<(), CollectError> {
+        let sum = self.documents.checked_add(len).filter(|sum| *sum <= self.max_size);
+        self.documents = sum.ok_or_else(|| self.too_large_with(name, len))?;
+        Ok(())
+    }
+
+    /// The source is too large.
+    pub(crate) fn too_large(&self) -> CollectError {
+        let before = (!self.is_first).then(|| "the sources before it count too".to_owned());
+        self.too_large_because(before)
+    }
+
+    /// The same, and why.
+    pub(crate) fn too_large_because(&self, why: Option<String>) -> CollectError {
+        CollectError::TooLarge { origin: self.source.clone(), max: self.max_size, why }
+    }
+
+    fn too_large_with(&self, name: &str, len: u64) -> CollectError {
+        if len > self.max_size && name != self.source {
+            return self.too_large_because(Some(format!("{name} alone is {}", size(len))));
+        }
+        self.too_large()
     }
 
     /// A reader whose bytes count as unpacked.

@@ -70,5 +70,5 @@ fn list_eds(doc: &str) -> Result<usize, json::Fault> {
 #[inline(never)]
 fn list_endpoints(doc: &str) -> Result<usize, json::Fault> {
     let clusters = Clusters::read(doc)?;
-    Ok(endpoint::table(&endpoint::select(&clusters, &eds::Filter::default()), false).to_string().len())
+    Ok(endpoint::table(&clusters, &endpoint::select(&clusters, &eds::Filter::default()), false).to_string().len())
 }

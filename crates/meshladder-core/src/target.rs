@@ -16,6 +16,7 @@ use kind::WorkloadKind;
 /// What the user wrote, taken apart but not looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
+    source: Option<String>,
     kind: WorkloadKind,
     name: String,
     namespace: Option<String>,
@@ -32,11 +33,15 @@ pub struct Found {
 
 impl Target {
     /// Reads istioctl's `[kind/]name[.namespace]`. `namespace` is what `-n` says; a namespace in the target wins.
-    /// Also reads `namespace/name`, unless what stands before the slash is a kind.
+    /// Also reads `namespace/name`, unless what stands before the slash is a kind; and with several sources the name of
+    /// one before a colon, as in `2:cart-1.shop`.
     ///
     /// # Errors
     /// When nothing is left for a name.
     pub fn parse(text: &str, namespace: Option<&str>) -> Result<Self, String> {
+        let whole = text;
+        let (source, text) =
+            text.split_once(':').map_or((None, text), |(source, rest)| (Some(source.to_owned()), rest));
         let (kind, rest, mut own) = match text.rsplit_once('/') {
             None => (WorkloadKind::Pod, text, None),
             Some((word, rest)) => match WorkloadKind::parse(word) {
@@ -52,9 +57,9 @@ impl Target {
             (name, own) = (n, Some(ns));
         }
         if name.is_empty() || own == Some("") {
-            return Err(format!("`{text}` is not a target: try `pod.namespace` or `deploy/name.namespace`"));
+            return Err(format!("`{whole}` is not a target: try `pod.namespace` or `deploy/name.namespace`"));
         }
-        Ok(Self { kind, name: name.to_owned(), namespace: own.or(namespace).map(str::to_owned) })
+        Ok(Self { source, kind, name: name.to_owned(), namespace: own.or(namespace).map(str::to_owned) })
     }
 
     /// Finds the target's proxies among those that have a document of that shape.
@@ -62,49 +67,42 @@ impl Target {
     /// # Errors
     /// When there is none, with what to try instead.
     pub fn resolve(&self, snapshot: &Snapshot, shape: Shape) -> Result<Found, String> {
-        let proxies: BTreeSet<ProxyRef> = snapshot.proxies_with(shape).map(|(proxy, _)| proxy).collect();
+        let wanted = |proxy: &ProxyRef| self.source.as_ref().is_none_or(|source| *source == proxy.source);
+        let proxies: BTreeSet<ProxyRef> = snapshot.proxies_with(shape).map(|(p, _)| p).filter(wanted).collect();
         if self.kind == WorkloadKind::Pod {
             let named =
                 |p: &&ProxyRef| p.pod == self.name && self.namespace.as_ref().is_none_or(|ns| *ns == p.namespace);
             let mut found = proxies.iter().filter(named).cloned().collect::<Vec<_>>();
             return match found.len() {
-                0 => Err(self.not_found(&proxies)),
+                0 => Err(self.not_found(&proxies, shape)),
                 1 => Ok(Found { proxy: found.remove(0), others: Vec::new() }),
-                _ => {
-                    Err(format!("several proxies are named `{}`: say which namespace, as in `{}`", self.name, found[0]))
-                }
+                _ => Err(ambiguous(&self.name, &found)),
             };
         }
-        let pods = self.pods(snapshot);
-        let mut found =
-            pods.into_iter().flat_map(|pod| proxies.iter().filter(move |p| (&p.namespace, &p.pod) == (&pod.0, &pod.1)));
-        let proxy = found.next().cloned().ok_or_else(|| self.not_found(&proxies))?;
-        Ok(Found { proxy, others: found.cloned().collect() })
+        let mut found = self.pods(snapshot).into_iter().filter(|pod| proxies.contains(pod));
+        let proxy = found.next().ok_or_else(|| self.not_found(&proxies, shape))?;
+        Ok(Found { proxy, others: found.collect() })
     }
 
-    /// Namespace and name of the pods of a workload, best first: by the objects, or where there are none by what each
-    /// proxy says of itself.
-    fn pods(&self, snapshot: &Snapshot) -> Vec<(String, String)> {
-        let mut selectors: Vec<(String, Node)> = Vec::new();
+    /// The pods of a workload, best first: by the objects, or where there are none by what each proxy says of itself.
+    fn pods(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
+        let mut selectors: Vec<((String, String), Node)> = Vec::new();
         object::each(snapshot, |object| {
             if self.names(object) {
-                selectors.extend(self.kind.selector(object).map(|s| (object.namespace().to_owned(), s)));
+                selectors.extend(self.kind.selector(object).map(|selector| (place(object), selector)));
             }
         });
         let mut pods = Vec::new();
         object::each(snapshot, |object| {
             let Some(pod) = Pod::of(object) else { return };
-            let selected = |(ns, s): &(String, Node)| ns == object.namespace() && selector::accepts(s, pod.labels());
-            if selectors.iter().any(selected) {
-                pods.push((pod.preference(), object.namespace().to_owned(), object.name().to_owned()));
+            let here = place(object);
+            if selectors.iter().any(|(there, s)| *there == here && selector::accepts(s, pod.labels())) {
+                let (source, namespace) = here;
+                pods.push((pod.preference(), ProxyRef { source, namespace, pod: object.name().to_owned() }));
             }
         });
         pods.sort();
-        if pods.is_empty() {
-            self.pods_by_own_word(snapshot)
-        } else {
-            pods.into_iter().map(|(_, ns, name)| (ns, name)).collect()
-        }
+        if pods.is_empty() { self.pods_by_own_word(snapshot) } else { pods.into_iter().map(|(_, pod)| pod).collect() }
     }
 
     fn names(&self, object: Object<'_>) -> bool {
@@ -114,19 +112,19 @@ impl Target {
     }
 
     /// Without objects: istiod puts the owner into each proxy's node metadata.
-    fn pods_by_own_word(&self, snapshot: &Snapshot) -> Vec<(String, String)> {
+    fn pods_by_own_word(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
         let mut pods = Vec::new();
         for (proxy, id) in snapshot.proxies_with(Shape::ConfigDump) {
             let in_scope = self.namespace.as_ref().is_none_or(|ns| *ns == proxy.namespace);
             let Some(doc) = in_scope.then(|| snapshot.open(id).ok()).flatten() else { continue };
             if owner(&doc.text).is_some_and(|owner| self.kind.owns(&owner, &self.name)) {
-                pods.push((proxy.namespace, proxy.pod));
+                pods.push(proxy);
             }
         }
         pods
     }
 
-    fn not_found(&self, proxies: &BTreeSet<ProxyRef>) -> String {
+    fn not_found(&self, proxies: &BTreeSet<ProxyRef>, shape: Shape) -> String {
         let place = self.namespace.as_ref().map(|ns| format!(" in namespace `{ns}`")).unwrap_or_default();
         let what = format!("no proxy for {}`{}`{place}", self.kind.prefix(), self.name);
         let similar: Vec<_> =
@@ -136,11 +134,24 @@ impl Target {
         }
         let all: Vec<_> = proxies.iter().take(5).map(ToString::to_string).collect();
         match proxies.len() {
-            0 => format!("{what}: the source has no proxy at all"),
+            0 => format!("{what}: the source has no {} of any proxy", shape.title()),
             n if n > all.len() => format!("{what}; there are {}, … ({n} in all)", all.join(", ")),
             _ => format!("{what}; there are {}", all.join(", ")),
         }
     }
+}
+
+/// Source and namespace of an object.
+fn place(object: Object<'_>) -> (String, String) {
+    (object.source.to_owned(), object.namespace().to_owned())
+}
+
+/// Several proxies of one name: they differ in namespace, or in the source they were seen in.
+fn ambiguous(name: &str, found: &[ProxyRef]) -> String {
+    if found.iter().any(|proxy| proxy.namespace != found[0].namespace) {
+        return format!("several proxies are named `{name}`: say which namespace, as in `{}`", found[0]);
+    }
+    format!("several sources have a proxy named `{name}`: say which, as in `{}:{}`", found[0].source, found[0])
 }
 
 /// `kubernetes://apis/apps/v1/namespaces/tools/deployments/curl`

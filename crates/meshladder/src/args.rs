@@ -1,7 +1,7 @@
 //! The command line, declared once; help, completions and man pages come from here.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -39,7 +39,7 @@ pub(crate) struct Global {
     /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON, an Envoy config dump;
     /// a file, a directory, an archive, or `-` for stdin. Repeatable
     #[arg(short, long, global = true, value_name = "PATH")]
-    pub(crate) source: Vec<String>,
+    pub(crate) source: Vec<PathBuf>,
     /// The namespace to look in
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
@@ -90,8 +90,15 @@ Examples:
   meshladder bundle verify incident.tar.zst")]
     Bundle(Bundle),
     /// A built-in incident, no cluster needed
+    #[command(before_help = "\
+Examples:
+  meshladder demo")]
     Demo,
     /// Version, commit, and the Istio and Envoy versions it reads
+    #[command(before_help = "\
+Examples:
+  meshladder version
+  meshladder version -o json")]
     Version(Version),
     /// Write the completion script of a shell to stdout
     #[command(before_help = "\
@@ -103,9 +110,12 @@ Examples:
         shell: Shell,
     },
     /// Write the man pages into a directory
+    #[command(before_help = "\
+Examples:
+  meshladder man ~/.local/share/man/man1")]
     Man {
         /// The directory
-        directory: std::path::PathBuf,
+        directory: PathBuf,
     },
 }
 
@@ -148,22 +158,33 @@ pub(crate) struct Bundle {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BundleCommand {
     /// Write what the sources hold, without secrets, as one bundle
+    #[command(before_help = "\
+Examples:
+  meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
+  meshladder bundle pack incident/ -s dumps/")]
     Pack {
         /// Where to: `.tar`, `.tar.gz`, `.tar.zst`, or a directory
-        to: std::path::PathBuf,
+        to: PathBuf,
     },
     /// What a source holds, and what it lacks
+    #[command(before_help = "\
+Examples:
+  meshladder bundle list incident.tar.zst
+  meshladder bundle list -s manifests/ -o json")]
     List {
         /// The source; or name it with -s
-        path: Option<String>,
+        path: Option<PathBuf>,
         /// `text` or `json`
         #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
         output: TextOrJson,
     },
     /// Read every document strictly and look for secrets
+    #[command(before_help = "\
+Examples:
+  meshladder bundle verify incident.tar.zst")]
     Verify {
         /// The source; or name it with -s
-        path: Option<String>,
+        path: Option<PathBuf>,
     },
 }
 
@@ -185,22 +206,47 @@ pub(crate) enum TextOrJson {
 pub(crate) fn command(program: Option<&OsString>) -> clap::Command {
     let stem = program.and_then(|p| Path::new(p).file_stem()).and_then(|stem| stem.to_str());
     let command = Args::command();
-    if stem == Some("kubectl-meshladder") { command.bin_name("kubectl meshladder") } else { command }
+    if stem == Some("kubectl-meshladder") {
+        return as_plugin(command).bin_name("kubectl meshladder");
+    }
+    command
+}
+
+/// The examples under the plugin's name, in every subcommand.
+fn as_plugin(command: clap::Command) -> clap::Command {
+    let examples =
+        command.get_before_help().map(|text| text.to_string().replace("  meshladder ", "  kubectl meshladder "));
+    let command = command.mut_subcommands(as_plugin);
+    if let Some(examples) = examples { command.before_help(examples) } else { command }
 }
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls = words.iter().skip(1).any(|w| ["ps", "proxy-status", "pc", "proxy-config"].iter().any(|c| w == c));
-    let parsed = command(words.first()).try_get_matches_from(words);
+    let istioctls = subcommand(&words).is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config"].contains(&word));
+    let usage = if istioctls { exit::ISTIOCTL_USAGE } else { exit::USAGE };
+    // clap prints what is wrong before `--color` is parsed.
+    let never = words.windows(2).any(|pair| pair[0] == "--color" && pair[1] == "never")
+        || words.iter().any(|w| w == "--color=never");
+    let choice = if never { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
+    let parsed = command(words.first()).color(choice).try_get_matches_from(words);
     parsed.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| {
         // Printing fails only when nobody listens.
         let _ = error.print();
-        match error.use_stderr() {
-            false => ExitCode::SUCCESS,
-            true if istioctls => ExitCode::from(exit::ISTIOCTL_USAGE),
-            true => ExitCode::from(exit::USAGE),
-        }
+        if error.use_stderr() { ExitCode::from(usage) } else { ExitCode::SUCCESS }
     })
+}
+
+/// The first word that is no flag and no flag's value.
+fn subcommand(words: &[OsString]) -> Option<&str> {
+    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        match word {
+            "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => drop(words.next()),
+            _ if word.starts_with('-') => {}
+            _ => return Some(word),
+        }
+    }
+    None
 }
 
 #[cfg(test)]

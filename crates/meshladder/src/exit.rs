@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use meshladder_collect::CollectError;
 
-use crate::out;
+use crate::{out, progress};
 
 /// istioctl's code for "any other error", which `proxy-status` and `proxy-config` keep.
 pub(crate) const ISTIOCTL_ERROR: u8 = 1;
@@ -15,6 +15,9 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const UNREADABLE: u8 = 3;
 /// istioctl's code for flags it cannot parse.
 pub(crate) const ISTIOCTL_USAGE: u8 = 64;
+
+/// Our own fault.
+const OUR_BUG: u8 = 70;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -53,8 +56,15 @@ impl From<CollectError> for Failure {
     }
 }
 
+/// After a panic, whose message is on stderr already.
+pub(crate) fn our_bug() -> ExitCode {
+    out::error("this is a bug of meshladder, not of your mesh", Some("please report it with the message above"));
+    ExitCode::from(OUR_BUG)
+}
+
 /// Tells a failure on stderr and gives the process's exit code.
 pub(crate) fn report(outcome: Outcome) -> ExitCode {
+    progress::stop();
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

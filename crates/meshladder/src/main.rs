@@ -14,5 +14,8 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     out::set_colour(args.global.color);
-    exit::report(cmd::run(&args))
+    match std::panic::catch_unwind(|| cmd::run(&args)) {
+        Ok(outcome) => exit::report(outcome),
+        Err(_) => exit::our_bug(),
+    }
 }

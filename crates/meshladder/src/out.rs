@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, Write};
 use anstyle::{AnsiColor, Style};
 
 use crate::args::Color;
+use crate::progress;
 
 /// Buffered stdout. A closed pipe comes back as an error, which ends the command quietly.
 pub(crate) fn stdout() -> BufWriter<io::Stdout> {
+    progress::stop();
     BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
@@ -46,6 +48,7 @@ pub(crate) fn error(text: &str, hint: Option<&str>) {
 }
 
 fn tell(word: &str, style: Style, text: &str) {
+    progress::stop();
     // When stderr is gone there is nobody left to tell.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
 }

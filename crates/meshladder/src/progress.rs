@@ -1,47 +1,48 @@
-//! A line on stderr while something takes longer than a second, on a terminal only.
+//! A line on stderr while something takes longer than a second, on a terminal only. Whoever writes anything else stops it
+//! first, so the two never share a line.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Shows the line from its first second until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    /// Dropping it ends the thread.
-    stop: Option<Sender<()>>,
-    shown: Option<JoinHandle<()>>,
-}
+/// The line that is shown. Dropping the sender ends its thread.
+static SHOWN: Mutex<Option<(Sender<()>, JoinHandle<()>)>> = Mutex::new(None);
 
-impl Progress {
-    pub(crate) fn start(what: String) -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self { stop: None, shown: None };
+/// Shows the line from its first second until [`stop`].
+pub(crate) fn start(what: String) {
+    stop();
+    if std::io::stderr().is_terminal() {
+        let (sender, stopped) = channel();
+        let thread = std::thread::spawn(move || show(&what, &stopped));
+        if let Ok(mut shown) = SHOWN.lock() {
+            *shown = Some((sender, thread));
         }
-        let (stop, stopped) = channel();
-        Self { stop: Some(stop), shown: Some(std::thread::spawn(move || show(&what, &stopped))) }
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(shown) = self.shown.take() {
-            let _ = shown.join();
-        }
+/// Takes the line away.
+pub(crate) fn stop() {
+    let shown = SHOWN.lock().ok().and_then(|mut shown| shown.take());
+    if let Some((sender, thread)) = shown {
+        drop(sender);
+        let _ = thread.join();
     }
 }
 
 fn show(what: &str, stopped: &Receiver<()>) {
     let start = Instant::now();
     let mut wait = Duration::from_secs(1);
-    let mut drawn = false;
+    let mut width = 0;
     while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-        drawn = true;
-        let _ = write!(anstream::stderr(), "\r\x1b[K{what} … {} s", start.elapsed().as_secs());
+        let line = format!("{what} … {} s", start.elapsed().as_secs());
+        width = line.chars().count();
+        // Straight to stderr: blanks need no colour support to overwrite with.
+        let _ = write!(std::io::stderr(), "\r{line}");
         wait = Duration::from_millis(500);
     }
-    if drawn {
-        let _ = write!(anstream::stderr(), "\r\x1b[K");
+    if width > 0 {
+        let _ = write!(std::io::stderr(), "\r{:width$}\r", "");
     }
 }

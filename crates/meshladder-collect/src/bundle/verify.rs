@@ -1,7 +1,8 @@
 //! The strict reading of a bundle: what every other reading lets pass.
 
-use meshladder_core::doc::json;
+use meshladder_core::doc::json::{self, Fault};
 use meshladder_core::doc::place::Place;
+use meshladder_core::doc::yaml;
 use meshladder_core::snapshot::{DocId, Problem, redact};
 
 use crate::error::CollectError;
@@ -19,15 +20,17 @@ pub struct Verified {
     pub documents: usize,
     /// Their size in bytes.
     pub bytes: u64,
+    /// What it lacks that no bundle must have.
+    pub notes: Vec<String>,
     /// What is wrong with it; nothing when it is sound.
     pub problems: Vec<Problem>,
 }
 
-/// Checks a bundle: every document is strict JSON where it should be, UTF-8, at a place the layout knows and without
-/// secrets; the manifest can be read; the archive is whole.
+/// Checks a bundle: every document is strict JSON or YAML where it should be, UTF-8, at a place the layout knows and without
+/// secrets; the manifest, if there is one, can be read; the archive is whole.
 ///
 /// # Errors
-/// When it cannot be read at all, or is no bundle.
+/// When it cannot be read at all, is larger than allowed, or is no bundle.
 pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectError> {
     let mut store = Store::new(options.max_size);
     let gathered = gather::gather(source, options, &mut store)?;
@@ -38,32 +41,36 @@ pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectErr
         Layout::BugReport { .. } => return not_a_bundle("a bug-report"),
         Layout::Loose => return not_a_bundle("a collection of files"),
     };
-    let no_manifest = || vec![Problem::new(&gathered.origin, "has no manifest.json that tells when it was taken")];
-    let of_manifest = manifest.map_or_else(no_manifest, |manifest| manifest.problems);
-    let mut verified = Verified { documents: 0, bytes: 0, problems: gathered.tree.problems };
-    verified.problems.extend(of_manifest);
+    let mut verified = Verified { documents: 0, bytes: 0, notes: Vec::new(), problems: gathered.tree.problems };
+    match manifest {
+        Some(manifest) => verified.problems.extend(manifest.problems),
+        // "optional: without it a directory still opens"
+        None => verified.notes.push(format!("{} has no manifest.json that tells when it was taken", gathered.origin)),
+    }
     for found in gathered.tree.files {
         let path = found.path[top.len()..].to_owned();
-        verified.check(&path, found, &mut store);
+        verified.check(&path, found, &mut store)?;
     }
     Ok(verified)
 }
 
 impl Verified {
-    fn check(&mut self, path: &str, found: Found, store: &mut Store) {
+    fn check(&mut self, path: &str, found: Found, store: &mut Store) -> Result<(), CollectError> {
         let origin = found.origin.clone();
         match id_in_bundle(path) {
             None if path == "manifest.json" || is_hidden(path) => {}
             None => self.problems.push(Problem::new(origin, "is no part of the bundle layout; it is ignored")),
-            Some(id) => match unpack(found, store) {
-                Ok(Unpacked::File(found, problem)) => {
+            Some(id) => match unpack(found, store)? {
+                Unpacked::File(found, problem) => {
                     self.problems.extend(problem);
+                    store.document(&found.origin, found.body.len())?;
                     self.document(&id, &found);
                 }
-                Ok(Unpacked::Archive(_)) => self.problems.push(Problem::new(origin, "is an archive, not a document")),
-                Err(problem) => self.problems.push(problem),
+                Unpacked::Archive(_) => self.problems.push(Problem::new(origin, "is an archive, not a document")),
+                Unpacked::Unreadable(problem) => self.problems.push(problem),
             },
         }
+        Ok(())
     }
 
     fn document(&mut self, id: &DocId, found: &Found) {
@@ -75,15 +82,18 @@ impl Verified {
         self.bytes += bytes.len() as u64;
         let origin = || found.origin.clone();
         match std::str::from_utf8(&bytes) {
-            Ok(text) if ends_in(id.as_str(), &["json"]) => {
-                let fault = json::check(text).err();
-                self.problems.extend(fault.map(|fault| Problem {
+            Ok(text) => {
+                let problem = |fault: Fault| Problem {
                     origin: origin(),
                     place: Some(Place::of(text, fault.at)),
                     what: fault.what,
-                }));
+                };
+                if ends_in(id.as_str(), &["json"]) {
+                    self.problems.extend(json::check(text).err().map(problem));
+                } else if ends_in(id.as_str(), &["yaml", "yml"]) {
+                    self.problems.extend(yaml::load(text).problems.into_iter().map(problem));
+                }
             }
-            Ok(_) => {}
             Err(error) => {
                 let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let place = Some(Place::of(&before, before.len()));

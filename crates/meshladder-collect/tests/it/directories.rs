@@ -40,8 +40,8 @@ fn every_file_is_told_by_its_content_whatever_its_name_and_folder() {
         place.problems(&snapshot),
         [
             "empty.json: is empty",
-            "list.json: is a JSON list of no known kind; not used",
-            "package.json: is JSON of no known kind (it has `name`); not used",
+            "list.json:1:1: is a JSON list of no known kind; not used",
+            "package.json:1:1: is JSON of no known kind (it has `name`); not used",
             "values.yaml: is text, but neither Kubernetes objects (no `apiVersion` and `kind`) nor anything Envoy writes; not used",
         ]
     );
@@ -117,7 +117,12 @@ fn a_directory_of_nothing_known_says_so() {
         "nothing in words is a Kubernetes object or anything Envoy or istiod writes; it holds the archive words/bundle.tar.gz, which must be given by its own name"
     );
     place.put("odd/x.json", "{\"a\": 1}");
-    assert_eq!(place.error("odd"), "odd is of no use: odd/x.json: is JSON of no known kind (it has `a`); not used");
+    assert_eq!(place.error("odd"), "odd is of no use: odd/x.json:1:1: is JSON of no known kind (it has `a`); not used");
+    for n in 0..200 {
+        place.put(&format!("many/x{n:03}.json"), "");
+    }
+    let first = "\n  many/x000.json: is empty\n  many/x001.json: is empty\n  many/x002.json: is empty";
+    assert_eq!(place.error("many"), format!("many is of no use: 200 problems, the first three:{first}"));
     fs::create_dir(place.path("empty")).expect("it can be made");
     assert_eq!(place.error("empty"), "empty is empty");
 }
@@ -200,4 +205,33 @@ fn a_directory_or_file_one_may_not_read_is_told() {
     );
     assert_eq!(place.error("open/shut"), "cannot read open/shut: permission denied");
     fs::set_permissions(place.path("open/shut"), fs::Permissions::from_mode(0o755)).expect("ours to open");
+}
+
+/// Linux takes any bytes but `/` and zero in a name.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf_8_are_read_and_shown_as_well_as_can_be() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let folder = place.path("").join(OsStr::from_bytes(b"d\xff"));
+    fs::create_dir(&folder).expect("it can be made");
+    let tar = folder.join(OsStr::from_bytes(b"b\xfe.tar"));
+    fs::write(&tar, tar_of_files(&[("k8s/pods.json", PODS)])).expect("it can be written");
+    let file = folder.join(OsStr::from_bytes(b"pod\xff.yaml"));
+    fs::write(&file, POD).expect("it can be written");
+    for (source, id, origin) in [
+        (Source::from(folder.clone()), "k8s/pod-.yaml", "d\u{fffd}/pod\u{fffd}.yaml"),
+        (Source::from(OsString::from(&file)), "k8s/pod-.yaml", "d\u{fffd}/pod\u{fffd}.yaml"),
+        (Source::from(tar.as_os_str()), "k8s/pods.json", "d\u{fffd}/b\u{fffd}.tar!k8s/pods.json"),
+    ] {
+        let snapshot = open(std::slice::from_ref(&source), &Options::default()).expect("it can be opened");
+        assert_eq!((ids(&snapshot), place.problems(&snapshot)), (vec![id], vec![]));
+        let told = snapshot.ids().next().and_then(|id| snapshot.origin(id)).expect("it has an origin");
+        assert_eq!(place.relative(told), origin);
+    }
+    let absent = Source::from(place.path("").join(OsStr::from_bytes(b"\xc3")));
+    let error = open(&[absent], &Options::default()).expect_err("it is not there");
+    assert_eq!(place.relative(&error.to_string()), "cannot read \u{fffd}: no such file or directory");
+    assert_eq!(Source::from(OsString::from("-")), Source::Stdin);
 }

@@ -138,6 +138,37 @@ fn broken_json_and_bytes_that_are_not_utf_8_are_taken_with_their_fault() {
 }
 
 #[test]
+fn a_document_of_the_wrong_shape_is_told_with_its_place() {
+    let place = Place::new();
+    for (text, problem) in [
+        ("{\"configs\": NaN}", "x.json:1:13: `configs` is `NaN`, not a list"),
+        ("{\n  \"configs\": {\"a\": 1}\n}", "x.json:2:14: `configs` is an object, not a list"),
+        ("{\"cluster_statuses\": null}", "x.json:1:22: `cluster_statuses` is `null`, not a list"),
+        (
+            "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": \"x\"}",
+            "x.json:1:47: `items` is a text, not a list",
+        ),
+        ("[{\"configs\": []}]", "x.json:1:1: is a JSON list of no known kind (it has `configs`); not used"),
+        ("\n{\"a\": NaN}", "x.json:2:1: is JSON of no known kind (it has `a`); not used"),
+    ] {
+        let path = place.put("d/x.json", text);
+        place.put("d/pod.yaml", POD);
+        let told = |path: &std::path::Path| -> Vec<String> {
+            place.problems(&opened(path)).iter().map(|told| told.replace("d/x", "x")).collect()
+        };
+        assert_eq!(told(&place.path("d")), [problem]);
+        if !problem.ends_with("not used") {
+            assert_eq!(told(&path), [problem]);
+        }
+    }
+    let place = Place::with(&[("proxies/shop/cart-1/config_dump.json", "{\"configs\": 7}")]);
+    let problem = "proxies/shop/cart-1/config_dump.json:1:13: `configs` is `7`, not a list";
+    assert_eq!(place.problems(&opened(&place.path(""))), [problem]);
+    let whole = format!("{}{POD}", "# a comment\n".repeat(10));
+    assert_eq!(place.problems(&opened(&place.put("pod.yaml", whole))), [""; 0]);
+}
+
+#[test]
 fn a_compressed_document_that_is_cut_short_keeps_what_could_be_read() {
     let noise = noise(1_800_000);
     let whole = cart_dump().replace("\"b\"", &format!("\"{noise}\""));

@@ -7,6 +7,7 @@ mod captures;
 mod corpus;
 mod directories;
 mod files;
+mod limits;
 mod support;
 mod times;
 mod verifying;

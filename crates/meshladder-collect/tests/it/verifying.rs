@@ -60,10 +60,24 @@ fn the_manifest_and_the_archive_are_checked_too() {
     let tar = tar_of_files(&[("k8s/pods.json", PODS)]);
     let path = place.put("a.tar", &tar[..1024]);
     let found = problems(&place, &path);
-    assert!(found[0].starts_with("a.tar: the archive is cut short"), "{found:?}");
-    assert_eq!(found[1..], ["a.tar: has no manifest.json that tells when it was taken"]);
+    assert!(found.len() == 1 && found[0].starts_with("a.tar: the archive is cut short"), "{found:?}");
     place.put("b/manifest.json", r#"{"format": "meshladder-bundle", "version": 1, "takenAt": 7}"#);
     assert_eq!(problems(&place, &place.path("b")), ["b/manifest.json:1:58: `takenAt` is no time: 7"]);
+}
+
+#[test]
+fn a_bundle_without_a_manifest_is_sound_and_that_is_noted() {
+    let place = Place::with(&[("b/k8s/pods.json", PODS)]);
+    let path = place.put("a.tar", tar_of_files(&[("k8s/pods.json", PODS)]));
+    for (path, name) in [(path, "a.tar"), (place.path("b"), "b")] {
+        let verified = verify(&Source::from(path), &Options::default()).expect("it is a bundle");
+        assert_eq!((verified.documents, verified.problems), (1, vec![]));
+        let notes: Vec<String> = verified.notes.iter().map(|note| place.relative(note)).collect();
+        assert_eq!(notes, [format!("{name} has no manifest.json that tells when it was taken")]);
+    }
+    place.put("b/manifest.json", manifest(""));
+    let verified = verify(&Source::from(place.path("b")), &Options::default()).expect("it is a bundle");
+    assert_eq!((verified.notes, verified.problems), (vec![], vec![]));
 }
 
 #[test]

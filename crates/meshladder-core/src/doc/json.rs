@@ -74,6 +74,13 @@ impl<'a> Raw<'a> {
         self.end
     }
 
+    /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can be walked, but its
+    /// text goes on behind it.
+    #[must_use]
+    pub fn inside(self, offset: usize) -> Raw<'a> {
+        Raw { start: offset.clamp(self.start, self.end), ..self }
+    }
+
     /// The value as it stands in the document.
     pub fn text(self) -> &'a str {
         &self.doc[self.start..self.end]
@@ -310,27 +317,53 @@ pub(crate) fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// In well-formed JSON the brackets of the other kind are balanced inside, so one kind is enough to count.
+/// In well-formed JSON the brackets of the other kind are balanced inside, so one kind is enough to count. Brackets are
+/// rare and strings are not, so only the text just before a bracket is searched for the string it may be in.
 fn skip_nested(bytes: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     let mut depth = 0usize;
-    let mut at = at;
+    // A place that is outside any string.
+    let mut outside = at;
     loop {
-        at += memchr::memchr3(b'"', open, close, bytes.get(at..)?)?;
-        match bytes[at] {
-            b'"' => at = skip_string(bytes, at)?,
-            b if b == open => {
-                depth += 1;
-                at += 1;
-            }
-            _ => {
-                depth -= 1;
-                at += 1;
-                if depth == 0 {
-                    return Some(at);
-                }
+        let bracket = outside + memchr::memchr2(open, close, bytes.get(outside..)?)?;
+        let over = if ends_line(bytes, bracket) { bracket } else { end_of_string_over(bytes, outside, bracket)? };
+        if over > bracket {
+            outside = over;
+            continue;
+        }
+        outside = bracket + 1;
+        if bytes[bracket] == open {
+            depth += 1;
+        } else {
+            depth -= 1;
+            if depth == 0 {
+                return Some(outside);
             }
         }
     }
+}
+
+/// Whether the line ends behind the bracket, which no string can reach over then. Envoy writes nearly all of them so.
+fn ends_line(bytes: &[u8], bracket: usize) -> bool {
+    match bytes.get(bracket + 1) {
+        Some(b'\n') => true,
+        Some(b',') => bytes.get(bracket + 2) == Some(&b'\n'),
+        _ => false,
+    }
+}
+
+/// The end of the string that reaches over `at`, or `at` itself when none does; `outside` lies before it and in no
+/// string. "All Unicode characters may be placed within the quotation marks, except for […] the control characters": a
+/// line break is in no string, so the search starts at the line that `at` is on. None when the document ends inside the
+/// string.
+fn end_of_string_over(bytes: &[u8], outside: usize, at: usize) -> Option<usize> {
+    let mut from = memchr::memrchr(b'\n', &bytes[outside..at]).map_or(outside, |line| outside + line + 1);
+    while let Some(quote) = memchr::memchr(b'"', bytes.get(from..at)?) {
+        from = skip_string(bytes, from + quote)?;
+        if from > at {
+            return Some(from);
+        }
+    }
+    Some(at)
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub struct Clusters<'a> {
     pub empty: Vec<Cow<'a, str>>,
     /// The `ClusterStatus` of every cluster that has a host, as it stands in the document.
     pub statuses: Vec<Raw<'a>>,
+    /// Their names.
+    names: Vec<Cow<'a, str>>,
     /// Where reading ended early; what lies before it is here.
     pub fault: Option<Fault>,
 }
@@ -26,14 +28,10 @@ pub struct Clusters<'a> {
 pub struct Host<'a> {
     /// The cluster's place in [`Clusters::statuses`].
     pub status: usize,
-    /// The cluster.
-    pub cluster: Cow<'a, str>,
     /// Where it is.
     pub address: Address<'a>,
-    /// EDS's word; `HEALTHY` when it says nothing else.
-    pub eds_health: Cow<'a, str>,
-    /// The failures that are set, in Envoy's words: `failed_outlier_check`.
-    pub flags: Vec<Cow<'a, str>>,
+    /// Where its `health_status` starts. It stands behind a kilobyte of counters, and every row asks for it.
+    health: Option<usize>,
     raw: Raw<'a>,
 }
 
@@ -63,6 +61,11 @@ pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
 }
 
 impl<'a> Clusters<'a> {
+    /// The cluster of a host.
+    pub fn name(&self, host: &Host<'_>) -> Cow<'a, str> {
+        self.names.get(host.status).cloned().unwrap_or_default()
+    }
+
     /// Reads the JSON form.
     ///
     /// # Errors
@@ -72,7 +75,7 @@ impl<'a> Clusters<'a> {
     }
 }
 
-impl Host<'_> {
+impl<'a> Host<'a> {
     /// Load-balancing weight.
     pub fn weight(&self) -> Option<u64> {
         self.raw.get("weight").and_then(Raw::number)
@@ -94,8 +97,20 @@ impl Host<'_> {
         stat.and_then(|stat| stat.get("value")?.number()).unwrap_or(0)
     }
 
+    fn health_status(&self) -> Option<Raw<'a>> {
+        self.health.map(|offset| self.raw.inside(offset))
+    }
+
+    /// EDS's word; `HEALTHY` when it says nothing else.
+    pub fn eds_health(&self) -> Cow<'a, str> {
+        self.health_status()
+            .and_then(|health| health.string_at("eds_health_status"))
+            .unwrap_or(Cow::Borrowed("UNKNOWN"))
+    }
+
+    /// Whether a failure is set, in Envoy's words: `failed_outlier_check`.
     fn has(&self, flag: &str) -> bool {
-        self.flags.iter().any(|f| f == flag)
+        self.health_status().and_then(|health| health.get(flag)?.bool()) == Some(true)
     }
 
     /// Whether outlier detection has put the host aside.
@@ -105,7 +120,7 @@ impl Host<'_> {
 
     /// One word for the host's health, and why. The order is the order in which Envoy lets them decide:
     /// a host that is put aside gets no request, whatever else is true of it.
-    pub fn health(&self) -> (&str, &'static str) {
+    pub fn health(&self) -> (Cow<'a, str>, &'static str) {
         const WORDS: [(&str, &str, &str); 8] = [
             ("failed_outlier_check", "EJECTED", "outlier detection"),
             (
@@ -121,10 +136,10 @@ impl Host<'_> {
             ("failed_degraded_outlier_detection", "DEGRADED", "outlier detection"),
         ];
         if let Some((_, word, why)) = WORDS.iter().find(|(flag, ..)| self.has(flag)) {
-            return (word, why);
+            return (Cow::Borrowed(word), why);
         }
-        match &*self.eds_health {
-            "" | "HEALTHY" | "UNKNOWN" => ("HEALTHY", ""),
+        match self.eds_health() {
+            word if matches!(&*word, "HEALTHY" | "UNKNOWN") => (Cow::Borrowed("HEALTHY"), ""),
             other => (other, "istiod says so (EDS)"),
         }
     }

@@ -21,6 +21,8 @@ pub struct Dump<'a> {
     pub unknown: Vec<Cow<'a, str>>,
     /// Where reading ended early; what lies before it is in the index.
     pub fault: Option<Fault>,
+    /// Parts that are not what they should be, a list where an object belongs; they are not in the index.
+    pub odd: Vec<Fault>,
 }
 
 /// One resource of a dump.
@@ -91,14 +93,19 @@ impl<'a> Dump<'a> {
     fn config(&mut self, config: &mut Cursor<'a>, wanted: &[Section]) {
         // Envoy writes `@type` first, so looking ahead for it costs nothing.
         let start = config.peek();
-        let Some(url) = start.string_at("@type") else { return };
+        let Some(url) = start.string_at("@type") else {
+            self.odd.push(Fault::new(start.offset(), "a part of `configs` that is no object with an `@type`"));
+            return;
+        };
         let Some(section) = Section::of(&url) else {
             self.unknown.push(url);
             return;
         };
         if wanted.contains(&section) {
             config.members(|key, value| {
-                if let Some(state) = section.list_state(key) {
+                if let Some(state) = section.list_state(key)
+                    && self.expect(Kind::Array, value, || format!("`{key}`"))
+                {
                     value.elements(|entry| self.entry(section, state, entry));
                 }
             });
@@ -108,19 +115,37 @@ impl<'a> Dump<'a> {
         self.sections.push((section, config.since(start)));
     }
 
+    /// Whether the value is of that kind; if not it is noted.
+    fn expect(&mut self, kind: Kind, value: &Cursor<'a>, what: impl FnOnce() -> String) -> bool {
+        let is = value.peek().kind() == kind;
+        if !is {
+            let wanted = if kind == Kind::Array { "a list" } else { "an object" };
+            self.odd.push(Fault::new(value.offset(), format!("{} is not {wanted}", what())));
+        }
+        is
+    }
+
     fn entry(&mut self, section: Section, state: State, cursor: &mut Cursor<'a>) {
+        if !self.expect(Kind::Object, cursor, || format!("an entry of {}", section.message())) {
+            return;
+        }
         let start = cursor.peek();
+        let mut odd = Vec::new();
         let mut entry = Entry::default();
         let mut states: Vec<(State, Entry<'a>)> = Vec::new();
         cursor.members(|key, value| match State::of_listener(key) {
             Some(state) => {
                 let mut inner = Entry::default();
-                value.members(|key, value| inner.read(section, key, value));
+                value.members(|key, value| inner.read(section, key, value, &mut odd));
                 states.push((state, inner));
             }
-            None => entry.read(section, key, value),
+            None => entry.read(section, key, value, &mut odd),
         });
         let whole = cursor.since(start);
+        if !odd.is_empty() {
+            self.odd.extend(odd);
+            return;
+        }
         if states.is_empty() {
             let state = if entry.raw.is_none() { State::Error } else { state };
             self.resources.push(entry.resource(section, state, whole));
@@ -146,14 +171,29 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn read(&mut self, section: Section, key: &str, value: &mut Cursor<'a>) {
+    fn read(&mut self, section: Section, key: &str, value: &mut Cursor<'a>, odd: &mut Vec<Fault>) {
+        let kind = match key {
+            "name" | "version_info" | "last_updated" => Kind::String,
+            "error_state" => Kind::Object,
+            _ if key == section.resource_key() => Kind::Object,
+            _ => return,
+        };
+        let at = value.peek();
+        if at.kind() != kind {
+            let wanted = if kind == Kind::String { "a string" } else { "an object" };
+            odd.push(Fault::new(at.offset(), format!("`{key}` is not {wanted}")));
+            return;
+        }
         match key {
             "name" => self.name = value.string(),
             "version_info" => self.version = value.string(),
             "last_updated" => self.last_updated = value.string(),
             "error_state" => self.error = Some(Rejection::read(value)),
-            _ if key == section.resource_key() => self.raw = value.raw(),
-            _ => {}
+            _ => {
+                self.raw = value.raw();
+                let name = self.raw.and_then(|raw| raw.get(section.name_key())).filter(|n| n.kind() != Kind::String);
+                odd.extend(name.map(|n| Fault::new(n.offset(), format!("`{}` is not a string", section.name_key()))));
+            }
         }
     }
 

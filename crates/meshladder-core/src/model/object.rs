@@ -10,6 +10,8 @@ use crate::snapshot::{Document, Problem, Shape, Snapshot};
 pub struct Object<'a> {
     /// The object.
     pub node: &'a Node,
+    /// The source it was seen in, when there are several.
+    pub source: &'a str,
     kind: &'a str,
 }
 
@@ -49,7 +51,11 @@ pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Probl
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         match snapshot.open(id) {
-            Ok(doc) => problems.extend(each_in(&doc, &mut visit).iter().map(|fault| doc.problem(fault))),
+            Ok(doc) => {
+                let source = id.split().0;
+                let faults = each_in(&doc, &mut |object| visit(Object { source, ..object }));
+                problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -108,6 +114,6 @@ fn each_node(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
 fn visit_one(node: &Node, list_kind: &str, visit: &mut dyn FnMut(Object<'_>)) {
     let kind = node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default();
     if !kind.is_empty() {
-        visit(Object { node, kind });
+        visit(Object { node, kind, source: "" });
     }
 }

@@ -32,7 +32,7 @@ impl<'a> Pod<'a> {
         self.at(["status", "phase"]).and_then(Node::str).unwrap_or_default()
     }
 
-    /// Whether a proxy runs in it: as a container, or as an init container that restarts always (a native sidecar).
+    /// Whether a proxy runs in it: as a container, or as an init container, which a native sidecar is.
     pub fn has_proxy(self) -> bool {
         let named = |list: &str| {
             let containers = self.at(["spec", list]).map_or(&[][..], Node::items);

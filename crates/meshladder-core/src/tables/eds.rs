@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Table, cluster};
 use crate::doc::json::{Cursor, Raw};
 use crate::envoy::clusters::{Address, read_locality};
-use crate::envoy::dump::{Dump, Resource, Section, State};
+use crate::envoy::dump::{Dump, Resource, Section};
 
 /// istioctl's filters. Address and port are compared with the text of the whole address, as `ip:port`.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn is_empty(&self) -> bool {
+    /// Whether everything is wanted.
+    pub fn is_empty(&self) -> bool {
         self.address.is_none() && self.port.is_none() && self.cluster.is_none() && self.status.is_none()
     }
 
@@ -46,10 +47,7 @@ struct Endpoint<'a> {
 
 /// The assignments that have an endpoint the filter accepts, sorted as clusters are.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter) -> Vec<&'d Resource<'a>> {
-    let mut found: Vec<_> = dump.of(Section::Endpoints).filter(|r| has_endpoint(r, filter)).collect();
-    found.sort_by_key(|r| r.state == State::Static);
-    found.sort_by(|a, b| cluster::sort_key(&a.name).cmp(&cluster::sort_key(&b.name)));
-    found
+    cluster::sorted(dump.of(Section::Endpoints).filter(|r| has_endpoint(r, filter)))
 }
 
 /// The short table; `named` prefixes each name as `proxy-config all` does.

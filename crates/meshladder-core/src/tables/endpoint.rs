@@ -1,68 +1,87 @@
 //! `proxy-config endpoint`: the endpoints Envoy really has, from `/clusters`.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::iter::once;
 
-use super::{Table, eds::Filter};
+use super::{eds::Filter, table::draw};
 use crate::envoy::clusters::{Clusters, Host};
 
 /// The hosts the filter accepts, sorted by address, port and cluster.
 pub fn select<'d, 'a>(clusters: &'d Clusters<'a>, filter: &Filter) -> Vec<&'d Host<'a>> {
-    let wanted = |h: &&Host<'_>| filter.accepts(&h.address.host(), h.address.port(), &h.cluster, &status(h));
+    let wanted = |h: &&Host<'_>| {
+        filter.is_empty() || filter.accepts(&h.address.host(), h.address.port(), &clusters.name(h), &h.eds_health())
+    };
     let mut hosts: Vec<_> = clusters.hosts.iter().filter(wanted).collect();
-    let key = |h: &'d Host<'a>| (h.address.host(), h.address.port(), &h.cluster);
+    let key = |h: &'d Host<'a>| (h.address.host(), h.address.port(), clusters.name(h));
     hosts.sort_by(|a, b| key(a).cmp(&key(b)));
     hosts
 }
 
 /// The table. `wide` shows what decides about the next request, which EDS's word does not: EJECTED and why.
-pub fn table<'a>(hosts: &[&Host<'a>], wide: bool) -> Table<'a> {
-    if wide {
-        return wide_table(hosts);
-    }
-    let mut table = Table::new(5, &["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"]);
-    for host in hosts {
-        let outlier = if host.ejected() { "FAILED" } else { "OK" };
-        table.row([host.address.to_string().into(), status(host), outlier.into(), host.cluster.clone()]);
-    }
-    table
+pub fn table<'t, 'a>(clusters: &'t Clusters<'a>, hosts: &'t [&'t Host<'a>], wide: bool) -> Endpoints<'t, 'a> {
+    Endpoints { clusters, hosts, wide }
 }
 
-fn wide_table<'a>(hosts: &[&Host<'a>]) -> Table<'a> {
-    const HEADER: [&str; 11] = [
-        "ENDPOINT",
-        "HEALTH",
-        "WHY",
-        "STATUS",
-        "OUTLIER CHECK",
-        "WEIGHT",
-        "PRIORITY",
-        "LOCALITY",
-        "REQUESTS OK/FAILED",
-        "CONNECT FAILED",
-        "CLUSTER",
-    ];
-    let mut table = Table::new(3, &HEADER);
-    for host in hosts {
+/// See [`table`].
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoints<'t, 'a> {
+    clusters: &'t Clusters<'a>,
+    hosts: &'t [&'t Host<'a>],
+    wide: bool,
+}
+
+impl fmt::Display for Endpoints<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.wide {
+            let header = WIDE.map(Cow::Borrowed);
+            return draw(f, 3, WIDE.len(), || {
+                once(header.clone()).chain(self.hosts.iter().map(|host| self.wide_row(host)))
+            });
+        }
+        let header = SHORT.map(Cow::Borrowed);
+        draw(f, 5, SHORT.len(), || once(header.clone()).chain(self.hosts.iter().map(|host| self.row(host))))
+    }
+}
+
+const SHORT: [&str; 4] = ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"];
+const WIDE: [&str; 11] = [
+    "ENDPOINT",
+    "HEALTH",
+    "WHY",
+    "STATUS",
+    "OUTLIER CHECK",
+    "WEIGHT",
+    "PRIORITY",
+    "LOCALITY",
+    "REQUESTS OK/FAILED",
+    "CONNECT FAILED",
+    "CLUSTER",
+];
+
+impl<'a> Endpoints<'_, 'a> {
+    fn row(&self, host: &Host<'a>) -> [Cow<'a, str>; 4] {
+        [host.address.to_string().into(), host.eds_health(), outlier(host), self.clusters.name(host)]
+    }
+
+    fn wide_row(&self, host: &Host<'a>) -> [Cow<'a, str>; 11] {
         let (health, why) = host.health();
-        let outlier = if host.ejected() { "FAILED" } else { "OK" };
-        let cells: [Cow<'a, str>; 11] = [
+        [
             host.address.to_string().into(),
-            health.to_owned().into(),
+            health,
             why.into(),
-            status(host),
-            outlier.into(),
+            host.eds_health(),
+            outlier(host),
             host.weight().map(|w| w.to_string()).unwrap_or_default().into(),
             host.priority().to_string().into(),
             host.locality().into(),
             format!("{}/{}", host.counter("rq_success"), host.counter("rq_error")).into(),
             host.counter("cx_connect_fail").to_string().into(),
-            host.cluster.clone(),
-        ];
-        table.row(cells);
+            self.clusters.name(host),
+        ]
     }
-    table
 }
 
-fn status<'a>(host: &Host<'a>) -> Cow<'a, str> {
-    if host.eds_health.is_empty() { "UNKNOWN".into() } else { host.eds_health.clone() }
+fn outlier<'a>(host: &Host<'_>) -> Cow<'a, str> {
+    if host.ejected() { "FAILED".into() } else { "OK".into() }
 }

@@ -39,24 +39,49 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Every line ends with a newline; the last cell of a row is not padded.
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut widths = vec![0; self.columns];
-        for row in self.cells.chunks(self.columns) {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in self.cells.chunks(self.columns) {
-            let (last, cells) = row.split_last().expect("a table has at least one column");
-            for (cell, width) in cells.iter().zip(&widths) {
-                write!(f, "{cell:width$}", width = width + self.padding)?;
-            }
-            writeln!(f, "{last}")?;
-        }
-        Ok(())
+        draw(f, self.padding, self.columns, || self.cells.chunks(self.columns))
     }
+}
+
+/// Draws rows, header included, which are made twice: once for the widths and once to be written. A listing of a hundred
+/// thousand rows need not hold them. Every line ends with a newline; the last cell of a row is not padded.
+pub(super) fn draw<'a, I>(
+    f: &mut fmt::Formatter<'_>,
+    padding: usize,
+    columns: usize,
+    rows: impl Fn() -> I,
+) -> fmt::Result
+where
+    I: Iterator<Item: AsRef<[Cow<'a, str>]>>,
+{
+    let mut widths = vec![0; columns];
+    for row in rows() {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in rows() {
+        let Some((last, cells)) = row.as_ref().split_last() else { continue };
+        for (cell, width) in cells.iter().zip(&widths) {
+            f.write_str(cell)?;
+            pad(f, width + padding - cell.chars().count())?;
+        }
+        writeln!(f, "{last}")?;
+    }
+    Ok(())
+}
+
+/// Blanks, many at a time: a table of a large dump has megabytes of them.
+fn pad(f: &mut fmt::Formatter<'_>, mut count: usize) -> fmt::Result {
+    const BLANKS: &str = "                                                                ";
+    while count > 0 {
+        let some = count.min(BLANKS.len());
+        f.write_str(&BLANKS[..some])?;
+        count -= some;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl WorkloadKind {
         }
     }
 
-    /// For messages: `deployment ` or, for a pod, nothing.
+    /// For messages: `Deployment ` or, for a pod, nothing.
     pub(super) fn prefix(self) -> String {
         if self == Self::Pod { String::new() } else { format!("{} ", self.object_kind()) }
     }

@@ -44,7 +44,7 @@ fn targets_are_read_as_istioctl_reads_them() {
         ("shop/cart-1", None, WorkloadKind::Pod, "cart-1", Some("shop")),
         ("svc/cart", Some("shop"), WorkloadKind::Service, "cart", Some("shop")),
     ] {
-        let expected = Target { kind, name: name.to_owned(), namespace: namespace.map(str::to_owned) };
+        let expected = Target { source: None, kind, name: name.to_owned(), namespace: namespace.map(str::to_owned) };
         assert_eq!(target(text, flag), expected, "{text}");
     }
     for text in ["", ".shop", "cart.", "deploy/", "a/b/c"] {
@@ -78,4 +78,20 @@ fn what_is_not_there_comes_with_what_is() {
     assert!(error.contains("did you mean cart-1.shop"), "{error}");
     let error = resolve("x", Some("shop"), false).expect_err("no such pod");
     assert!(error.contains("no proxy for `x` in namespace `shop`") && error.contains("curl-1.tools"), "{error}");
+}
+
+#[test]
+fn with_several_sources_a_proxy_is_told_by_its_source() {
+    let mut builder = Builder::new();
+    for source in ["1", "2"] {
+        builder.add(DocId::new("proxies/shop/cart-2/config_dump.json").in_source(source), source, DUMP.into());
+        builder.add(DocId::new("k8s/all.json").in_source(source), source, OBJECTS.into());
+    }
+    let snapshot = builder.finish();
+    let resolve = |text: &str| target(text, None).resolve(&snapshot, Shape::ConfigDump);
+    let error = resolve("cart-2.shop").expect_err("both sources have it");
+    assert!(error.contains("say which, as in `1:cart-2.shop`"), "{error}");
+    assert_eq!(resolve("2:cart-2.shop").map(|found| found.proxy.source), Ok("2".to_owned()));
+    let found = resolve("deploy/cart.shop").expect("a workload");
+    assert_eq!(found.others.len(), 1, "one pod in each source");
 }

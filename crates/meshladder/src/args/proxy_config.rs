@@ -1,5 +1,7 @@
 //! `proxy-config` and its listings, with istioctl's names, aliases and flags.
 
+use std::path::PathBuf;
+
 use clap::{Subcommand, ValueEnum};
 use meshladder_core::tables::{cluster, eds, listener};
 
@@ -12,7 +14,12 @@ pub(crate) struct ProxyConfig {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Listing {
     /// Everything a dump holds
-    #[command(visible_alias = "a")]
+    #[command(
+        visible_alias = "a",
+        before_help = "\
+Examples:
+  meshladder pc all deploy/cart -n shop -s bundle.tar.gz"
+    )]
     All {
         #[command(flatten)]
         common: Common,
@@ -33,7 +40,12 @@ pub(crate) enum Listing {
         name: Option<String>,
     },
     /// The bootstrap configuration (`-o short`: versions)
-    #[command(visible_alias = "b")]
+    #[command(
+        visible_alias = "b",
+        before_help = "\
+Examples:
+  meshladder pc bootstrap --file config_dump.json -o short"
+    )]
     Bootstrap {
         #[command(flatten)]
         from: From,
@@ -42,7 +54,9 @@ pub(crate) enum Listing {
         output: Output,
     },
     /// Clusters
-    #[command(visible_aliases = ["clusters", "c"])]
+    #[command(visible_aliases = ["clusters", "c"], before_help = "\
+Examples:
+  meshladder pc cluster deploy/cart -n shop --fqdn catalog -s bundle.tar.gz")]
     Cluster {
         #[command(flatten)]
         common: Common,
@@ -53,12 +67,20 @@ pub(crate) enum Listing {
         port: Option<u64>,
     },
     /// Filters delivered by ECDS
-    #[command(visible_alias = "ec")]
+    #[command(
+        visible_alias = "ec",
+        before_help = "\
+Examples:
+  meshladder pc ecds --file config_dump.json"
+    )]
     Ecds {
         #[command(flatten)]
         common: Common,
     },
     /// Endpoints as EDS gave them (from the dump)
+    #[command(before_help = "\
+Examples:
+  meshladder pc eds --file config_dump.json --port 8080")]
     Eds {
         #[command(flatten)]
         common: Common,
@@ -66,7 +88,9 @@ pub(crate) enum Listing {
         filter: EndpointFilter,
     },
     /// Endpoints as Envoy has them, with their health (from /clusters)
-    #[command(visible_aliases = ["endpoints", "ep"])]
+    #[command(visible_aliases = ["endpoints", "ep"], before_help = "\
+Examples:
+  meshladder pc endpoint deploy/cart -n shop -o wide -s bundle.tar.gz")]
     Endpoint {
         #[command(flatten)]
         common: Common,
@@ -74,7 +98,9 @@ pub(crate) enum Listing {
         filter: EndpointFilter,
     },
     /// Listeners and their filter chains
-    #[command(visible_aliases = ["listeners", "l"])]
+    #[command(visible_aliases = ["listeners", "l"], before_help = "\
+Examples:
+  meshladder pc listener --file config_dump.json --port 8080")]
     Listener {
         #[command(flatten)]
         common: Common,
@@ -87,7 +113,12 @@ pub(crate) enum Listing {
         port: Option<u64>,
     },
     /// Log levels
-    #[command(visible_alias = "o")]
+    #[command(
+        visible_alias = "o",
+        before_help = "\
+Examples:
+  meshladder pc log deploy/cart -n shop -s bundle.tar.gz"
+    )]
     Log {
         #[command(flatten)]
         from: From,
@@ -102,7 +133,12 @@ pub(crate) enum Listing {
         selector: Option<String>,
     },
     /// Whether two proxies trust the same root certificate
-    #[command(visible_alias = "rc")]
+    #[command(
+        visible_alias = "rc",
+        before_help = "\
+Examples:
+  meshladder pc rootca-compare cart-1.shop catalog-1.shop -s bundle.tar.gz"
+    )]
     RootcaCompare {
         /// One proxy
         first: String,
@@ -110,7 +146,9 @@ pub(crate) enum Listing {
         second: String,
     },
     /// Routes
-    #[command(visible_aliases = ["routes", "r"])]
+    #[command(visible_aliases = ["routes", "r"], before_help = "\
+Examples:
+  meshladder pc route --file config_dump.json --name 8080 -o wide")]
     Route {
         #[command(flatten)]
         common: Common,
@@ -121,7 +159,9 @@ pub(crate) enum Listing {
         name: Option<String>,
     },
     /// Certificates and roots
-    #[command(visible_aliases = ["secrets", "s"])]
+    #[command(visible_aliases = ["secrets", "s"], before_help = "\
+Examples:
+  meshladder pc secret deploy/cart -n shop -o wide -s bundle.tar.gz")]
     Secret {
         #[command(flatten)]
         common: Common,
@@ -136,7 +176,7 @@ pub(crate) struct From {
     pub(crate) target: Option<String>,
     /// Read this document (`-`: stdin) instead of asking for a proxy
     #[arg(short, long, value_name = "FILE", conflicts_with = "source")]
-    pub(crate) file: Option<String>,
+    pub(crate) file: Option<PathBuf>,
     /// Envoy's admin port, on a running proxy
     #[arg(long, value_name = "PORT", default_value_t = 15000, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) proxy_admin_port: u16,

@@ -1,30 +1,32 @@
 //! `bundle`: make, list and check bundles.
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use meshladder_collect::bundle;
+use meshladder_collect::{Source, bundle};
 use meshladder_core::doc::json::escape;
-use meshladder_core::snapshot::Snapshot;
+use meshladder_core::model::object;
+use meshladder_core::snapshot::{Problem, Snapshot};
 use meshladder_core::tables::Table;
 
 use super::source;
 use crate::args::{BundleCommand, Global, TextOrJson};
-use crate::exit::{Outcome, UNREADABLE};
+use crate::exit::{Outcome, UNREADABLE, USAGE};
 use crate::out;
-use crate::progress::Progress;
+use crate::progress;
 
 pub(super) fn run(global: &Global, command: &BundleCommand) -> Outcome {
     match command {
         BundleCommand::Pack { to } => pack(global, to),
-        BundleCommand::List { path, output } => list(&source::named(global, path.as_ref())?, *output),
+        BundleCommand::List { path, output } => list(&source::named(global, path.as_ref(), USAGE)?, *output),
         BundleCommand::Verify { path } => verify(global, path.as_ref()),
     }
 }
 
 fn pack(global: &Global, to: &Path) -> Outcome {
-    let snapshot = source::snapshot(global)?;
-    let _progress = Progress::start(format!("writing {}", to.display()));
+    let snapshot = source::named(global, None, USAGE)?;
+    progress::start(format!("writing {}", to.display()));
     let summary = bundle::write(&snapshot, to)?;
     for (id, why) in &summary.failed {
         out::warn(&format!("{id} is not in the bundle: {why}"));
@@ -35,16 +37,30 @@ fn pack(global: &Global, to: &Path) -> Outcome {
 }
 
 fn list(snapshot: &Snapshot, output: TextOrJson) -> Outcome {
+    let (kinds, problems) = kinds(snapshot);
+    for problem in &problems {
+        out::warn(&problem.to_string());
+    }
     let mut out = out::stdout();
     match output {
-        TextOrJson::Text => write!(out, "{}", text(snapshot))?,
-        TextOrJson::Json => writeln!(out, "{}", json(snapshot))?,
+        TextOrJson::Text => write!(out, "{}", text(snapshot, &kinds))?,
+        TextOrJson::Json => writeln!(out, "{}", json(snapshot, &kinds))?,
     }
     out.flush()?;
     Ok(0)
 }
 
-fn text(snapshot: &Snapshot) -> String {
+/// How many objects of each kind there are, and what could not be read of them: broken YAML, duplicate keys.
+fn kinds(snapshot: &Snapshot) -> (BTreeMap<String, usize>, Vec<Problem>) {
+    let mut kinds = BTreeMap::new();
+    let problems = object::each(snapshot, |object| {
+        let dot = if object.group().is_empty() { "" } else { "." };
+        *kinds.entry(format!("{}{dot}{}", object.kind(), object.group())).or_insert(0) += 1;
+    });
+    (kinds, problems)
+}
+
+fn text(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
     let mut documents = Table::new(3, &["SIZE", "DOCUMENT"]);
     for (id, size) in snapshot.sizes() {
         documents.row([size.to_string().into(), id.as_str().into()]);
@@ -54,12 +70,16 @@ fn text(snapshot: &Snapshot) -> String {
         let need = if source.is_empty() { need.to_string() } else { format!("{source}/{need}") };
         lacking.row([need.into(), coverage.word().into(), coverage.why().unwrap_or_default().into()]);
     }
+    let mut objects = Table::new(3, &["OBJECTS", "KIND"]);
+    for (kind, count) in kinds {
+        objects.row([count.to_string().into(), kind.into()]);
+    }
     let taken = snapshot.taken_at().map_or("unknown".to_owned(), |time| time.to_string());
-    let lacking = if lacking.is_empty() { String::new() } else { format!("\n{lacking}") };
-    format!("taken at {taken}\n\n{documents}{lacking}")
+    let part = |table: &Table<'_>| if table.is_empty() { String::new() } else { format!("\n{table}") };
+    format!("taken at {taken}\n{}{}{}", part(&documents), part(&objects), part(&lacking))
 }
 
-fn json(snapshot: &Snapshot) -> String {
+fn json(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
     let documents: Vec<_> =
         snapshot.sizes().map(|(id, size)| format!("{{\"id\":{},\"size\":{size}}}", escape(id.as_str()))).collect();
     let coverage: Vec<_> = snapshot
@@ -71,21 +91,25 @@ fn json(snapshot: &Snapshot) -> String {
         })
         .collect();
     let taken = snapshot.taken_at().map_or("null".to_owned(), |time| escape(&time.to_string()));
-    format!("{{\"takenAt\":{taken},\"documents\":[{}],\"coverage\":[{}]}}", documents.join(","), coverage.join(","))
+    let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{}:{count}", escape(kind))).collect();
+    let (documents, kinds, coverage) = (documents.join(","), kinds.join(","), coverage.join(","));
+    format!("{{\"takenAt\":{taken},\"documents\":[{documents}],\"objects\":{{{kinds}}},\"coverage\":[{coverage}]}}")
 }
 
-fn verify(global: &Global, path: Option<&String>) -> Outcome {
-    let sources: Vec<&String> = path.into_iter().chain(&global.source).collect();
+fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
+    let sources: Vec<&PathBuf> = path.into_iter().chain(&global.source).collect();
     if sources.is_empty() {
-        return Err(source::none_named());
+        return Err(source::none_named(USAGE));
     }
     let mut sound = true;
     for name in sources {
-        let _progress = Progress::start(format!("reading {name}"));
-        let verified = bundle::verify(&source::source(name), &source::options(global))?;
+        progress::start(format!("reading {}", name.display()));
+        let verified = bundle::verify(&Source::from(name.as_path()), &source::options(global))?;
+        verified.notes.iter().for_each(|note| out::note(note));
         for problem in &verified.problems {
             out::warn(&problem.to_string());
         }
+        let name = name.display();
         let mut out = out::stdout();
         let (count, size) = (verified.documents, megabytes(verified.bytes));
         let word = if verified.problems.is_empty() { "sound" } else { "not sound" };

@@ -1,5 +1,6 @@
 //! `proxy-config`: istioctl's listings of one proxy.
 
+use meshladder_core::doc::json::{self, Fault};
 use meshladder_core::envoy::clusters::{self, Clusters};
 use meshladder_core::envoy::dump::{Dump, Section, State};
 use meshladder_core::snapshot::{Document, Shape, Snapshot};
@@ -32,13 +33,13 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         Listing::Bootstrap { from, output } => run_bootstrap(global, from, *output),
         Listing::Cluster { common, filter, port } => listing(global, common, Section::Clusters, |dump, printer| {
             let clusters = cluster::select(dump, &filter.filter(*port), printer.wide());
-            none_at_all(dump, Section::Clusters, "no clusters found")?;
+            none_at_all(dump, Section::Clusters, printer.origin(), "clusters")?;
             printer.resources(&clusters, |printer| cluster::table(&clusters, false, printer.wide()))
         }),
         Listing::Listener { common, verbose, filter, port } => {
             listing(global, common, Section::Listeners, |dump, printer| {
                 let listeners = listener::select(dump, &filter.filter(*port), printer.wide());
-                none_at_all(dump, Section::Listeners, "no listeners found")?;
+                none_at_all(dump, Section::Listeners, printer.origin(), "listeners")?;
                 let resources: Vec<_> = listeners.iter().map(|l| l.resource).collect();
                 printer
                     .resources(&resources, |printer| listener::table(listeners, verbose.verbose, false, printer.wide()))
@@ -46,7 +47,7 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         }
         Listing::Route { common, verbose, name } => listing(global, common, Section::Routes, |dump, printer| {
             let routes = route::select(dump, name.as_deref(), printer.wide());
-            none_at_all(dump, Section::Routes, "no routes found")?;
+            none_at_all(dump, Section::Routes, printer.origin(), "routes")?;
             printer.resources(&routes, |printer| {
                 if verbose.verbose {
                     route::table(&routes, false, printer.wide())
@@ -95,16 +96,17 @@ fn listing(
 ) -> Outcome {
     let opened = source::open(global, &common.from, Shape::ConfigDump)?;
     let dump = index(&opened.document, &[section])?;
-    if let (Some(fault), None) = (&dump.fault, dump.of(section).next()) {
+    let first = dump.fault.as_ref().or(dump.odd.first());
+    if let (Some(fault), None) = (first, dump.of(section).next()) {
         return Err(Failure::new(UNREADABLE, opened.document.problem(fault).to_string()));
     }
-    let mut printer = Printer::new(common.output);
+    let mut printer = Printer::new(common.output, &opened.document);
     if !printer.wide() {
         tell_hidden(&dump, section);
     }
     print(&dump, &mut printer)?;
     printer.finish()?;
-    Ok(ending(&opened.document, dump.fault.as_ref()))
+    Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
 }
 
 pub(super) fn index<'d>(document: &'d Document, sections: &[Section]) -> Result<Dump<'d>, Failure> {
@@ -112,17 +114,37 @@ pub(super) fn index<'d>(document: &'d Document, sections: &[Section]) -> Result<
         .map_err(|fault| Failure::new(UNREADABLE, document.problem(&fault).to_string()))
 }
 
-/// A document that is cut short was still listed as far as it goes: that is told, and the exit code says so too.
-fn ending(document: &Document, fault: Option<&meshladder_core::doc::json::Fault>) -> u8 {
-    let Some(fault) = fault else { return 0 };
-    out::warn(&format!("{}; only what stands before it is listed", document.problem(fault)));
-    UNREADABLE
+/// A document that is damaged was still listed as far as it can be: that is told, and the exit code says so too.
+fn ending(document: &Document, fault: Option<&Fault>, odd: &[Fault]) -> u8 {
+    /// Up to this size a document is read once more, strictly: it takes a few milliseconds.
+    const STRICT: usize = 4 << 20;
+    /// So many are told.
+    const TOLD: usize = 5;
+    if let Some(fault) = fault {
+        out::warn(&format!("{}; only what stands before it is listed", document.problem(fault)));
+        return UNREADABLE;
+    }
+    for fault in odd.iter().take(TOLD) {
+        out::warn(&format!("{}; it is left out", document.problem(fault)));
+    }
+    if odd.len() > TOLD {
+        out::warn(&format!("{}: {} more parts like these are left out", document.origin, odd.len() - TOLD));
+    }
+    let strict = if odd.is_empty() && document.text.len() <= STRICT && document.text.trim_start().starts_with('{') {
+        json::check(&document.text).err()
+    } else {
+        None
+    };
+    if let Some(fault) = &strict {
+        out::warn(&format!("{}; what is listed may lack something", document.problem(fault)));
+    }
+    if odd.is_empty() && strict.is_none() { 0 } else { UNREADABLE }
 }
 
-fn none_at_all(dump: &Dump<'_>, section: Section, what: &str) -> Result<(), Failure> {
+fn none_at_all(dump: &Dump<'_>, section: Section, origin: &str, what: &str) -> Result<(), Failure> {
     match dump.of(section).next() {
         Some(_) => Ok(()),
-        None => Err(Failure::new(ISTIOCTL_ERROR, what)),
+        None => Err(Failure::new(ISTIOCTL_ERROR, format!("no {what} found in {origin}"))),
     }
 }
 
@@ -142,18 +164,18 @@ fn run_bootstrap(global: &Global, from: &From, output: Output) -> Outcome {
     let opened = source::open(global, from, Shape::ConfigDump)?;
     let dump = index(&opened.document, &[])?;
     let Some(bootstrap) = dump.section(Section::Bootstrap) else {
-        return Err(Failure::new(ISTIOCTL_ERROR, "the config dump has no bootstrap section"));
+        return Err(Failure::new(ISTIOCTL_ERROR, format!("{} has no bootstrap section", opened.document.origin)));
     };
-    let mut printer = Printer::new(output);
+    let mut printer = Printer::new(output, &opened.document);
     printer.section(bootstrap, || bootstrap::versions(bootstrap))?;
     printer.finish()?;
-    Ok(ending(&opened.document, dump.fault.as_ref()))
+    Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
 }
 
 fn run_secret(global: &Global, common: &Common) -> Outcome {
     let opened = source::open_dated(global, &common.from, Shape::ConfigDump)?;
     let dump = index(&opened.document, &[Section::Secrets])?;
-    let mut printer = Printer::new(common.output);
+    let mut printer = Printer::new(common.output, &opened.document);
     let secrets = secret::select(&dump);
     match dump.section(Section::Secrets).filter(|_| !secrets.is_empty()) {
         Some(section) => {
@@ -162,7 +184,7 @@ fn run_secret(global: &Global, common: &Common) -> Outcome {
         None => printer.text("No active or warming secrets found.\n")?,
     }
     printer.finish()?;
-    Ok(ending(&opened.document, dump.fault.as_ref()))
+    Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
 }
 
 fn run_endpoint(global: &Global, common: &Common, filter: &eds::Filter) -> Outcome {
@@ -172,13 +194,13 @@ fn run_endpoint(global: &Global, common: &Common, filter: &eds::Filter) -> Outco
     let json = clusters::as_json(&document.text).map_err(unreadable)?;
     let clusters = Clusters::read(&json).map_err(unreadable)?;
     let hosts = endpoint::select(&clusters, filter);
-    let mut printer = Printer::new(common.output);
+    let mut printer = Printer::new(common.output, document);
     printer.statuses(&clusters, &hosts)?;
     printer.finish()?;
     if !clusters.empty.is_empty() && printer.wide() {
         out::note(&format!("clusters without any endpoint: {}", clusters.empty.join(", ")));
     }
-    Ok(ending(document, clusters.fault.as_ref()))
+    Ok(ending(document, clusters.fault.as_ref(), &[]))
 }
 
 /// One route configuration of a workload's proxy, wide: what `demo` shows.
@@ -187,7 +209,7 @@ pub(super) fn print_routes(snapshot: &Snapshot, target: &str, namespace: &str, n
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
     let dump = index(&document, &[Section::Routes])?;
     let routes = route::select(&dump, Some(name), true);
-    let mut printer = Printer::new(Output::Wide);
+    let mut printer = Printer::new(Output::Wide, &document);
     printer.resources(&routes, |_| route::table(&routes, false, true))?;
     printer.finish()?;
     Ok(0)
@@ -195,7 +217,7 @@ pub(super) fn print_routes(snapshot: &Snapshot, target: &str, namespace: &str, n
 
 fn run_log(global: &Global, from: &From) -> Outcome {
     let Opened { proxy, document, .. } = source::open(global, from, Shape::Logging)?;
-    let mut printer = Printer::new(Output::Short);
+    let mut printer = Printer::new(Output::Short, &document);
     printer.text(&format!("{proxy}:\n{}\n\n", document.text.trim_end_matches('\n')))?;
     printer.finish()?;
     Ok(0)

@@ -9,7 +9,7 @@ use meshladder_core::istiod::syncz;
 use meshladder_core::model::object;
 use meshladder_core::model::pod::Pod;
 use meshladder_core::render::yaml;
-use meshladder_core::snapshot::{Document, Snapshot};
+use meshladder_core::snapshot::{Document, Need, Problem, Snapshot};
 use meshladder_core::tables::status::{self, Row};
 
 use super::source;
@@ -23,42 +23,55 @@ pub(super) fn run(global: &Global, args: &ProxyStatus) -> Outcome {
 }
 
 pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxyStatus) -> Outcome {
-    let documents = answers(snapshot)?;
+    // One istiod whose answer is broken does not hide the others.
+    let mut problems = Vec::new();
+    let documents = answers(snapshot, &mut problems)?;
     let pods = Pods::read(snapshot);
-    let mut code = 0;
     let mut rows = Vec::new();
     for (istiod, document) in &documents {
         let revision = pods.revisions.get(istiod).cloned().unwrap_or_default();
-        if args.revision.as_ref().is_some_and(|wanted| *wanted != revision) {
+        // An istiod whose revision nobody knows may be of any.
+        if args.revision.as_ref().is_some_and(|wanted| !revision.is_empty() && *wanted != revision) {
             continue;
         }
-        // One istiod whose answer is broken does not hide the others.
         match syncz::read(&document.text) {
             Ok((connections, fault)) => {
-                rows.extend(connections.into_iter().map(|connection| Row {
-                    istiod: istiod.clone(),
-                    revision: revision.clone(),
-                    connection,
-                }));
-                if let Some(fault) = fault {
-                    out::warn(&document.problem(&fault).to_string());
-                    code = UNREADABLE;
-                }
+                let row = |connection| Row { istiod: istiod.told(), revision: revision.clone(), connection };
+                rows.extend(connections.into_iter().map(|connection| (istiod.source.clone(), row(connection))));
+                problems.extend(fault.map(|fault| document.problem(&fault)));
             }
-            Err(fault) => {
-                out::warn(&document.problem(&fault).to_string());
-                code = UNREADABLE;
-            }
+            Err(fault) => problems.push(document.problem(&fault)),
         }
     }
-    let connected: BTreeSet<String> = rows.iter().map(|row| row.connection.proxy.to_string()).collect();
-    let rows = status::select(rows, namespace);
+    let connected: BTreeSet<(String, String)> =
+        rows.iter().map(|(source, row)| (source.clone(), row.connection.proxy.to_string())).collect();
+    let rows = status::select(rows.into_iter().map(|(_, row)| row).collect(), namespace);
     write(&rows, snapshot, args)?;
+    for problem in problems.iter().chain(&pods.problems) {
+        out::warn(&problem.to_string());
+    }
     tell_rejections(&rows);
+    tell_why_none(&rows, &connected, &pods, args);
     if args.revision.is_none() {
         pods.tell_unconnected(&connected, namespace);
     }
-    Ok(code)
+    Ok(if problems.is_empty() { 0 } else { UNREADABLE })
+}
+
+/// An empty table says nothing: name what there is.
+fn tell_why_none(rows: &[Row<'_>], connected: &BTreeSet<(String, String)>, pods: &Pods, args: &ProxyStatus) {
+    if !rows.is_empty() {
+        return;
+    }
+    let revisions: BTreeSet<&str> = pods.revisions.values().map(String::as_str).collect();
+    let namespaces: BTreeSet<&str> = connected.iter().map(|(_, proxy)| status::namespace_of(proxy)).collect();
+    if args.revision.is_some() && connected.is_empty() {
+        let known: Vec<_> = revisions.into_iter().collect();
+        out::note(&format!("no proxy of that revision; the istiods here are of {}", known.join(", ")));
+    } else if !namespaces.is_empty() {
+        let known: Vec<_> = namespaces.into_iter().collect();
+        out::note(&format!("no proxy in that namespace; there are some in {}", known.join(", ")));
+    }
 }
 
 fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<(), Failure> {
@@ -78,20 +91,38 @@ fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<()
     Ok(out.flush()?)
 }
 
-/// Every istiod's answer, by its pod.
-fn answers(snapshot: &Snapshot) -> Result<Vec<(String, Document)>, Failure> {
+/// An istiod's pod, and the source it was seen in when there are several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Istiod {
+    source: String,
+    pod: String,
+}
+
+impl Istiod {
+    fn told(&self) -> String {
+        if self.source.is_empty() { self.pod.clone() } else { format!("{}:{}", self.source, self.pod) }
+    }
+}
+
+/// Every istiod's answer; `problems` takes those that can no longer be read.
+fn answers(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> Result<Vec<(Istiod, Document)>, Failure> {
     let mut documents = Vec::new();
     for id in snapshot.ids() {
-        let (_, path) = id.split();
-        let Some(istiod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else {
+        let (source, path) = id.split();
+        let Some(pod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else {
             continue;
         };
-        let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
-        documents.push((istiod.to_owned(), document));
+        match snapshot.open(id) {
+            Ok(document) => documents.push((Istiod { source: source.to_owned(), pod: pod.to_owned() }, document)),
+            Err(problem) => problems.push(problem),
+        }
     }
-    if documents.is_empty() {
+    if documents.is_empty() && problems.is_empty() {
+        let coverage = snapshot.coverage(&Need::Part("istiod/".to_owned()));
+        let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
         let hint = "a bundle has istiod/<pod>/debug/syncz.json; a bug-report has istio/<namespace>/<pod>/debug/syncz";
-        return Err(Failure::new(ISTIOCTL_ERROR, "the source has no answer of an istiod to /debug/syncz").hint(hint));
+        let what = format!("the source has no answer of an istiod to /debug/syncz{why}");
+        return Err(Failure::new(ISTIOCTL_ERROR, what).hint(hint));
     }
     Ok(documents)
 }
@@ -116,30 +147,35 @@ fn tell_rejections(rows: &[Row<'_>]) {
 #[derive(Default)]
 struct Pods {
     /// An istiod pod's revision.
-    revisions: BTreeMap<String, String>,
-    /// Running pods that have a proxy, as `pod.namespace`.
-    with_proxy: BTreeSet<String>,
+    revisions: BTreeMap<Istiod, String>,
+    /// Source and `pod.namespace` of running pods that have a proxy.
+    with_proxy: BTreeSet<(String, String)>,
+    problems: Vec<Problem>,
 }
 
 impl Pods {
     fn read(snapshot: &Snapshot) -> Self {
         let mut pods = Self::default();
-        object::each(snapshot, |object| {
+        let problems = object::each(snapshot, |object| {
             let Some(pod) = Pod::of(object) else { return };
             let label = |key| pod.labels().and_then(|labels| labels.str_at(key));
+            let source = object.source.to_owned();
             if label("app") == Some("istiod") {
-                pods.revisions.insert(object.name().to_owned(), label("istio.io/rev").unwrap_or("default").to_owned());
+                let istiod = Istiod { source, pod: object.name().to_owned() };
+                pods.revisions.insert(istiod, label("istio.io/rev").unwrap_or("default").to_owned());
             } else if pod.has_proxy() && pod.phase() == "Running" {
-                pods.with_proxy.insert(format!("{}.{}", object.name(), object.namespace()));
+                pods.with_proxy.insert((source, format!("{}.{}", object.name(), object.namespace())));
             }
         });
+        pods.problems = problems;
         pods
     }
 
     /// A pod whose proxy no istiod knows has no row to see, and is the one to look at.
-    fn tell_unconnected(&self, connected: &BTreeSet<String>, namespace: Option<&str>) {
-        let in_scope = |proxy: &&String| namespace.is_none_or(|ns| status::namespace_of(proxy) == ns);
-        let missing: Vec<_> = self.with_proxy.difference(connected).filter(in_scope).map(String::as_str).collect();
+    fn tell_unconnected(&self, connected: &BTreeSet<(String, String)>, namespace: Option<&str>) {
+        let in_scope = |proxy: &&str| namespace.is_none_or(|ns| status::namespace_of(proxy) == ns);
+        let missing = self.with_proxy.difference(connected).map(|(_, proxy)| proxy.as_str());
+        let missing: Vec<_> = missing.filter(in_scope).collect();
         if !missing.is_empty() {
             out::warn(&format!("running a proxy, but connected to no istiod: {}", missing.join(", ")));
         }

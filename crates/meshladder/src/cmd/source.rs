@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use meshladder_collect::{Options, Source};
-use meshladder_core::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
+use meshladder_core::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::target::{self, Target};
 
 use crate::args::Global;
 use crate::args::proxy_config::From;
-use crate::exit::{Failure, ISTIOCTL_ERROR, UNREADABLE, USAGE};
+use crate::exit::{Failure, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
 use crate::out;
-use crate::progress::Progress;
+use crate::progress;
 
 /// A proxy's document and the Snapshot it is part of.
 pub(super) struct Opened {
@@ -21,35 +21,31 @@ pub(super) struct Opened {
 
 /// The Snapshot of what `-s` names. What could not be read is told on stderr.
 pub(super) fn snapshot(global: &Global) -> Result<Snapshot, Failure> {
-    named(global, None)
+    named(global, None, ISTIOCTL_USAGE)
 }
 
-/// The same, when a source may also be named as an argument.
-pub(super) fn named(global: &Global, path: Option<&String>) -> Result<Snapshot, Failure> {
-    let paths: Vec<&String> = path.into_iter().chain(&global.source).collect();
+/// The same, when a source may also be named as an argument. `usage` is the exit code when nothing is named.
+pub(super) fn named(global: &Global, path: Option<&PathBuf>, usage: u8) -> Result<Snapshot, Failure> {
+    let paths: Vec<&PathBuf> = path.into_iter().chain(&global.source).collect();
     if paths.is_empty() {
-        return Err(none_named());
+        return Err(none_named(usage));
     }
     read(&paths, global)
 }
 
-pub(super) fn none_named() -> Failure {
+pub(super) fn none_named(usage: u8) -> Failure {
     let hint = "name one with -s: a bundle, a bug-report, a directory, a config dump";
-    Failure::new(USAGE, "no source to read").hint(hint)
-}
-
-pub(super) fn source(path: &str) -> Source {
-    if path == "-" { Source::Stdin } else { Source::Path(PathBuf::from(path)) }
+    Failure::new(usage, "no source to read").hint(hint)
 }
 
 pub(super) fn options(global: &Global) -> Options {
     Options { max_size: global.max_size, ..Options::default() }
 }
 
-fn read(paths: &[&String], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths.iter().map(|path| source(path)).collect();
-    let told: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
-    let _progress = Progress::start(format!("reading {}", told.join(", ")));
+fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
+    let sources: Vec<_> = paths.iter().map(|path| Source::from(path.as_path())).collect();
+    let told: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    progress::start(format!("reading {}", told.join(", ")));
     let snapshot = meshladder_collect::open(&sources, &options(global))?;
     for problem in snapshot.problems() {
         out::warn(&problem.to_string());
@@ -92,11 +88,19 @@ pub(super) fn find(
     shape: Shape,
 ) -> Result<ProxyRef, Failure> {
     let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
-    let found = target.resolve(snapshot, shape).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    let found = target.resolve(snapshot, shape).map_err(|why| not_there(snapshot, why))?;
     if !found.others.is_empty() {
         out::note(&format!("{text} has {} proxies; this is {}", found.others.len() + 1, found.proxy));
     }
     Ok(found.proxy)
+}
+
+/// In a source that is cut short, what is not there may still exist.
+fn not_there(snapshot: &Snapshot, why: String) -> Failure {
+    match snapshot.coverage(&Need::Part(String::new())) {
+        Coverage::Partial(lost) => Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost),
+        _ => Failure::new(ISTIOCTL_ERROR, why),
+    }
 }
 
 pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> Result<Document, Failure> {
@@ -116,7 +120,7 @@ fn find_document<'s>(snapshot: &'s Snapshot, proxy: &ProxyRef, shape: Shape) -> 
 fn no_target(snapshot: &Snapshot, from: &From, shape: Shape) -> Failure {
     let title = shape.title();
     let lacking = match (&from.file, snapshot.proxies_with(shape).count()) {
-        (Some(file), 0) => Failure::new(UNREADABLE, format!("{file} is no {title}")),
+        (Some(file), 0) => Failure::new(UNREADABLE, format!("{} is no {title}", file.display())),
         (None, 0) => Failure::new(UNREADABLE, format!("the source has no {title}")),
         (_, n) => {
             let message = format!("which of the {n} proxies? name one, such as {}", first(snapshot, shape));

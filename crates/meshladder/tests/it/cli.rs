@@ -8,8 +8,13 @@ use crate::support::{self, meshladder};
 
 #[test]
 fn help_shows_examples_first_and_exits_zero() {
-    for words in [&["--help"][..], &["-h"], &["pc", "--help"], &["ps", "-h"], &["bundle", "--help"]] {
-        let run = meshladder(words);
+    const LISTINGS: &str = "all bootstrap cluster ecds eds endpoint listener log rootca-compare route secret";
+    let listings = LISTINGS.split(' ').map(|listing| vec!["pc", listing]);
+    let commands = ["ps", "pc", "bundle", "demo", "version", "completion", "man"].map(|command| vec![command]);
+    let bundle = ["pack", "list", "verify"].map(|command| vec!["bundle", command]);
+    for mut words in listings.chain(commands).chain(bundle).chain([Vec::new()]) {
+        words.push(if words.len() % 2 == 0 { "--help" } else { "-h" });
+        let run = meshladder(&words);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{words:?}");
         let first = run.stdout.lines().next().expect("help");
         assert!(first.starts_with("Examples:"), "{words:?} starts with {first}");
@@ -27,6 +32,7 @@ fn typing_errors_come_with_a_suggestion_and_the_right_exit_code() {
         (&["pc", "cluster", "--fqnd", "x"], 64, "--fqdn"),
         (&["ps", "-o", "jsn"], 64, "json"),
         (&["pc", "clustr"], 64, "cluster"),
+        (&["-s", "pc", "bundle", "lst"], 2, "list"),
     ] {
         let run = meshladder(words);
         assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{words:?}");
@@ -36,9 +42,15 @@ fn typing_errors_come_with_a_suggestion_and_the_right_exit_code() {
 
 #[test]
 fn without_a_source_the_user_is_told_what_to_name() {
-    for words in [&["ps"][..], &["pc", "cluster", "a.b"], &["bundle", "list"], &["bundle", "verify"]] {
+    for (words, code) in [
+        (&["ps"][..], 64),
+        (&["pc", "cluster", "a.b"], 64),
+        (&["bundle", "list"], 2),
+        (&["bundle", "verify"], 2),
+        (&["bundle", "pack", "x.tar"], 2),
+    ] {
         let run = meshladder(words);
-        assert_eq!(run.code, 2, "{words:?}");
+        assert_eq!(run.code, code, "{words:?}");
         assert!(run.stderr.contains("hint:") && run.stderr.contains("-s"), "{words:?}: {}", run.stderr);
     }
 }
@@ -108,6 +120,7 @@ fn as_a_kubectl_plugin_it_shows_itself_by_that_name() {
     let output = Command::new(plugin).args(["pc", "cluster", "--help"]).output().expect("it starts");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains("Usage: kubectl meshladder proxy-config cluster"), "{text}");
+    assert!(text.contains("  kubectl meshladder pc cluster deploy/cart"), "{text}");
 }
 
 #[test]

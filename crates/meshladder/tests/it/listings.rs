@@ -39,6 +39,7 @@ const LISTINGS: &[(&str, &str)] = &[
     ("secrets.txt", "pc secret"),
     ("secrets-wide.txt", "pc s -o wide"),
     ("log.txt", "pc log"),
+    ("bundle-list.txt", "bundle list"),
 ];
 
 #[test]
@@ -97,4 +98,47 @@ fn what_is_not_there_is_said_with_what_is() {
     let same = "curl-5b64d475cf-qzthp.tools";
     let run = support::meshladder(&["pc", "rc", same, same, "-s", &bundle]);
     assert_eq!((run.code, run.stdout.contains("trust 1 common root")), (0, true), "{run:?}");
+}
+
+#[test]
+fn yaml_is_read_as_kubernetes_reads_it_and_what_is_odd_in_it_has_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifests = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  type: ClusterIP\n  type: NodePort\n---\nkind: [\n---\n\
+                     apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\n";
+    std::fs::write(folder.path().join("all.yaml"), manifests).expect("a file");
+    let run = support::meshladder(&["bundle", "list", &folder.path().display().to_string()]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("1         Service\n") && run.stdout.contains("VirtualService.networking.istio.io"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stderr.contains("all.yaml:6:3: duplicate key `type`"), "{}", run.stderr);
+    assert!(run.stderr.contains("all.yaml:8:") || run.stderr.contains("all.yaml:9:"), "{}", run.stderr);
+}
+
+#[test]
+fn several_sources_stay_apart() {
+    let bundle = root().join("fixtures/meshes/small/bundle").display().to_string();
+    let both = ["-s", &bundle, "-s", &bundle];
+    let run = support::meshladder(&[&["pc", "cluster", "curl-5b64d475cf-qzthp.tools"][..], &both].concat());
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("say which, as in `1:curl-5b64d475cf-qzthp.tools`"), "{}", run.stderr);
+    let run = support::meshladder(&[&["pc", "cluster", "2:curl-5b64d475cf-qzthp.tools"][..], &both].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = support::meshladder(&[&["ps"][..], &both].concat());
+    assert!(run.stdout.contains("1:istiod-canary") && run.stdout.contains("2:istiod-canary"), "{}", run.stdout);
+}
+
+#[test]
+fn an_empty_table_comes_with_what_there_is() {
+    let bundle = root().join("fixtures/meshes/small/bundle").display().to_string();
+    let run = support::meshladder(&["ps", "-n", "nowhere", "-s", &bundle]);
+    assert!(run.stderr.contains("there are some in shop, tools"), "{}", run.stderr);
+    let dump = root().join(PROXY).join("config_dump.json").display().to_string();
+    let yaml = support::meshladder(&["pc", "all", "-o", "yaml", "--file", &dump]);
+    let loaded = meshladder_core::doc::yaml::load(&yaml.stdout);
+    assert_eq!((yaml.code, loaded.problems.len(), loaded.documents.len()), (0, 0, 1), "{}", yaml.stderr);
+    let configs = loaded.documents[0].get("configs").expect("a dump");
+    assert!(configs.items().iter().any(|c| c.get("dynamic_active_clusters").is_some_and(|l| l.items().len() > 3)));
 }

@@ -171,3 +171,23 @@ fn a_document_that_is_a_string_may_end_early_or_in_white_space() {
     assert_eq!(raw("\"a\" \n").string().as_deref(), Some("a"));
     assert_eq!((raw("\"").string(), raw("\"a").string()), (None, None));
 }
+
+#[test]
+fn brackets_in_strings_are_skipped_with_their_string() {
+    for doc in [
+        r#"[{"a":"{","b":"}}","c":"\\\"}","d":{}},1]"#,
+        "[{\n \"a\": \"}\",\n \"{\": \"x\\\"}\"\n},\n1]",
+        "[{\"k\":\"\\\\\"},1]",
+        "[{ \"a\": \"{{{{\", \"b\": [\"]\", \"}\"] },\n 1]",
+    ] {
+        let texts: Vec<_> = raw(doc).elements().map(Raw::text).collect();
+        assert_eq!((texts.len(), texts[1]), (2, "1"), "{doc}");
+        assert!(check(texts[0]).is_ok(), "{doc}: {}", texts[0]);
+    }
+}
+
+#[test]
+fn a_string_full_of_brackets_costs_no_more_than_its_length() {
+    let doc = format!("[{{\"a\":\"{}\"}},1]", "{".repeat(4_000_000));
+    assert_eq!(raw(&doc).elements().count(), 2);
+}

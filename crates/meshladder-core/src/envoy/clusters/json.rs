@@ -38,23 +38,19 @@ fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
         return;
     }
     for host in &mut clusters.hosts[first..] {
-        host.cluster.clone_from(&name);
         host.status = clusters.statuses.len();
     }
     clusters.statuses.push(status.since(start));
+    clusters.names.push(name);
 }
 
 fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {
     let start = status.peek();
-    let (mut address, mut eds_health, mut flags) = (Address::Unknown, Cow::default(), Vec::new());
+    let (mut address, mut health) = (Address::Unknown, None);
     status.members(|key, value| match key {
         "address" => address = Address::read(value),
-        "health_status" => value.members(|key, value| match key {
-            "eds_health_status" => eds_health = value.string().unwrap_or_default(),
-            _ if value.raw().and_then(Raw::bool) == Some(true) => flags.push(Cow::Owned(key.to_owned())),
-            _ => {}
-        }),
+        "health_status" => health = Some(value.offset()),
         _ => {}
     });
-    Host { status: 0, cluster: Cow::default(), address, eds_health, flags, raw: status.since(start) }
+    Host { status: 0, address, health, raw: status.since(start) }
 }

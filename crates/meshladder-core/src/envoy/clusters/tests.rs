@@ -35,7 +35,8 @@ fn facts(doc: &str) -> Vec<(String, String, String, &'static str)> {
     assert_eq!(crate::doc::json::check(&json), Ok(()));
     let clusters = Clusters::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.empty, ["empty"]);
-    let fact = |h: &Host<'_>| (h.cluster.to_string(), h.address.to_string(), h.health().0.to_owned(), h.health().1);
+    let fact =
+        |h: &Host<'_>| (clusters.name(h).to_string(), h.address.to_string(), h.health().0.into_owned(), h.health().1);
     clusters.hosts.iter().map(fact).collect()
 }
 
@@ -70,7 +71,7 @@ fn an_ipv6_host_is_told_from_its_cluster_in_text() {
     let json = as_json(TEXT).expect("an answer of /clusters");
     let clusters = Clusters::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.hosts[3].address, Address::Socket("2001:db8::1".into(), 443));
-    assert_eq!(clusters.hosts[3].cluster, "b");
+    assert_eq!(clusters.name(&clusters.hosts[3]), "b");
 }
 
 #[test]

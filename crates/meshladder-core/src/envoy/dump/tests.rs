@@ -92,3 +92,14 @@ fn what_is_no_dump_is_refused_with_the_reason() {
     }
     assert!(index(r#"{"configs": []}"#, &Section::ALL).resources.is_empty());
 }
+
+#[test]
+fn what_is_of_the_wrong_kind_is_noted_with_its_place_and_left_out() {
+    let doc = r#"{"configs":[7,[],{"x":1},{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump",
+      "static_clusters":{"a":1},"dynamic_active_clusters":[[1],{"cluster":[1]},{"cluster":{"name":["a"]}},"x",
+      {"version_info":NaN,"cluster":{"name":"b"}},{"cluster":{"name":"good"}}]}]}"#;
+    let dump = index(doc, &Section::ALL);
+    assert_eq!(listed(&dump), [("good".to_owned(), State::Active, String::new())]);
+    let odd: Vec<_> = dump.odd.iter().map(|fault| &doc[fault.at..fault.at + 3]).collect();
+    assert_eq!(odd, ["7,[", "[],", "{\"x", "{\"a", "[1]", "[1]", "[\"a", "\"x\"", "NaN"]);
+}

@@ -4,6 +4,7 @@ use super::*;
 use crate::doc::tree::{Member, Node, Value};
 use crate::doc::yaml;
 
+mod linear;
 mod names;
 mod objects;
 mod planted;

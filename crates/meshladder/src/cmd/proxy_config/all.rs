@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use meshladder_core::doc::json::Raw;
+use meshladder_core::doc::json::{Fault, Kind, Raw, escape};
 use meshladder_core::doc::tree::Node;
 use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::render::yaml;
-use meshladder_core::snapshot::Shape;
+use meshladder_core::snapshot::{Document, Shape};
 use meshladder_core::tables::{bootstrap, cluster, eds, listener, route, secret};
 use meshladder_core::time::Time;
 
@@ -30,27 +30,62 @@ pub(super) fn run(global: &Global, common: &Common, parts: &Parts) -> Outcome {
     let opened = source::open_dated(global, &common.from, Shape::ConfigDump)?;
     let document = &opened.document;
     let mut out = out::stdout();
-    let fault = match common.output {
+    let sections: &[Section] = if matches!(common.output, Output::Short | Output::Wide) { &Section::ALL } else { &[] };
+    let dump = index(document, sections)?;
+    match common.output {
         // The dump as Envoy wrote it, like istioctl.
-        Output::Json => {
-            writeln!(out, "{}", document.text.trim_end_matches('\n'))?;
-            None
-        }
-        Output::Yaml => {
-            let read = Raw::of(&document.text).and_then(Node::from_json);
-            let tree = read.map_err(|fault| Failure::new(UNREADABLE, document.problem(&fault).to_string()))?;
-            write!(out, "{}", yaml::text(&tree))?;
-            None
-        }
+        Output::Json => writeln!(out, "{}", document.text.trim_end_matches('\n'))?,
+        Output::Yaml => yaml_all(&mut out, document)?,
         Output::Short | Output::Wide => {
-            let dump = index(document, &Section::ALL)?;
-            let wide = common.output == Output::Wide;
-            parts.write(&mut out, &dump, opened.snapshot.taken_at(), wide)?;
-            dump.fault
+            parts.write(&mut out, &dump, opened.snapshot.taken_at(), common.output == Output::Wide)?;
         }
-    };
+    }
     out.flush()?;
-    Ok(ending(document, fault.as_ref()))
+    Ok(ending(document, dump.fault.as_ref(), &dump.odd))
+}
+
+/// The dump as YAML, resource by resource: a tree of the whole would take several times its size.
+fn yaml_all(out: &mut impl Write, document: &Document) -> Result<(), Failure> {
+    let configs = Raw::of(&document.text).ok().and_then(|root| root.get("configs"));
+    writeln!(out, "configs:")?;
+    for config in configs.into_iter().flat_map(Raw::elements) {
+        let mut members: Vec<_> = config.members().collect();
+        members.sort_by(|a, b| a.0.cmp(&b.0));
+        for (place, (key, value)) in members.iter().enumerate() {
+            let start = if place == 0 { "- " } else { "  " };
+            if value.kind() == Kind::Array && value.elements().next().is_some() {
+                let name = if key.starts_with('@') { format!("'{key}'") } else { key.to_string() };
+                writeln!(out, "{start}{name}:")?;
+                for element in value.elements() {
+                    let mut item = String::new();
+                    yaml::write_item(&mut item, &tree(element, document)?).map_err(io::Error::other)?;
+                    indented(out, "  ", "  ", &item)?;
+                }
+            } else {
+                let object = format!("{{{}:{}}}", escape(key), value.text());
+                let node = Raw::of(&object).and_then(Node::from_json).map_err(|f| damaged(document, *value, &f))?;
+                indented(out, start, "  ", &yaml::text(&node))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tree(value: Raw<'_>, document: &Document) -> Result<Node, Failure> {
+    Node::from_json(value).map_err(|fault| damaged(document, value, &fault))
+}
+
+fn damaged(document: &Document, value: Raw<'_>, fault: &Fault) -> Failure {
+    let what = format!("a part that cannot be shown as YAML: {}", fault.what);
+    Failure::new(UNREADABLE, document.problem(&Fault { at: value.offset(), what }).to_string())
+}
+
+fn indented(out: &mut impl Write, first: &str, rest: &str, text: &str) -> io::Result<()> {
+    for (place, line) in text.lines().enumerate() {
+        let start = if place == 0 { first } else { rest };
+        if line.is_empty() { writeln!(out)? } else { writeln!(out, "{start}{line}")? }
+    }
+    Ok(())
 }
 
 impl Parts {

@@ -1,27 +1,35 @@
 //! One listing in the format that was asked for, written as it is made.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Stdout, Write};
 
-use meshladder_core::doc::json::Raw;
+use meshladder_core::doc::json::{Fault, Raw};
 use meshladder_core::doc::tree::Node;
 use meshladder_core::envoy::clusters::{Clusters, Host};
 use meshladder_core::envoy::dump::Resource;
 use meshladder_core::render::json::{self, Style};
 use meshladder_core::render::yaml;
+use meshladder_core::snapshot::Document;
 use meshladder_core::tables::{Table, endpoint};
 
 use crate::args::proxy_config::Output;
-use crate::exit::Failure;
+use crate::exit::{Failure, UNREADABLE};
 use crate::out;
 
-pub(super) struct Printer {
+pub(super) struct Printer<'d> {
     output: Output,
     out: BufWriter<Stdout>,
+    document: &'d Document,
 }
 
-impl Printer {
-    pub(super) fn new(output: Output) -> Self {
-        Self { output, out: out::stdout() }
+impl<'d> Printer<'d> {
+    pub(super) fn new(output: Output, document: &'d Document) -> Self {
+        Self { output, out: out::stdout(), document }
+    }
+
+    /// The document's file, for messages.
+    pub(super) fn origin(&self) -> &'d str {
+        &self.document.origin
     }
 
     pub(super) fn wide(&self) -> bool {
@@ -51,7 +59,7 @@ impl Printer {
         places.sort_unstable();
         places.dedup();
         self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| {
-            endpoint::table(hosts, printer.wide())
+            endpoint::table(clusters, hosts, printer.wide())
         })
     }
 
@@ -60,7 +68,10 @@ impl Printer {
         match self.output {
             Output::Short | Output::Wide => self.text(&text()),
             Output::Json => self.text(&(camel(section, 0) + "\n")),
-            Output::Yaml => self.text(&yaml::text(&tree(section)?)),
+            Output::Yaml => {
+                let node = self.tree(section)?;
+                self.text(&yaml::text(&node))
+            }
         }
     }
 
@@ -73,10 +84,10 @@ impl Printer {
         self.section(section, || table(wide).to_string())
     }
 
-    fn list<'r, 'a>(
+    fn list<'r, T: Display>(
         &mut self,
         values: impl Iterator<Item = Raw<'r>>,
-        table: impl FnOnce(&Self) -> Table<'a>,
+        table: impl FnOnce(&Self) -> T,
     ) -> Result<(), Failure> {
         match self.output {
             Output::Short | Output::Wide => {
@@ -100,12 +111,21 @@ impl Printer {
         Ok(self.out.write_all(end.as_bytes())?)
     }
 
+    fn tree(&self, value: Raw<'_>) -> Result<Node, Failure> {
+        let text = camel(value, 0);
+        let read = Raw::of(&text).and_then(Node::from_json);
+        read.map_err(|fault| {
+            let what = format!("a resource that cannot be shown as YAML: {}", fault.what);
+            Failure::new(UNREADABLE, self.document.problem(&Fault { at: value.offset(), what }).to_string())
+        })
+    }
+
     fn yaml_list<'r>(&mut self, values: impl Iterator<Item = Raw<'r>>) -> Result<(), Failure> {
         let mut any = false;
         for value in values {
             any = true;
             let mut item = String::new();
-            yaml::write_item(&mut item, &tree(value)?).expect("a String takes everything");
+            yaml::write_item(&mut item, &self.tree(value)?).expect("a String takes everything");
             self.out.write_all(item.as_bytes())?;
         }
         if !any {
@@ -119,12 +139,4 @@ fn camel(value: Raw<'_>, level: usize) -> String {
     let mut text = String::new();
     json::write(&mut text, value, Style { level, ..Style::ISTIOCTL }).expect("a String takes everything");
     text
-}
-
-fn tree(value: Raw<'_>) -> Result<Node, Failure> {
-    let text = camel(value, 0);
-    let read = Raw::of(&text).and_then(Node::from_json);
-    read.map_err(|fault| {
-        Failure::new(crate::exit::UNREADABLE, format!("a resource of the dump is not JSON: {}", fault.what))
-    })
 }
