@@ -42,7 +42,7 @@ pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
 
 /// A text that was changed is searched again: in broken documents one secret can hide another, and redacting what is
 /// redacted must change nothing.
-const MAX_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 32;
 
 /// How deep documents inside strings inside documents are followed. A string below that is taken out as a whole.
 const MAX_DEPTH: usize = 6;
@@ -94,8 +94,17 @@ impl Format {
 struct Finder<'a> {
     text: &'a [u8],
     format: Format,
+    /// In how many strings the text stands.
     depth: usize,
     marks: Vec<Mark>,
+    /// Names and values in YAML's block style, judged when the whole text was seen.
+    block: Vec<usize>,
+    seen: Seen,
+}
+
+/// What was looked at already, so that no text is gone through for every needle in it.
+#[derive(Default)]
+struct Seen {
     /// The secret last found in running text: nothing more is looked for inside.
     last: Range<usize>,
     /// What was last looked at as the first part of a JWT.
@@ -104,34 +113,21 @@ struct Finder<'a> {
     opened: usize,
     /// The string last seen to hold no escapes.
     plain: Range<usize>,
+    /// The place that was last found to be in a string or not, and where that opens.
+    quote: flow::Known,
     /// A place in the object last read, and where that object starts.
-    object: Option<(usize, usize)>,
-    /// A place that no object or array is around.
-    bare: usize,
+    object: Option<flow::Known>,
     /// The same for the mapping in YAML's block style last read.
     mapping: Option<(usize, usize)>,
+    /// The last value that may tell what its mapping is.
+    valued: Option<usize>,
     /// How many bytes were read as objects so far.
     spent: usize,
-    /// Names and values in YAML's block style, judged when the whole text was seen.
-    block: Vec<usize>,
 }
 
 fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
-    let mut finder = Finder {
-        text,
-        format,
-        depth,
-        marks: Vec::new(),
-        last: 0..0,
-        word: 0..0,
-        opened: 0,
-        plain: 0..0,
-        object: None,
-        bare: 0,
-        mapping: None,
-        spent: 0,
-        block: Vec::new(),
-    };
+    let (marks, block, seen) = (Vec::new(), Vec::new(), Seen::default());
+    let mut finder = Finder { text, format, depth, marks, block, seen };
     needles::each(text, |what, at| finder.hit(what, at));
     for at in memchr::memmem::find_iter(text, "://") {
         finder.mark(token::url_password(text, at));
@@ -143,7 +139,7 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
 
 impl<'a> Finder<'a> {
     fn hit(&mut self, what: What, at: Range<usize>) {
-        if self.last.contains(&at.start) {
+        if self.seen.last.contains(&at.start) || self.is_exhausted() {
             return;
         }
         match what {
@@ -155,7 +151,7 @@ impl<'a> Finder<'a> {
             What::Basic => self.mark(token::basic(self.text, at.end)),
             What::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
             What::Dsn => self.mark(token::dsn_password(self.text, at.start)),
-            What::EscapedUrl if at.start >= self.opened => {
+            What::EscapedUrl if at.start >= self.seen.opened => {
                 self.open_string(&at);
             }
             What::EscapedUrl => {}
@@ -163,17 +159,17 @@ impl<'a> Finder<'a> {
     }
 
     fn jwt(&mut self, at: usize) {
-        if !self.word.contains(&at) {
+        if !self.seen.word.contains(&at) {
             let start = token::word_start(self.text, at, token::is_base64url);
-            self.word = start..token::run(self.text, start, token::is_base64url);
-            self.mark(token::jwt(self.text, self.word.clone()));
+            self.seen.word = start..token::run(self.text, start, token::is_base64url);
+            self.mark(token::jwt(self.text, self.seen.word.clone()));
         }
     }
 
     /// Notes a secret that was found in running text.
     fn mark(&mut self, range: Option<Range<usize>>) {
         let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else { return };
-        self.last = range.clone();
+        self.seen.last = range.clone();
         self.marks.push(match self.format {
             Format::Yaml => cover::in_yaml(self.text, range),
             Format::Json | Format::Text => Mark { range, form: Form::Text },
@@ -200,21 +196,23 @@ impl<'a> Finder<'a> {
         if self.format == Format::Json { None } else { self.text.get(span.clone())?.strip_prefix(b"*") }
     }
 
-    /// Whether an object may still be read in earnest. Objects in objects are read again for each level, which no real
-    /// document does often; one that was made to take forever loses all that follows.
+    /// Whether an object that was read may be judged, too. Objects in objects are read again for each level, which no
+    /// real document does often; one that was made to take forever loses all that follows.
     fn can_afford(&mut self, object: Range<usize>) -> bool {
-        self.spent += object.len();
-        let can_afford = self.spent <= 16 * (self.text.len() + MAX_READ);
-        if !can_afford {
+        self.seen.spent += object.len();
+        if self.is_exhausted() {
             self.marks.push(Mark { range: object.start..self.text.len(), form: Form::Text });
-            self.opened = self.text.len();
         }
-        can_afford
+        !self.is_exhausted()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.seen.spent > 8 * (self.text.len() + MAX_READ)
     }
 
     /// Reads what stands between the quotes of a string with escapes as a document.
     fn open(&mut self, inside: Range<usize>) {
-        self.opened = inside.end;
+        self.seen.opened = inside.end;
         if self.depth == MAX_DEPTH {
             return self.marks.push(Mark { range: inside, form: Form::Text });
         }

@@ -3,5 +3,9 @@
 
 mod corpus;
 mod expect;
+<<<<<<< HEAD
 mod sim;
+=======
+mod redact;
+>>>>>>> redact
 mod tidy;

@@ -9,7 +9,7 @@ use crate::doc::tree::Value;
 const REDACTED: &[u8] = b"[redacted]";
 
 /// How much of a line is looked at before and behind a secret.
-const MAX_LINE: usize = 4096;
+const MAX_LINE: usize = 1024;
 
 /// Where a secret is and what may be written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,14 +181,15 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
         Some(b':') => lead.is_empty(),
         Some(_) => rest.trim_ascii_start().starts_with(b"#"),
     };
+    let end = rest.iter().position(|b| in_flow && b",]}".contains(b)).unwrap_or(rest.len());
+    let tail = rest[..end].trim_ascii_end();
     match (is_start, is_end, in_flow) {
         (true, true, _) => Mark { range, form: Form::Plain },
         // What follows is part of the same scalar, and the quotes must stand around all of it.
-        (true, false, _) => {
-            let end = rest.iter().position(|b| in_flow && b",]}".contains(b)).unwrap_or(rest.len());
-            Mark { range: range.start..range.end + rest[..end].trim_ascii_end().len(), form: Form::Plain }
+        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => {
+            Mark { range: range.start..range.end + tail.len(), form: Form::Plain }
         }
         (_, _, true) => Mark { range, form: Form::InFlow },
-        (false, ..) => Mark { range, form: Form::Text },
+        (..) => Mark { range, form: Form::Text },
     }
 }

@@ -13,33 +13,27 @@ pub(super) fn value(text: &[u8], at: usize) -> Node {
     Reader { text, at, depth: 0 }.value()
 }
 
+/// A place in a document and the start of what is around it, if anything is.
+pub(super) type Known = (usize, Option<usize>);
+
 /// The start of the innermost object or array around `at`, which is a place outside of any string. `known` is such a
-/// place further left with its answer, and `bare` one that has none around it: no text is gone through twice.
-pub(super) fn opener(
-    text: &[u8],
-    at: usize,
-    known: Option<(usize, usize)>,
-    bare: usize,
-    floor: usize,
-) -> Option<usize> {
+/// place further left: no text is gone through twice.
+pub(super) fn opener(text: &[u8], mut at: usize, known: Option<Known>, floor: usize) -> Option<usize> {
     let mut closed = 0usize;
-    let mut at = at;
-    while at > floor && (closed > 0 || at > bare) {
+    while at > floor {
         at -= 1;
         match text[at] {
-            b'"' => {
-                at = open_quote(text, at)?;
-                if let Some((place, opener)) = known
-                    && place == at
-                    && closed == 0
-                {
-                    return Some(opener);
-                }
-            }
+            b'"' => at = open_quote(text, at)?,
             b'}' | b']' => closed += 1,
             b'{' | b'[' if closed == 0 => return Some(at),
             b'{' | b'[' => closed -= 1,
             _ => {}
+        }
+        if let Some((place, opener)) = known
+            && place == at
+            && closed == 0
+        {
+            return opener;
         }
     }
     None

@@ -21,8 +21,9 @@ pub(super) enum Class {
 }
 
 /// The words before `key` that make it a secret one.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "api",
+    "app",
     "access",
     "private",
     "secret",
@@ -52,32 +53,42 @@ const USERS: [&str; 8] = ["db", "database", "user", "admin", "root", "smtp", "my
 /// Names that were written as one word.
 const TAILS: [&str; 7] = ["apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken"];
 
+/// Words at the end of an environment variable that only tell which one it is: `DB_PASSWORD_PROD`, `SECRET_KEY_BASE`.
+const VARIANTS: [&str; 12] =
+    ["base", "pem", "b", "prod", "dev", "staging", "test", "old", "new", "primary", "secondary", "value"];
+
 /// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last words that count:
 /// `TOKEN_AUDIENCES` and `secretName` are no credentials.
 pub(super) fn class(name: &[u8]) -> Option<Class> {
     let mut rest = name;
-    let [last, before, third] = [pop_word(&mut rest), pop_word(&mut rest), pop_word(&mut rest)];
     let is_env = !name.iter().any(u8::is_ascii_lowercase);
+    let mut last = pop_word(&mut rest);
+    if is_env && is_one(last, &VARIANTS) {
+        last = pop_word(&mut rest);
+    }
+    let [before, third] = [pop_word(&mut rest), pop_word(&mut rest)];
     let certain = |is_certain: bool| Some(if is_certain { Class::Credential } else { Class::Unsure });
     if ["password", "passwords", "passwd", "passphrase"].iter().any(|tail| ends_with(last, tail))
         || is_one(last, &["pwd", "pass"]) && (is_env && !before.is_empty() || is_one(before, &USERS))
-        || last == b"pwd"
+        || is_one(last, &["pwd"]) && !is_env
     {
         Some(Class::Password)
-    } else if last.eq_ignore_ascii_case(b"authorization") || is_one(name, &["cookie", "set-cookie"]) {
+    } else if is_one(last, &["authorization"]) || is_one(name, &["cookie", "set-cookie"]) {
         Some(Class::Header)
-    } else if last.eq_ignore_ascii_case(b"key") && is_one(before, &KEYS) {
+    } else if is_one(last, &["key"]) && is_one(before, &KEYS)
+        || is_env && is_one(last, &["keys"]) && is_one(before, &KEYS)
+    {
         // `secretKey` is also what operators call a key of a Secret's data.
-        certain(is_env || !before.eq_ignore_ascii_case(b"secret"))
+        certain(is_env || !is_one(before, &["secret", "app"]))
     } else if TAILS.iter().any(|tail| ends_with(last, tail)) {
         Some(Class::Credential)
-    } else if last.eq_ignore_ascii_case(b"token") {
+    } else if is_one(last, &["token"]) {
         (!is_one(before, &["page", "next", "continue", "continuation"])).then_some(Class::Credential)
-    } else if last.eq_ignore_ascii_case(b"secret") {
+    } else if ends_with(last, "secret") {
         certain(is_env || is_one(before, &SECRETS))
     } else if is_one(last, &["credential", "credentials", "tokens", "secrets"]) {
         certain(is_env && is_one(last, &["credential", "credentials"]))
-    } else if last.eq_ignore_ascii_case(b"data") && is_one(before, &["key"]) && is_one(third, &["client"]) {
+    } else if is_one(last, &["data"]) && is_one(before, &["key"]) && is_one(third, &["client"]) {
         Some(Class::Credential)
     } else if is_one(last, &["sig", "signature"]) {
         Some(Class::Query)

@@ -54,7 +54,7 @@ const MAX_LINE: usize = 1 << 16;
 impl Finder<'_> {
     /// Judges the name that the needle at `hit` is a part of.
     pub(super) fn name(&mut self, hit: Range<usize>) {
-        if hit.start < self.opened {
+        if hit.start < self.seen.opened {
             return;
         }
         let letters = hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
@@ -96,19 +96,30 @@ impl Finder<'_> {
 
     /// Reads the string around a token as a document when it holds escapes: it has lines or quotes of its own.
     pub(super) fn open_string(&mut self, token: &Range<usize>) -> bool {
-        if self.plain.contains(&token.start) {
+        if self.seen.plain.contains(&token.start) {
             return false;
         }
-        let floor = if self.format == Format::Json { 0 } else { self.line_start(token.start) };
-        let Some(quote) = flow::open_quote(&self.text[floor..], token.start - floor) else { return false };
-        let start = floor + quote + 1;
+        let Some(quote) = self.quote_before(token.start) else { return false };
+        let start = quote + 1;
         let inside = start..flow::close_quote(self.text, start, b'"');
         if memchr::memchr(b'\\', &self.text[inside.clone()]).is_none() {
-            self.plain = inside;
+            self.seen.plain = inside;
             return false;
         }
         self.open(inside);
         true
+    }
+
+    /// The quote that opens the string around a place, if that is in a string: in JSON, or on the same line.
+    fn quote_before(&mut self, at: usize) -> Option<usize> {
+        let floor = if self.format == Format::Json { 0 } else { self.line_start(at) };
+        let (seen, known) = self.seen.quote;
+        let is_known = (floor..=at).contains(&seen);
+        let from = if is_known { seen } else { floor };
+        let quote = flow::open_quote(&self.text[from..], at - from).map(|quote| from + quote);
+        let quote = quote.or(known.filter(|&known| is_known && known >= floor));
+        self.seen.quote = (at, quote);
+        quote
     }
 
     /// A name that is a whole string: a key, the value of `name` or `kind`, or an argument.
@@ -129,11 +140,15 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the value follows as the next string of a list: an argument, or a header as Envoy's debug log writes it:
-    /// `'authorization', 'Bearer …'`.
+    /// Whether the value follows as the next string: of an argument, of a header as Envoy's debug log writes it
+    /// (`'authorization', 'Bearer …'`) or as Lua adds it (`headers:add("x-api-key", "…")`).
     fn is_before_value(&self, token: &Range<usize>, quote: u8) -> bool {
-        let is_member = self.text[..token.start - 1].trim_ascii_end().ends_with(b":");
-        self.text[token.start] == b'-' && !is_member || self.format == Format::Text && quote == b'\''
+        let before = self.text[..token.start - 1].trim_ascii_end().last();
+        match before {
+            Some(b'(') => true,
+            Some(b':') => false,
+            _ => self.text[token.start] == b'-' || self.format == Format::Text && quote == b'\'',
+        }
     }
 
     /// Judges what follows a name by that name.
@@ -168,7 +183,10 @@ impl Finder<'_> {
             return;
         }
         self.object_around(if is_quoted { key.start - 1 } else { key.start });
-        if self.format != Format::Json {
+        // All values on a line lead to the same mapping.
+        let last = self.seen.valued.replace(at);
+        let is_new = last.is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
+        if self.format != Format::Json && is_new {
             self.block.push(at);
         }
     }
@@ -186,14 +204,9 @@ impl Finder<'_> {
     /// Judges the object in braces around a place.
     pub(super) fn object_around(&mut self, at: usize) {
         let floor = if self.format == Format::Json { 0 } else { at.saturating_sub(NEAR) };
-        let Some(start) = flow::opener(self.text, at, self.object, self.bare, floor) else {
-            self.bare = self.bare.max(at);
-            return;
-        };
-        let known = self.object.replace((at, start));
-        if known.is_some_and(|(_, known)| known == start) {
-            return;
-        }
+        let opener = flow::opener(self.text, at, self.seen.object, floor);
+        let known = self.seen.object.replace((at, opener));
+        let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else { return };
         let object = flow::value(self.text, start);
         if self.can_afford(start..at.max(object.span.end)) {
             let mut spans = Vec::new();

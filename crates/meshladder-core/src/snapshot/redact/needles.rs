@@ -30,7 +30,7 @@ pub(super) enum What {
 
 /// No word is shorter than four bytes, and none is frequent in a config dump. Words sixteen apart share a bucket of the
 /// vector search; this order was found by trying and is more than twice as fast as an order that means something.
-const NEEDLES: [(&str, What); 70] = {
+const NEEDLES: [(&str, What); 72] = {
     use What::{Base64Pem, Basic, Bearer, Dsn, EscapedUrl, Jwt, Name, Pem, Prefix as P};
     [
         ("PRIVATE KEY", Pem),
@@ -103,6 +103,8 @@ const NEEDLES: [(&str, What); 70] = {
         ("_pass", Name),
         ("QUklWQVRFIEtFW", Base64Pem),
         ("H4sI", P(&Prefix::GZIP)),
+        ("ASSPHR", Name),
+        ("Pwd=", Name),
     ]
 };
 

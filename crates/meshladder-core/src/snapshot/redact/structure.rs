@@ -63,7 +63,7 @@ impl<'a> Finder<'a> {
         let Some(scalar) = documents.iter().find_map(|document| scalar_around(document, at)) else { return };
         let found = self.marks.len();
         match self.text[scalar.start] {
-            b'"' if scalar.start >= self.opened && scalar.len() > 1 => self.open(scalar.start + 1..scalar.end - 1),
+            b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => self.open(scalar.start + 1..scalar.end - 1),
             b'|' | b'>' | b'\'' => self.by_lines(at),
             _ => {}
         }
@@ -75,6 +75,9 @@ impl<'a> Finder<'a> {
 
     /// Judges the key at a place, or the mapping that the value at a place is in.
     fn by_lines(&mut self, at: usize) {
+        if self.is_exhausted() {
+            return;
+        }
         let place = block::key_place(self.text, at);
         let mut spans = Vec::new();
         if place != at {
@@ -96,8 +99,8 @@ impl<'a> Finder<'a> {
     }
 
     fn mapping(&mut self, place: usize) {
-        let start = block::mapping_start(self.text, place, self.mapping);
-        let known = self.mapping.replace((place, start));
+        let start = block::mapping_start(self.text, place, self.seen.mapping);
+        let known = self.seen.mapping.replace((place, start));
         if known.is_some_and(|(_, known)| known == start) {
             return;
         }
@@ -143,13 +146,13 @@ pub(super) fn anchored(text: &[u8], name: &[u8]) -> Vec<Range<usize>> {
 
 /// The place of the scalar that holds `at`.
 fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
-    if !node.span.contains(&at) {
-        return None;
-    }
     match &node.value {
-        Value::Object(members) => members.iter().find_map(|member| scalar_around(&member.value, at)),
-        Value::Array(items) => items.iter().find_map(|item| scalar_around(item, at)),
-        Value::String(_) => Some(node.span.clone()),
+        Value::Object(members) => {
+            let next = members.partition_point(|member| member.value.span.end <= at);
+            scalar_around(&members.get(next)?.value, at)
+        }
+        Value::Array(items) => scalar_around(items.get(items.partition_point(|item| item.span.end <= at))?, at),
+        Value::String(_) => node.span.contains(&at).then(|| node.span.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

@@ -5,6 +5,7 @@ use crate::doc::tree::{Member, Node, Value};
 use crate::doc::yaml;
 
 mod linear;
+mod names;
 mod objects;
 mod planted;
 mod properties;

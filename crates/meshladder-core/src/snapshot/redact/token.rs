@@ -10,6 +10,8 @@ use super::name;
 /// What follows a prefix that makes it a token.
 #[derive(Debug)]
 pub(super) struct Prefix {
+    /// How many bytes follow that say something else.
+    skip: usize,
     at_least: usize,
     at_most: usize,
     part: fn(u8) -> bool,
@@ -20,18 +22,29 @@ pub(super) struct Prefix {
 impl Prefix {
     /// `ghp_` and its like, and npm's.
     pub(super) const GITHUB: Self =
-        Self { at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
-    pub(super) const LONG: Self = Self { at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
+        Self { skip: 0, at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
+    pub(super) const LONG: Self = Self { skip: 0, at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
     /// An access key id: 16 more characters.
-    pub(super) const AWS: Self =
-        Self { at_least: 16, at_most: 16, part: |b| b.is_ascii_uppercase() || b.is_ascii_digit(), keep: false };
+    pub(super) const AWS: Self = Self {
+        skip: 0,
+        at_least: 16,
+        at_most: 16,
+        part: |b| b.is_ascii_uppercase() || b.is_ascii_digit(),
+        keep: false,
+    };
     /// An API key: 35 more characters.
-    pub(super) const GOOGLE: Self = Self { at_least: 35, at_most: 35, part: is_base64url, keep: false };
+    pub(super) const GOOGLE: Self = Self { skip: 0, at_least: 35, at_most: 35, part: is_base64url, keep: false };
     /// A password of an htpasswd file, as Envoy's basic auth filter reads it.
-    pub(super) const SHA: Self = Self { at_least: 24, at_most: 28, part: is_base64, keep: true };
-    pub(super) const BCRYPT: Self =
-        Self { at_least: 55, at_most: 57, part: |b| b.is_ascii_alphanumeric() || b"./$".contains(&b), keep: true };
-    pub(super) const GZIP: Self = Self { at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
+    pub(super) const SHA: Self = Self { skip: 0, at_least: 24, at_most: 28, part: is_base64, keep: true };
+    /// The same with a cost before it: `$2y$10$…`.
+    pub(super) const BCRYPT: Self = Self {
+        skip: 3,
+        at_least: 53,
+        at_most: 53,
+        part: |b| b.is_ascii_alphanumeric() || b"./".contains(&b),
+        keep: true,
+    };
+    pub(super) const GZIP: Self = Self { skip: 0, at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
 }
 
 /// A token with a well-known prefix.
@@ -41,10 +54,11 @@ pub(super) fn prefixed(text: &[u8], at: Range<usize>, prefix: &Prefix) -> Option
     if !prefix.keep && !is_start {
         return None;
     }
-    let rest = &text[..text.len().min(at.end.saturating_add(prefix.at_most).saturating_add(1))];
-    let end = run(rest, at.end, prefix.part);
-    let fits = (prefix.at_least..=prefix.at_most).contains(&(end - at.end));
-    fits.then_some(if prefix.keep { at.end } else { at.start }..end)
+    let start = text.len().min(at.end + prefix.skip);
+    let rest = &text[..text.len().min(start.saturating_add(prefix.at_most).saturating_add(1))];
+    let end = run(rest, start, prefix.part);
+    let fits = (prefix.at_least..=prefix.at_most).contains(&(end - start));
+    fits.then_some(if prefix.keep { start } else { at.start }..end)
 }
 
 /// A JSON Web Token whose first part is given: parts in base64url with dots between. The signature may be missing, as
@@ -57,6 +71,10 @@ pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
     let (mut end, mut parts) = (header, 1);
     while text.get(end) == Some(&b'.') && parts < 5 {
         (end, parts) = (run(text, end + 1, is_base64url), parts + 1);
+    }
+    // `{"auths":`, the logins of registries.
+    if text[start..].starts_with(b"eyJhdXRocyI6") {
+        return Some(start..run(text, header, is_base64));
     }
     let claims = text.get(header + 1..).unwrap_or_default();
     // Five parts are an encrypted token, of which some may be empty; the signature of three may be.

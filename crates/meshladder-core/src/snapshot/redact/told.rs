@@ -86,8 +86,8 @@ impl Finder<'_> {
     /// What stands at `start`: something in quotes, or all up to the next space or sign that ends it.
     fn word_at(&self, start: usize) -> Range<usize> {
         if let Some(quote @ (b'"' | b'\'')) = self.byte(start) {
-            let end = flow::close_quote(self.text, start + 1, quote);
-            return start + 1..end.min(self.end_of_line(start).max(start + 1));
+            let inside = &self.text[start + 1..flow::close_quote(self.text, start + 1, quote)];
+            return start + 1..start + 1 + memchr::memchr(b'\n', inside).unwrap_or(inside.len());
         }
         let mut open = 0usize;
         let mut end = start;

@@ -12,7 +12,7 @@ const JWT: &str =
 const ENCRYPTED_JWT: &str = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4.XFBoMYUZodetZdvT";
 
 /// What is planted, and what must be gone of it.
-const SECRETS: [(&str, &str); 37] = [
+const SECRETS: [(&str, &str); 38] = [
     (PEM, "PLANTED"),
     ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASPLANTED", "PLANTED"),
     (
@@ -55,6 +55,7 @@ const SECRETS: [(&str, &str); 37] = [
     ("AIzaPLANTED0123456789012345678901234567", "PLANTED"),
     ("hvs.PLANTED0123456789012345", "PLANTED"),
     ("admin:{SHA}PLANTEDq3ka2PcAXzhKaNNSBa/E=", "PLANTED"),
+    ("bob:$2y$10$N9qo8uLOickgx2ZMRZoMyePLANTEDzwyqPLANTED0123456789012", "PLANTED"),
     ("H4sIAAAAAAAAPLANTEDy0123456789012345678901234567890123456789012345678901234567890123456789", "PLANTED"),
 ];
 
