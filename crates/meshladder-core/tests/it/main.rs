@@ -3,9 +3,6 @@
 
 mod corpus;
 mod expect;
-<<<<<<< HEAD
-mod sim;
-=======
 mod redact;
->>>>>>> redact
+mod sim;
 mod tidy;
