@@ -22,8 +22,6 @@ pub struct Question {
     pub sni: Option<Option<String>>,
     /// The client's address, when said.
     pub source_ip: Option<IpAddr>,
-    /// The client's identity, when said: `cluster.local/ns/shop/sa/cart`.
-    pub principal: Option<String>,
     /// What is known of tokens.
     pub claims: Claims,
 }

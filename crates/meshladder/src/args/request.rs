@@ -25,9 +25,6 @@ pub(crate) struct RequestFlags {
     /// The client's address
     #[arg(long, value_name = "IP")]
     pub(crate) source_ip: Option<std::net::IpAddr>,
-    /// The client's identity: `cluster.local/ns/shop/sa/cart`
-    #[arg(long, value_name = "PRINCIPAL")]
-    pub(crate) principal: Option<String>,
     /// A claim of a verified token: `iss=…`. Repeatable
     #[arg(long = "jwt-claim", value_name = "NAME=VALUE", conflicts_with = "token")]
     pub(crate) jwt_claims: Vec<String>,

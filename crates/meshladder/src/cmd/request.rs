@@ -31,7 +31,6 @@ pub(super) fn question(
         http: flags.http.clone(),
         sni: flags.sni.as_ref().map(|name| (name != "none").then(|| name.clone())),
         source_ip: flags.source_ip,
-        principal: flags.principal.clone(),
         claims: claims(flags)?,
     })
 }

@@ -1,4 +1,4 @@
-//! A trace as JSON v1. The outward shape is its own: see the contract in docs/json.md.
+//! A trace as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
 use crate::doc::json::{Raw, escape, pointer_to};
 use crate::doc::place::Place;
