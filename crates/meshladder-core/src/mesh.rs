@@ -9,10 +9,15 @@ use crate::model::pod::Pod;
 use crate::snapshot::{Problem, Snapshot};
 
 pub mod hosts;
+pub mod objects;
+
+pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Mesh {
+    /// Every object, with its place.
+    pub objects: Objects,
     /// Every pod.
     pub pods: Vec<PodFacts>,
     /// Every Service.
@@ -80,7 +85,11 @@ impl Mesh {
     /// Reads all objects once.
     pub fn build(snapshot: &Snapshot) -> Self {
         let mut mesh = Self::default();
-        let problems = object::each(snapshot, |object| mesh.add(object));
+        let problems = object::each_with_id(snapshot, |doc, object| {
+            mesh.objects.add(doc, object);
+            mesh.add(object);
+        });
+        mesh.objects.sort();
         mesh.problems = problems;
         mesh
     }

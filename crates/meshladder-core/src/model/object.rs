@@ -3,7 +3,7 @@
 use crate::doc::json::{Fault, Raw};
 use crate::doc::tree::Node;
 use crate::doc::yaml;
-use crate::snapshot::{Document, Problem, Shape, Snapshot};
+use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
 
 /// One object, as a view over its tree.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub struct Object<'a> {
     pub node: &'a Node,
     /// The source it was seen in, when there are several.
     pub source: &'a str,
+    /// Where it stands in its document: an RFC 6901 pointer. Several YAML documents in one file count as an array.
+    pub pointer: &'a str,
     kind: &'a str,
 }
 
@@ -48,12 +50,17 @@ impl<'a> Object<'a> {
 
 /// Visits every object of the Snapshot, document by document; what cannot be read is returned.
 pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Problem> {
+    each_with_id(snapshot, |_, object| visit(object))
+}
+
+/// Like [`each`], with the document an object stands in.
+pub fn each_with_id(snapshot: &Snapshot, mut visit: impl FnMut(&DocId, Object<'_>)) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         match snapshot.open(id) {
             Ok(doc) => {
                 let source = id.split().0;
-                let faults = each_in(&doc, &mut |object| visit(Object { source, ..object }));
+                let faults = each_in(&doc, &mut |object| visit(id, Object { source, ..object }));
                 problems.extend(faults.iter().map(|fault| doc.problem(fault)));
             }
             Err(problem) => problems.push(problem),
@@ -68,7 +75,10 @@ pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> 
         each_json(&doc.text, visit)
     } else {
         let loaded = yaml::load(&doc.text);
-        loaded.documents.iter().for_each(|node| each_node(node, visit));
+        match &loaded.documents[..] {
+            [only] => each_node(only, "", visit),
+            several => several.iter().enumerate().for_each(|(i, node)| each_node(node, &format!("/{i}"), visit)),
+        }
         loaded.problems
     }
 }
@@ -82,7 +92,7 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
     let Some(items) = root.get("items") else {
         return match Node::from_json(root) {
             Ok(node) => {
-                each_node(&node, visit);
+                each_node(&node, "", visit);
                 Vec::new()
             }
             Err(fault) => vec![fault],
@@ -91,9 +101,9 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
     let list_kind = root.string_at("kind").unwrap_or_default();
     let mut faults = Vec::new();
     let mut elements = items.elements();
-    for item in elements.by_ref() {
+    for (i, item) in elements.by_ref().enumerate() {
         match Node::from_json(item) {
-            Ok(node) => visit_one(&node, &list_kind, visit),
+            Ok(node) => visit_one(&node, &list_kind, &format!("/items/{i}"), visit),
             Err(fault) => faults.push(fault),
         }
     }
@@ -101,19 +111,20 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
     faults
 }
 
-fn each_node(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
+fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {
     let kind = node.str_at("kind").unwrap_or_default();
-    match node.get("items") {
-        Some(items) if kind.ends_with("List") => items.items().iter().for_each(|item| visit_one(item, kind, visit)),
-        _ if node.items().is_empty() => visit_one(node, "", visit),
-        _ => node.items().iter().for_each(|item| visit_one(item, "", visit)),
-    }
+    let (items, list_kind, folder) = match node.get("items") {
+        Some(items) if kind.ends_with("List") => (items.items(), kind, "/items"),
+        _ if node.items().is_empty() => return visit_one(node, "", at, visit),
+        _ => (node.items(), "", ""),
+    };
+    items.iter().enumerate().for_each(|(i, item)| visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit));
 }
 
 /// The items of a typed list (`PodList`) need not repeat their kind.
-fn visit_one(node: &Node, list_kind: &str, visit: &mut dyn FnMut(Object<'_>)) {
+fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(Object<'_>)) {
     let kind = node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default();
     if !kind.is_empty() {
-        visit(Object { node, kind, source: "" });
+        visit(Object { node, kind, source: "", pointer });
     }
 }
