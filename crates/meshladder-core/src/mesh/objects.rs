@@ -1,0 +1,221 @@
+//! Every object of the Snapshot by kind, each with the place it stands at, so that a rule can point at its bytes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::doc::tree::{Node, Value};
+use crate::model::object::Object;
+use crate::model::selector;
+use crate::snapshot::DocId;
+
+/// The objects of a mesh.
+#[derive(Debug, Default)]
+pub struct Objects {
+    /// By kind; in each kind by namespace and name.
+    by_kind: BTreeMap<String, Vec<Stored>>,
+}
+
+/// One object.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its document.
+    pub doc: DocId,
+    /// Where it stands in its document.
+    pub pointer: String,
+    /// What it is.
+    pub id: ObjectRef,
+    /// The API group; empty for core kinds.
+    pub group: String,
+    /// The object.
+    pub node: Node,
+}
+
+/// An object's identity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectRef {
+    /// `VirtualService`, `Pod`, …
+    pub kind: String,
+    /// Empty for what is not in a namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl ObjectRef {
+    /// An object's identity.
+    pub fn new(kind: &str, namespace: &str, name: &str) -> Self {
+        Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+}
+
+/// `VirtualService shop/catalog`, `Namespace shop`, `Request`
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, namespace, name } = self;
+        match (namespace.as_str(), name.as_str()) {
+            ("", "") => f.write_str(kind),
+            ("", name) => write!(f, "{kind} {name}"),
+            (namespace, name) => write!(f, "{kind} {namespace}/{name}"),
+        }
+    }
+}
+
+impl Objects {
+    pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
+        let mut node = object.node.clone();
+        forget_managed_fields(&mut node);
+        self.by_kind.entry(object.kind().to_owned()).or_default().push(Stored {
+            doc: doc.clone(),
+            pointer: object.pointer.to_owned(),
+            id: ObjectRef::new(object.kind(), object.namespace(), object.name()),
+            group: object.group().to_owned(),
+            node,
+        });
+    }
+
+    /// The order of documents means nothing, so it must not show.
+    pub(super) fn sort(&mut self) {
+        for objects in self.by_kind.values_mut() {
+            objects.sort_by(|a, b| (&a.id, &a.doc, &a.pointer).cmp(&(&b.id, &b.doc, &b.pointer)));
+        }
+    }
+
+    /// All objects of a kind, whatever their group.
+    pub fn of_kind(&self, kind: &str) -> &[Stored] {
+        self.by_kind.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// All objects of a kind in one group: there are two kinds `Gateway`.
+    pub fn of(&self, kind: &str, group: &str) -> impl Iterator<Item = &Stored> {
+        self.of_kind(kind).iter().filter(move |object| object.group == group)
+    }
+
+    /// All objects of a kind in a namespace.
+    pub fn in_namespace(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &Stored> {
+        self.of_kind(kind).iter().filter(move |object| object.id.namespace == namespace)
+    }
+
+    /// The object of that name.
+    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Stored> {
+        self.of_kind(kind).iter().find(|object| object.id.namespace == namespace && object.id.name == name)
+    }
+
+    /// The object with that identity.
+    pub fn find(&self, id: &ObjectRef) -> Option<&Stored> {
+        self.get(&id.kind, &id.namespace, &id.name)
+    }
+
+    /// Every object, kind by kind.
+    pub fn all(&self) -> impl Iterator<Item = &Stored> {
+        self.by_kind.values().flatten()
+    }
+}
+
+impl Stored {
+    /// `spec`
+    pub fn spec(&self) -> Option<&Node> {
+        self.node.get("spec")
+    }
+
+    /// The value at a path of member names below `spec`.
+    pub fn spec_at<const N: usize>(&self, path: [&str; N]) -> Option<&Node> {
+        self.spec()?.at(path)
+    }
+
+    /// The elements of the list `spec.KEY`; nothing when there is none.
+    pub fn spec_list(&self, key: &str) -> &[Node] {
+        self.spec_at([key]).map_or(&[], Node::items)
+    }
+
+    /// The strings of the list `spec.KEY`.
+    pub fn spec_strings(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.spec_list(key).iter().filter_map(Node::str)
+    }
+
+    /// A label's value.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.node.at(["metadata", "labels", key])?.str()
+    }
+
+    /// `metadata.labels`
+    pub fn labels(&self) -> Option<&Node> {
+        self.node.at(["metadata", "labels"])
+    }
+
+    /// An annotation's value.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.node.at(["metadata", "annotations", key])?.str()
+    }
+
+    /// `metadata.creationTimestamp`, RFC 3339: its order as text is its order in time.
+    pub fn created(&self) -> &str {
+        self.node.at(["metadata", "creationTimestamp"]).and_then(Node::str).unwrap_or_default()
+    }
+
+    /// Whether a Kubernetes label selector (`matchLabels`, `matchExpressions`) accepts this object's labels.
+    pub fn accepted_by(&self, label_selector: &Node) -> bool {
+        selector::accepts(label_selector, self.labels())
+    }
+
+    /// The pointer, in the document, of a node that is part of this object; the object's own for a foreign one.
+    pub fn pointer_of(&self, part: &Node) -> String {
+        let mut path = self.pointer.clone();
+        // A node that is not inside leaves the path as it was.
+        find(&self.node, part, &mut path);
+        path
+    }
+}
+
+/// Extends `path` to `part`, found by identity.
+fn find(node: &Node, part: &Node, path: &mut String) -> bool {
+    if std::ptr::eq(node, part) {
+        return true;
+    }
+    let length = path.len();
+    let mut inside = |token: &str, child: &Node| {
+        path.push('/');
+        path.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        let found = find(child, part, path);
+        if !found {
+            path.truncate(length);
+        }
+        found
+    };
+    match &node.value {
+        Value::Object(members) => members.iter().any(|member| inside(&member.key, &member.value)),
+        Value::Array(items) => items.iter().enumerate().any(|(i, item)| inside(&i.to_string(), item)),
+        _ => false,
+    }
+}
+
+/// Half of many an object, and of no interest to any question.
+fn forget_managed_fields(node: &mut Node) {
+    let Value::Object(members) = &mut node.value else { return };
+    let Some(metadata) = members.iter_mut().find(|member| &*member.key == "metadata") else { return };
+    if let Value::Object(members) = &mut metadata.value.value {
+        members.retain(|member| &*member.key != "managedFields");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mesh::Mesh;
+    use crate::snapshot::{Builder, DocId};
+
+    const YAML: &str = "kind: Pod\nmetadata: {name: b, namespace: x, managedFields: [1]}\n---\nkind: Pod\nmetadata:\n  name: a\n  namespace: x\n  labels: {a/b: c}\n";
+
+    #[test]
+    fn an_object_knows_the_pointer_of_each_of_its_parts() {
+        let mut builder = Builder::new();
+        builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
+        let mesh = Mesh::build(&builder.finish());
+        let names: Vec<_> =
+            mesh.objects.of_kind("Pod").iter().map(|o| (o.id.to_string(), o.pointer.as_str())).collect();
+        assert_eq!(names, [("Pod x/a".to_owned(), "/1"), ("Pod x/b".to_owned(), "/0")]);
+        let a = mesh.objects.get("Pod", "x", "a").expect("it is there");
+        let label = a.node.at(["metadata", "labels", "a/b"]).expect("it is there");
+        assert_eq!(a.pointer_of(label), "/1/metadata/labels/a~1b");
+        let b = mesh.objects.get("Pod", "x", "b").expect("it is there");
+        assert_eq!((a.pointer_of(&b.node), b.node.at(["metadata", "managedFields"])), ("/1".to_owned(), None));
+    }
+}
