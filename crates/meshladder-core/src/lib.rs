@@ -2,12 +2,18 @@
 //!
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
+pub mod access_log;
 pub mod doc;
 pub mod envoy;
+pub mod finding;
+pub mod fleet;
 pub mod istiod;
+pub mod ladder;
 pub mod mesh;
 pub mod model;
 pub mod render;
+pub mod report;
+pub mod rules;
 pub mod sim;
 pub mod snapshot;
 pub mod tables;

@@ -6,11 +6,14 @@ use std::net::IpAddr;
 use crate::doc::tree::{Node, Value};
 use crate::model::object::{self, Object};
 use crate::model::pod::Pod;
-use crate::snapshot::{Problem, Snapshot};
+use crate::snapshot::{DocId, Problem, Snapshot};
 
+mod change;
 pub mod hosts;
 pub mod objects;
+pub mod reads;
 
+pub use change::{Change, Patch};
 pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
@@ -81,17 +84,57 @@ pub struct ServiceEntryFacts {
     pub addresses: Vec<IpAddr>,
 }
 
+impl PodFacts {
+    /// Its identity.
+    pub fn reference(&self) -> ObjectRef {
+        ObjectRef::new("Pod", &self.namespace, &self.name)
+    }
+
+    /// The object to change when the pod is at fault: the workload that made it, else the pod itself.
+    pub fn workload(&self) -> ObjectRef {
+        match self.owner.split_once('/') {
+            Some((kind, name)) => ObjectRef::new(kind, &self.namespace, name),
+            None => self.reference(),
+        }
+    }
+}
+
 impl Mesh {
     /// Reads all objects once.
     pub fn build(snapshot: &Snapshot) -> Self {
+        Self::build_with(snapshot, &[])
+    }
+
+    /// The same, as if these changes had been made.
+    pub fn build_with(snapshot: &Snapshot, changes: &[Change]) -> Self {
         let mut mesh = Self::default();
         let problems = object::each_with_id(snapshot, |doc, object| {
-            mesh.objects.add(doc, object);
-            mesh.add(object);
+            let is = |c: &&Change| {
+                c.object.kind == object.kind()
+                    && c.object.name == object.name()
+                    && c.object.namespace == object.namespace()
+            };
+            match changes.iter().find(is) {
+                None => mesh.take(doc, object),
+                Some(change) => {
+                    if let Some(node) = change.apply(object.node) {
+                        mesh.take(doc, object.with_node(&node));
+                    }
+                }
+            }
         });
+        let doc = DocId::new("k8s/change.yaml");
+        for node in changes.iter().filter_map(Change::created) {
+            object::each_under(&node, &mut |object| mesh.take(&doc, object));
+        }
         mesh.objects.sort();
         mesh.problems = problems;
         mesh
+    }
+
+    fn take(&mut self, doc: &DocId, object: Object<'_>) {
+        self.objects.add(doc, object);
+        self.add(object);
     }
 
     fn add(&mut self, object: Object<'_>) {
@@ -100,6 +143,21 @@ impl Mesh {
             "Service" if object.group().is_empty() => self.services.push(service(object)),
             "ServiceEntry" => self.service_entries.push(service_entry(object)),
             _ => {}
+        }
+    }
+
+    /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.
+    pub fn reaches(&self, object: &ObjectRef, pod: &ObjectRef) -> bool {
+        let Some(stored) = self.objects.find(object) else { return false };
+        let exported = || {
+            let mut to = stored.spec_strings("exportTo").peekable();
+            to.peek().is_none()
+                || to.any(|to| to == "*" || to == pod.namespace || (to == "." && stored.id.namespace == pod.namespace))
+        };
+        match object.kind.as_str() {
+            "VirtualService" | "DestinationRule" | "ServiceEntry" | "Service" => exported(),
+            "Gateway" => true,
+            _ => object.namespace == pod.namespace,
         }
     }
 

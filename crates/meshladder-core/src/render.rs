@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 pub mod json;
+pub mod report;
 pub mod trace;
 pub mod yaml;
 

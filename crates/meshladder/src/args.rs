@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 
+pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 mod size;
@@ -23,6 +24,7 @@ pub(crate) use proxy_config::ProxyConfig;
     before_help = "\
 Examples:
   meshladder demo                                       a built-in incident, no cluster needed
+  meshladder check -s bundle.tar.gz                     what is wrong, the root cause first
   meshladder ps -s bundle.tar.gz                        which proxies are in sync
   meshladder pc route deploy/cart -n shop -s bundle/    what one proxy would do
   meshladder pc cluster --file config_dump.json         the same from a single dump"
@@ -63,6 +65,28 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Climb the ladder for the mesh, a namespace, a workload or an object: one root cause first
+    #[command(before_help = "\
+Examples:
+  meshladder check -s bundle.tar.gz
+  meshladder check deploy/cart -n shop -s bundle.tar.gz
+  meshladder check virtualservice/catalog -n shop -s bundle.tar.gz")]
+    Check(ladder::Check),
+    /// Climb the ladder for one request: both proxies simulated, both ends joined, one root cause first
+    #[command(before_help = "\
+Examples:
+  meshladder why --from shop/frontend --to http://catalog.shop:8080/ -s bundle.tar.gz
+  meshladder why --from tools/curl --to http://cart.shop:8080/ --seen 503/UH -s bundle.tar.gz
+  meshladder why --from outside --to https://shop.example.com/ --seen 0 -o html -s bundle.tar.gz > ticket.html")]
+    Why(ladder::Why),
+    /// What a rule's code means, offline
+    #[command(before_help = "\
+Examples:
+  meshladder explain ML0701")]
+    Explain {
+        /// A code, a rule's name, or another tool's code for the same
+        what: String,
+    },
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
     #[command(
         visible_alias = "ps",

@@ -8,6 +8,8 @@ use crate::doc::json::{Fault, Kind, Raw};
 /// One connection of a proxy to an istiod.
 #[derive(Clone, Debug, Default)]
 pub struct Connection<'a> {
+    /// Byte offset in the answer.
+    pub at: usize,
     /// `pod.namespace`.
     pub proxy: Cow<'a, str>,
     /// The cluster the proxy is in.
@@ -105,7 +107,7 @@ pub fn read(doc: &str) -> Result<(Vec<Connection<'_>>, Option<Fault>), Fault> {
 }
 
 fn connection(raw: Raw<'_>) -> Connection<'_> {
-    let mut connection = Connection::default();
+    let mut connection = Connection { at: raw.offset(), ..Connection::default() };
     let mut legacy: BTreeMap<&str, Watch<'_>> = BTreeMap::new();
     for (key, value) in raw.members() {
         let text = value.string().unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::reads;
 use crate::doc::tree::{Node, Value};
 use crate::model::object::Object;
 use crate::model::selector;
@@ -80,8 +81,14 @@ impl Objects {
         }
     }
 
+    /// The kinds there are.
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.by_kind.keys().map(String::as_str)
+    }
+
     /// All objects of a kind, whatever their group.
     pub fn of_kind(&self, kind: &str) -> &[Stored] {
+        reads::note(kind);
         self.by_kind.get(kind).map_or(&[], Vec::as_slice)
     }
 

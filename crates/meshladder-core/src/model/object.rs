@@ -18,6 +18,15 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// The same object with another content.
+    #[must_use]
+    pub fn with_node<'b>(self, node: &'b Node) -> Object<'b>
+    where
+        'a: 'b,
+    {
+        Object { node, source: self.source, pointer: self.pointer, kind: self.kind }
+    }
+
     /// `Pod`, `VirtualService`, …
     pub fn kind(self) -> &'a str {
         self.kind
@@ -109,6 +118,11 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
     }
     faults.extend(elements.fault().cloned());
     faults
+}
+
+/// Visits the object in a tree, or those of the list it is.
+pub fn each_under(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
+    each_node(node, "", visit);
 }
 
 fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {

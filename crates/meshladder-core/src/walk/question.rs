@@ -133,6 +133,18 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>), String> {
 }
 
 impl Question {
+    /// In words: `GET http://catalog.shop:8080/ from tools/curl`.
+    pub fn in_words(&self) -> String {
+        let from = match &self.from {
+            Caller::Outside => " from outside".to_owned(),
+            Caller::Pod { namespace, name } => format!(" from {namespace}/{name}"),
+            Caller::Somebody => String::new(),
+        };
+        let Url { scheme, host, port, path, .. } = &self.to;
+        let path = if *scheme == Scheme::Tcp { "" } else { path.as_str() };
+        format!("{} {}://{host}:{port}{path}{from}", self.method, scheme.word()).trim_start().to_owned()
+    }
+
     /// The question as JSON v1 repeats it.
     pub fn to_json(&self) -> String {
         let from = match &self.from {

@@ -4,5 +4,6 @@
 mod corpus;
 mod expect;
 mod redact;
+mod rules;
 mod sim;
 mod tidy;

@@ -1,0 +1,194 @@
+//! A finding: one claim about the mesh, with the bytes that prove it.
+
+use crate::doc::tree::Node;
+use crate::mesh::{ObjectRef, Stored};
+use crate::snapshot::DocId;
+
+mod fix;
+mod rung;
+
+pub use fix::{Change, Fix, FixKind, Patch, Risk};
+pub use rung::Rung;
+
+/// One claim. It cannot be made without evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's code, such as `ML0701`.
+    pub code: &'static str,
+    /// The rule's name, such as `subset-selects-no-pods`.
+    pub name: &'static str,
+    /// The rung it belongs to.
+    pub rung: Rung,
+    /// How bad.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// The object to change.
+    pub subject: ObjectRef,
+    /// One sentence with real names, without a full stop.
+    pub message: String,
+    /// What proves it; the first piece is the main one.
+    pub evidence: Vec<Evidence>,
+    /// What would repair it, the best first.
+    pub fixes: Vec<Fix>,
+    /// Who suffers: pods as `Pod`, else the objects that the damage shows at. Empty means nobody in particular.
+    pub hits: Vec<ObjectRef>,
+    /// Ids of the findings that explain this one; filled by the ladder.
+    pub caused_by: Vec<String>,
+}
+
+/// How bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Traffic suffers.
+    Error,
+    /// Traffic suffers under some condition, or differs from what was asked for.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+/// How sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It follows from complete data and modelled semantics.
+    Proven,
+    /// A heuristic, or some of the data was missing.
+    Likely,
+    /// A lead to confirm.
+    Possible,
+}
+
+/// A place in a document and what it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The document.
+    pub doc: DocId,
+    /// Where in it.
+    pub spot: Spot,
+    /// What stands there, in words.
+    pub shows: String,
+}
+
+/// Where in a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// An RFC 6901 pointer.
+    Pointer(String),
+    /// A byte offset, for dumps that are never parsed whole.
+    Offset(usize),
+    /// A line, counted from 1, for logs and statistics.
+    Line(usize),
+    /// The document as a whole, or that it is missing.
+    Whole,
+}
+
+impl Severity {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl Confidence {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Likely => "likely",
+            Self::Possible => "possible",
+        }
+    }
+}
+
+impl Evidence {
+    /// A part of an object.
+    pub fn of(object: &Stored, part: &Node, shows: impl Into<String>) -> Self {
+        let spot = Spot::Pointer(object.pointer_of(part));
+        Self { doc: object.doc.clone(), spot, shows: shows.into() }
+    }
+
+    /// An object as a whole.
+    pub fn object(object: &Stored, shows: impl Into<String>) -> Self {
+        Self::of(object, &object.node, shows)
+    }
+
+    /// A byte of a dump.
+    pub fn offset(doc: &DocId, offset: usize, shows: impl Into<String>) -> Self {
+        Self { doc: doc.clone(), spot: Spot::Offset(offset), shows: shows.into() }
+    }
+
+    /// A line, counted from 1.
+    pub fn line(doc: &DocId, line: usize, shows: impl Into<String>) -> Self {
+        Self { doc: doc.clone(), spot: Spot::Line(line), shows: shows.into() }
+    }
+
+    /// A document as a whole; also one that is not there, when its absence is the proof.
+    pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
+        Self { doc: doc.clone(), spot: Spot::Whole, shows: shows.into() }
+    }
+}
+
+impl Finding {
+    /// Code, subject and place: wording may improve without a change of identity.
+    pub fn id(&self) -> String {
+        let ObjectRef { kind, namespace, name } = &self.subject;
+        let subject = if name.is_empty() { kind.clone() } else { format!("{kind}/{namespace}/{name}") };
+        format!("{}:{subject}:{}", self.code, self.evidence.first().map_or(String::new(), place_of))
+    }
+
+    /// Also shows this.
+    pub fn see(&mut self, evidence: Evidence) -> &mut Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    /// Offers this repair.
+    pub fn fix(&mut self, fix: Fix) -> &mut Self {
+        self.fixes.push(fix);
+        self
+    }
+
+    /// This pod or object suffers.
+    pub fn hits(&mut self, hit: ObjectRef) -> &mut Self {
+        if !self.hits.contains(&hit) {
+            self.hits.push(hit);
+        }
+        self
+    }
+
+    /// Not as bad as the rule's usual.
+    pub fn severity(&mut self, severity: Severity) -> &mut Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Not as sure as usual.
+    pub fn confidence(&mut self, confidence: Confidence) -> &mut Self {
+        self.confidence = self.confidence.max(confidence);
+        self
+    }
+
+    /// Whether it is told loudly.
+    pub fn is_loud(&self) -> bool {
+        self.severity <= Severity::Warning
+    }
+}
+
+/// The pointer inside the object where there is one: the index in a list of objects is no part of the identity.
+fn place_of(evidence: &Evidence) -> String {
+    match &evidence.spot {
+        Spot::Pointer(pointer) => {
+            let inside = pointer.strip_prefix("/items/").and_then(|rest| rest.split_once('/'));
+            inside.map_or_else(
+                || if pointer.starts_with("/items/") { String::new() } else { pointer.clone() },
+                |(_, rest)| format!("/{rest}"),
+            )
+        }
+        Spot::Offset(_) | Spot::Line(_) | Spot::Whole => evidence.doc.to_string(),
+    }
+}

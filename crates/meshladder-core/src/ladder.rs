@@ -1,0 +1,241 @@
+//! The climb: every rule runs, then causes are told from symptoms, and the one thing to change comes first.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::fleet::{Documents, Fleet, Proxy};
+use crate::mesh::{Mesh, ObjectRef, reads};
+use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
+use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
+use crate::sim::trace::{Kind, Trace};
+use crate::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
+use crate::walk::{self, Question};
+
+mod asked;
+mod attribute;
+mod proxies;
+mod scope;
+mod verify;
+
+pub use scope::Scope;
+
+/// What is asked of the ladder.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// What it is about.
+    pub scope: Scope,
+    /// For a request: what was seen.
+    pub seen: Option<Seen>,
+    /// How many threads may visit proxies.
+    pub threads: usize,
+}
+
+/// What one rule came to.
+#[derive(Debug)]
+struct Ran {
+    rule: &'static Rule,
+    skipped: Option<(Need, Coverage)>,
+    sink: Sink,
+}
+
+/// Climbs the whole ladder.
+pub fn climb(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry) -> Report {
+    climb_along(snapshot, mesh, inquiry, None)
+}
+
+/// The same for a request whose walk is known already.
+pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: Option<Trace>) -> Report {
+    let question = inquiry.scope.question();
+    let trace =
+        question.map(|question| (question, walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false))));
+    let (fleet, mut ran) = visit_proxies(snapshot, mesh, inquiry, trace.as_ref().map(|(_, trace)| trace));
+    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let asked = trace.as_ref().map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
+    ran.extend(rules::all().filter_map(|rule| run(rule, &facts, asked.as_ref())));
+    ran.sort_by_key(|ran| ran.rule.code);
+    let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
+    scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
+    let unknown = missing(&ran, &inquiry.scope, asked.as_ref());
+    let verdict = verdict(&findings, &unknown);
+    if verdict == Verdict::Undecided {
+        findings.push(not_readable(&unknown, snapshot));
+    }
+    attribute::causes(&mut findings);
+    verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
+    Report {
+        question: inquiry.scope.to_json(inquiry.seen.as_ref()),
+        asked: inquiry.scope.in_words(),
+        taken_at: snapshot.taken_at(),
+        verdict,
+        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings)).collect(),
+        coverage: coverage(snapshot),
+        unknown,
+        findings: report::tell(findings, snapshot),
+    }
+}
+
+/// Opens the proxies one by one, a few at a time, and runs the rules that look at one.
+fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Option<&Trace>) -> (Fleet, Vec<Ran>) {
+    let mut fleet = Fleet::of_istiods(snapshot);
+    let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
+    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
+    let visited = proxies::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
+    let mut ran: Vec<Ran> =
+        rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot), sink: Sink::new(rule) }).collect();
+    for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
+        fleet.proxies.insert(id, summary);
+        for (ran, sink) in ran.iter_mut().zip(sinks) {
+            ran.sink.examined += sink.examined;
+            ran.sink.findings.extend(sink.findings);
+            ran.sink.unknown.extend(sink.unknown);
+        }
+    }
+    (fleet, ran)
+}
+
+fn visit(facts: &Facts<'_>, rules: &[&'static Rule], id: &ProxyRef) -> (crate::fleet::Summary, Vec<Sink>) {
+    let documents = Documents::open(facts.snapshot, id);
+    let proxy = Proxy::new(&documents, facts.mesh.pod(&id.namespace, &id.pod));
+    let sinks = rules.iter().map(|rule| {
+        guarded(rule, |sink| {
+            if let Check::Proxy(check) = rule.check {
+                check(facts, &proxy, sink);
+            }
+        })
+    });
+    let sinks = sinks.collect();
+    (proxy.summary(), sinks)
+}
+
+/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Option<Ran> {
+    let skipped = lacking(rule, facts.snapshot);
+    let sink = match (rule.check, asked) {
+        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        _ if skipped.is_some() => Sink::new(rule),
+        (Check::Mesh(check), _) => guarded(rule, |sink| check(facts, sink)),
+        (Check::Either(check), asked) => guarded(rule, |sink| check(facts, asked, sink)),
+        (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
+    };
+    let mut ran = Ran { rule, skipped, sink };
+    if rule.needs.iter().any(|need| matches!(facts.snapshot.coverage(&Need::of_path(need)), Coverage::Partial(_))) {
+        for finding in &mut ran.sink.findings {
+            finding.confidence(Confidence::Likely);
+        }
+    }
+    Some(ran)
+}
+
+/// A panic in one rule becomes a finding of its own, and the rest still answers.
+fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let mut sink = Sink::new(rule);
+        reads::running(rule.code);
+        check(&mut sink);
+        reads::running("");
+        sink
+    }));
+    ran.unwrap_or_else(|_| {
+        let mut sink = Sink::new(rule);
+        let message = format!(
+            "the rule {} ({}) broke; this is a bug of meshladder, and its answer is missing",
+            rule.code, rule.name
+        );
+        let subject = ObjectRef::new("Meshladder", "", rule.code);
+        sink.find(subject, message, Evidence::document(&DocId::new("manifest.json"), "the input that broke it"))
+            .severity(Severity::Info);
+        sink
+    })
+}
+
+/// The first thing that a rule cannot do without and that is not there.
+fn lacking(rule: &Rule, snapshot: &Snapshot) -> Option<(Need, Coverage)> {
+    rule.needs.iter().find_map(|need| {
+        let need = Need::of_path(need);
+        match snapshot.coverage(&need) {
+            Coverage::Complete | Coverage::Partial(_) => None,
+            coverage => Some((need, coverage)),
+        }
+    })
+}
+
+/// Facts that were missing and could change the answer.
+fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>) -> Vec<String> {
+    let mut unknown: Vec<String> = ran.iter().flat_map(|ran| ran.sink.unknown.clone()).collect();
+    match asked {
+        Some(asked) => {
+            let ends = asked.trace.branches.iter().map(|branch| &branch.end);
+            let open = ends.filter(|end| end.kind == Kind::Undecided);
+            unknown.extend(open.map(|end| end.because.clone()));
+        }
+        None => unknown.extend(ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| {
+            let (need, coverage) = ran.skipped.as_ref()?;
+            let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
+            Some(format!("{need} ({}{why})", coverage.word()))
+        })),
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    unknown.retain(|fact| seen.insert(fact.clone()));
+    unknown
+}
+
+fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
+    match (findings.iter().any(Finding::is_loud), unknown.is_empty()) {
+        (true, _) => Verdict::Broken,
+        (false, true) => Verdict::Healthy,
+        (false, false) => Verdict::Undecided,
+    }
+}
+
+/// Nothing is blamed: what could not be read comes first.
+fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
+    let rule = rules::missing_facts();
+    let mut sink = Sink::new(rule);
+    let first: Vec<&str> = unknown.iter().take(3).map(String::as_str).collect();
+    let more =
+        if unknown.len() > first.len() { format!(" and {} more", unknown.len() - first.len()) } else { String::new() };
+    let message = format!("it cannot be decided without: {}{more}", first.join("; "));
+    let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
+    let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
+    for (_, need, coverage) in snapshot.coverages() {
+        let why = coverage.why().unwrap_or_default();
+        finding
+            .see(Evidence::document(&DocId::new(need.path()), format!("{need}: {} {why}", coverage.word()).trim_end()));
+    }
+    finding.fix(crate::finding::Fix::advice(format!("get these and ask again: {}", unknown.join("; "))));
+    finding.clone()
+}
+
+fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding]) -> RungOutcome {
+    let here: Vec<&Ran> = ran.iter().filter(|ran| ran.rule.rung == rung).collect();
+    let examined = here.iter().map(|ran| ran.sink.examined).sum();
+    let outcome = if findings.iter().any(|f| f.rung == rung && f.is_loud()) {
+        Outcome::Failed
+    } else if examined > 0 {
+        Outcome::Passed
+    } else if let Some((need, coverage)) = here.iter().find_map(|ran| ran.skipped.as_ref()) {
+        Outcome::Skipped(format!(
+            "{need}: {}{}",
+            coverage.word(),
+            coverage.why().map(|w| format!(", {w}")).unwrap_or_default()
+        ))
+    } else {
+        Outcome::Nothing
+    };
+    RungOutcome { rung, outcome, examined }
+}
+
+/// Everything that any rule needs or uses.
+fn coverage(snapshot: &Snapshot) -> Vec<(Need, Coverage)> {
+    let needs: std::collections::BTreeSet<Need> =
+        rules::all().flat_map(|rule| rule.needs.iter().chain(rule.uses)).map(|path| Need::of_path(path)).collect();
+    needs.into_iter().map(|need| (need.clone(), snapshot.coverage(&need))).collect()
+}
+
+/// The request that a scope is about.
+impl Scope {
+    fn question(&self) -> Option<&Question> {
+        if let Self::Request(question) = self { Some(question) } else { None }
+    }
+}

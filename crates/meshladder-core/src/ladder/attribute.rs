@@ -1,0 +1,36 @@
+//! Causes and symptoms.
+
+use crate::finding::{Finding, Severity};
+use crate::mesh::ObjectRef;
+use crate::rules;
+
+/// Folds what another finding explains under it, and orders: root causes first, bottom up.
+pub(super) fn causes(findings: &mut Vec<Finding>) {
+    findings.sort_by_cached_key(|f| (f.rung, f.severity, f.code, f.subject.clone(), f.id()));
+    findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
+    let explained: Vec<Vec<String>> = findings
+        .iter()
+        .map(|symptom| findings.iter().filter(|cause| explains(cause, symptom)).map(Finding::id).collect())
+        .collect();
+    for (finding, caused_by) in findings.iter_mut().zip(explained) {
+        finding.caused_by = caused_by;
+    }
+    findings.sort_by_cached_key(|f| {
+        (f.severity == Severity::Info, !f.caused_by.is_empty(), f.rung, f.severity, f.code, f.subject.clone(), f.id())
+    });
+}
+
+fn explains(cause: &Finding, symptom: &Finding) -> bool {
+    let named =
+        || rules::named(cause.code).is_some_and(|rule| rule.explains.iter().any(|code| symptom.code.starts_with(code)));
+    cause.is_loud() && symptom.is_loud() && cause.code != symptom.code && named() && meet(cause, symptom)
+}
+
+/// Whether they are about the same: a finding that hits nobody in particular is about everybody.
+fn meet(cause: &Finding, symptom: &Finding) -> bool {
+    let about = |finding: &Finding, object: &ObjectRef| finding.subject == *object || finding.hits.contains(object);
+    cause.hits.is_empty()
+        || symptom.hits.is_empty()
+        || about(cause, &symptom.subject)
+        || symptom.hits.iter().any(|hit| about(cause, hit))
+}

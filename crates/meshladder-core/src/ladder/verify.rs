@@ -1,0 +1,58 @@
+//! A fix that changes objects is tried out in memory before it is offered.
+
+use super::{Inquiry, asked, guarded};
+use crate::finding::Finding;
+use crate::mesh::{Change, Mesh};
+use crate::rules::{self, Asked, Check, Facts};
+
+/// Drops the fixes that do not make the finding go away; those that could not be tried say why.
+pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&Asked<'_>>, inquiry: &Inquiry) {
+    for finding in findings.iter_mut() {
+        let id = finding.id();
+        let loud = finding.is_loud();
+        let code = finding.code;
+        finding.fixes.retain_mut(|fix| {
+            let (Some(change), None) = (&fix.change, &fix.unchecked) else { return true };
+            if !loud {
+                fix.unchecked = Some("it does not bear on the question, so it was not tried".to_owned());
+                return true;
+            }
+            match still_fires(code, &id, change, facts, asked, inquiry) {
+                Some(fires) => !fires,
+                None => {
+                    fix.unchecked =
+                        Some("it shows in a running proxy, so it cannot be tried on objects alone".to_owned());
+                    true
+                }
+            }
+        });
+    }
+}
+
+/// Whether the finding is still made after the change; none when that cannot be told from objects.
+fn still_fires(
+    code: &str,
+    id: &str,
+    change: &Change,
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    inquiry: &Inquiry,
+) -> Option<bool> {
+    let rule = rules::named(code)?;
+    let mesh = Mesh::build_with(facts.snapshot, std::slice::from_ref(change));
+    let facts = Facts { mesh: &mesh, ..*facts };
+    let sink = match (rule.check, asked) {
+        (Check::Mesh(check), _) => guarded(rule, |sink| check(&facts, sink)),
+        (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),
+        (Check::Request(_) | Check::Either(_), Some(asked)) => {
+            let asked = asked::build(&facts, asked.question, asked.trace, inquiry.seen.as_ref());
+            guarded(rule, |sink| match rule.check {
+                Check::Request(check) => check(&facts, &asked, sink),
+                Check::Either(check) => check(&facts, Some(&asked), sink),
+                Check::Mesh(_) | Check::Proxy(_) => {}
+            })
+        }
+        _ => return None,
+    };
+    Some(sink.findings.iter().any(|finding| finding.id() == id))
+}

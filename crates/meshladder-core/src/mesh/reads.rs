@@ -1,0 +1,62 @@
+//! Which kinds of object a rule reads: recorded for the test that compares it with what the rule declares.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+thread_local! {
+    /// The rule that is watched, whether it runs now, and what it read.
+    static WATCHED: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+struct Watch {
+    code: String,
+    running: bool,
+    kinds: BTreeSet<String>,
+}
+
+/// Runs `work` and gives the kinds that the rule of that code read on this thread, as paths of the bundle layout.
+pub fn of_rule(code: &str, work: impl FnOnce()) -> BTreeSet<String> {
+    WATCHED.set(Some(Watch { code: code.to_owned(), running: false, kinds: BTreeSet::new() }));
+    work();
+    WATCHED.take().map(|watch| watch.kinds).unwrap_or_default()
+}
+
+/// Says that a rule starts, or with an empty code that it ended.
+pub fn running(code: &str) {
+    WATCHED.with_borrow_mut(|watch| {
+        if let Some(watch) = watch {
+            watch.running = watch.code == code;
+        }
+    });
+}
+
+/// A kind was read.
+pub(super) fn note(kind: &str) {
+    WATCHED.with_borrow_mut(|watch| {
+        if let Some(watch) = watch.as_mut().filter(|watch| watch.running) {
+            watch.kinds.extend(path(kind));
+        }
+    });
+}
+
+/// Where a bundle keeps the kinds that rules read.
+fn path(kind: &str) -> Option<String> {
+    let group = match kind {
+        "Pod" | "Service" | "Namespace" | "Node" | "ConfigMap" | "Secret" | "Event" | "ServiceAccount" => "",
+        "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ".apps",
+        "EndpointSlice" => ".discovery.k8s.io",
+        "NetworkPolicy" => ".networking.k8s.io",
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => ".admissionregistration.k8s.io",
+        "AuthorizationPolicy" | "PeerAuthentication" | "RequestAuthentication" => ".security.istio.io",
+        "Telemetry" => ".telemetry.istio.io",
+        "WasmPlugin" => ".extensions.istio.io",
+        "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "ReferenceGrant" => ".gateway.networking.k8s.io",
+        _ => ".networking.istio.io",
+    };
+    let plural = kind.to_lowercase();
+    let plural = match plural.strip_suffix('y') {
+        Some(stem) if !plural.ends_with("ay") => format!("{stem}ies"),
+        _ => format!("{plural}s"),
+    };
+    Some(format!("k8s/{plural}{group}.json"))
+}

@@ -1,0 +1,94 @@
+//! A report as one HTML file without anything from elsewhere, for the ticket.
+
+use std::fmt::Write;
+
+use super::{headline, hit_count};
+use crate::finding::Finding;
+use crate::report::{Outcome, Report, Told};
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}\
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}td{padding:.2rem .6rem;border-bottom:1px solid #ddd}\
+pre{background:#f4f5f7;padding:.6rem;overflow-x:auto}.place{color:#59636e;font-family:monospace;font-size:.85rem;overflow-wrap:anywhere}.failed td{font-weight:600}\
+@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16191d}pre{background:#22262c}td{border-color:#3a4049}.place{color:#a0a8b2}}";
+
+/// The report as HTML.
+pub fn to_html(report: &Report) -> String {
+    let mut out = String::new();
+    draw(&mut out, report).unwrap_or_default();
+    out
+}
+
+fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
+    let title = escape(&headline(report));
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">"
+    )?;
+    writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>")?;
+    writeln!(out, "<p>Asked: {}. Verdict: <strong>{}</strong>.</p>", escape(&report.asked), report.verdict.word())?;
+    writeln!(out, "<table>")?;
+    for rung in &report.rungs {
+        let (mark, note) = match &rung.outcome {
+            Outcome::Passed => ("✓", format!("{} looked at", rung.examined)),
+            Outcome::Failed => ("✗", "failed".to_owned()),
+            Outcome::Skipped(why) => ("–", format!("not looked at: {why}")),
+            Outcome::Nothing => ("–", "nothing to look at".to_owned()),
+        };
+        let (id, question, note) = (rung.rung.id(), rung.rung.question(), escape(&note));
+        writeln!(
+            out,
+            "<tr class=\"{}\"><td>{mark}</td><td>{id}</td><td>{question}</td><td>{note}</td></tr>",
+            rung.outcome.word()
+        )?;
+    }
+    writeln!(out, "</table>")?;
+    for told in report.findings.iter().filter(|told| told.finding.is_loud()) {
+        finding(out, told)?;
+    }
+    list(
+        out,
+        "Worth knowing",
+        report
+            .findings
+            .iter()
+            .map(|t| &t.finding)
+            .filter(|f| !f.is_loud())
+            .map(|f| format!("{} {}: {}", f.code, f.subject, f.message)),
+    )?;
+    let lacking = report.coverage.iter().filter_map(|(need, c)| Some(format!("{need}: {}, {}", c.word(), c.why()?)));
+    list(out, "Not looked at", lacking.chain(report.unknown.iter().cloned()))?;
+    writeln!(out, "</body>\n</html>")
+}
+
+fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {
+    let items: Vec<String> = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
+    if items.is_empty() { Ok(()) } else { writeln!(out, "<h2>{title}</h2>\n<ul>{}</ul>", items.join("")) }
+}
+
+fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
+    let Finding { code, name, severity, confidence, subject, message, .. } = &told.finding;
+    let hits = hit_count(&told.finding).map(|n| format!(", hits {n}")).unwrap_or_default();
+    writeln!(out, "<h2>{code} {name}: {}</h2>", escape(&subject.to_string()))?;
+    writeln!(out, "<p>{}. ({}, {}{hits})</p>", escape(message), severity.word(), confidence.word())?;
+    for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
+        let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = format!("{}{line} {}", evidence.doc, shown.pointer.as_deref().unwrap_or_default());
+        writeln!(
+            out,
+            "<p>{}<br><span class=\"place\">{}</span></p>",
+            escape(&evidence.shows),
+            escape(place.trim_end())
+        )?;
+        if !shown.excerpt.is_empty() {
+            writeln!(out, "<pre>{}</pre>", escape(&shown.excerpt))?;
+        }
+    }
+    told.finding
+        .fixes
+        .iter()
+        .try_for_each(|fix| writeln!(out, "<p>Fix ({}):</p>\n<pre>{}</pre>", fix.risk.word(), escape(&fix.text)))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

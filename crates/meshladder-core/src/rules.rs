@@ -1,0 +1,149 @@
+//! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and its examples are run.
+
+use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::fleet::{Fleet, Proxy};
+use crate::mesh::{Mesh, ObjectRef};
+use crate::snapshot::Snapshot;
+
+mod asked;
+mod authorization;
+mod config;
+mod control_plane;
+mod endpoints;
+mod enrolment;
+mod identity;
+mod reach;
+mod routing;
+mod sync;
+mod telemetry;
+mod upstream;
+
+pub use asked::{Asked, Seen};
+pub use reach::missing_facts;
+
+/// Every family, in the order of their codes.
+pub static FAMILIES: [&[&Rule]; 11] = [
+    reach::RULES,
+    control_plane::RULES,
+    enrolment::RULES,
+    sync::RULES,
+    config::RULES,
+    routing::RULES,
+    endpoints::RULES,
+    identity::RULES,
+    authorization::RULES,
+    upstream::RULES,
+    telemetry::RULES,
+];
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// `ML0701`: two digits of family, two of number. Never reused.
+    pub code: &'static str,
+    /// The problem, in kebab case; also the file's name.
+    pub name: &'static str,
+    /// The same thing in other tools: `IST0173`, `KIA0203`.
+    pub aka: &'static [&'static str],
+    /// The rung of the ladder.
+    pub rung: Rung,
+    /// How bad a finding is, unless the rule says less.
+    pub severity: Severity,
+    /// The healthy opposite: "every subset selects a pod".
+    pub claim: &'static str,
+    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When one was refused or
+    /// never asked for, the rule is skipped.
+    pub needs: &'static [&'static str],
+    /// What it also looks at when it is there.
+    pub uses: &'static [&'static str],
+    /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when they hit the same
+    /// pods or objects.
+    pub explains: &'static [&'static str],
+    /// Its page.
+    pub docs: &'static str,
+    /// What it does.
+    pub check: Check,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug)]
+pub enum Check {
+    /// Once: objects, and what istiod and the proxies say of themselves.
+    Mesh(fn(&Facts<'_>, &mut Sink)),
+    /// Once for each proxy, while its dump is open.
+    Proxy(fn(&Facts<'_>, &Proxy<'_>, &mut Sink)),
+    /// Once for a request that was asked about.
+    Request(fn(&Facts<'_>, &Asked<'_>, &mut Sink)),
+    /// Once: with a request that was asked about only what that request meets is looked at, without one everything.
+    Either(fn(&Facts<'_>, Option<&Asked<'_>>, &mut Sink)),
+}
+
+/// All that a rule may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'s> {
+    /// The documents.
+    pub snapshot: &'s Snapshot,
+    /// The objects.
+    pub mesh: &'s Mesh,
+    /// What istiod and the proxies say of themselves.
+    pub fleet: &'s Fleet,
+}
+
+/// Where a rule puts what it finds.
+#[derive(Debug)]
+pub struct Sink {
+    rule: &'static Rule,
+    /// How many things were looked at.
+    pub examined: usize,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// Facts that were missing and could change the answer.
+    pub unknown: Vec<String>,
+}
+
+impl Sink {
+    /// For one rule.
+    pub fn new(rule: &'static Rule) -> Self {
+        Self { rule, examined: 0, findings: Vec::new(), unknown: Vec::new() }
+    }
+
+    /// One more thing was looked at.
+    pub fn examined(&mut self) {
+        self.examined += 1;
+    }
+
+    /// A fact is missing that could change the answer.
+    pub fn unknown(&mut self, fact: impl Into<String>) {
+        self.unknown.push(fact.into());
+    }
+
+    /// A finding: the object to change, one sentence, and what proves it.
+    pub fn find(&mut self, subject: ObjectRef, message: impl Into<String>, proof: Evidence) -> &mut Finding {
+        self.findings.push(Finding {
+            code: self.rule.code,
+            name: self.rule.name,
+            rung: self.rule.rung,
+            severity: self.rule.severity,
+            confidence: Confidence::Proven,
+            subject,
+            message: message.into(),
+            evidence: vec![proof],
+            fixes: Vec::new(),
+            hits: Vec::new(),
+            caused_by: Vec::new(),
+        });
+        self.findings.last_mut().expect("one was just pushed")
+    }
+}
+
+/// All rules, by code.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.iter().copied())
+}
+
+/// The rule of that code or name, in any case.
+pub fn named(text: &str) -> Option<&'static Rule> {
+    all()
+        .find(|rule| rule.code.eq_ignore_ascii_case(text) || rule.name.eq_ignore_ascii_case(text))
+        .or_else(|| all().find(|rule| rule.aka.iter().any(|aka| aka.eq_ignore_ascii_case(text))))
+}

@@ -1,0 +1,5 @@
+//! Rules of the rung `config`.
+
+use super::Rule;
+
+pub(super) static RULES: &[&Rule] = &[];

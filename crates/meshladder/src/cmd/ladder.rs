@@ -1,0 +1,87 @@
+//! `check` and `why`: the whole ladder, one root cause first.
+
+use std::io::{IsTerminal, Write};
+
+use meshladder_core::finding::Severity;
+use meshladder_core::ladder::{self, Inquiry, Scope};
+use meshladder_core::mesh::Mesh;
+use meshladder_core::render::report::{Paint, to_html, to_json, to_markdown, to_text};
+use meshladder_core::report::{Report, Verdict};
+use meshladder_core::rules::Seen;
+use meshladder_core::snapshot::Snapshot;
+
+use super::{request, source, target};
+use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
+use crate::args::{Color, Global};
+use crate::exit::{Failure, Outcome, USAGE};
+use crate::out;
+
+/// A missing fact could change the answer.
+const UNDECIDED: u8 = 5;
+
+pub(super) fn check(global: &Global, args: &Check) -> Outcome {
+    let snapshot = source::named(global, None, USAGE)?;
+    let mesh = Mesh::build(&snapshot);
+    let namespace = global.namespace.as_deref();
+    let scope = match (&args.target, namespace) {
+        (Some(text), _) => target::scope(text, namespace, &mesh)?,
+        (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
+        (None, None) => Scope::Mesh,
+    };
+    tell(global, &snapshot, &mesh, scope, None, &args.report)
+}
+
+pub(super) fn why(global: &Global, args: &Why) -> Outcome {
+    let seen = args.seen.as_deref().map(Seen::parse).transpose().map_err(|why| Failure::new(USAGE, why))?;
+    let snapshot = source::named(global, None, USAGE)?;
+    let mesh = Mesh::build(&snapshot);
+    let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
+    tell(global, &snapshot, &mesh, Scope::Request(Box::new(question)), seen, &args.report)
+}
+
+fn tell(
+    global: &Global,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    scope: Scope,
+    seen: Option<Seen>,
+    flags: &ReportFlags,
+) -> Outcome {
+    let report = climb(snapshot, mesh, scope, seen);
+    let mut out = out::stdout();
+    match flags.output {
+        ReportOutput::Json => writeln!(out, "{}", to_json(&report))?,
+        ReportOutput::Markdown => write!(out, "{}", to_markdown(&report))?,
+        ReportOutput::Html => write!(out, "{}", to_html(&report))?,
+        ReportOutput::Text => write!(out, "{}", to_text(&report, paint(global, flags.verbose)))?,
+    }
+    out.flush()?;
+    Ok(exit_code(&report, flags.fail_on))
+}
+
+/// Climbs with as many threads as there are cores.
+pub(super) fn climb(snapshot: &Snapshot, mesh: &Mesh, scope: Scope, seen: Option<Seen>) -> Report {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    ladder::climb(snapshot, mesh, &Inquiry { scope, seen, threads })
+}
+
+pub(super) fn paint(global: &Global, verbose: bool) -> Paint {
+    let colour = match global.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    Paint { colour, verbose }
+}
+
+fn exit_code(report: &Report, fail_on: FailOn) -> u8 {
+    let severity = match fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+        FailOn::Info => Severity::Info,
+    };
+    match report.verdict {
+        Verdict::Undecided => UNDECIDED,
+        _ => u8::from(report.has(severity)),
+    }
+}
