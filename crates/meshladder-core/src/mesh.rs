@@ -8,9 +8,13 @@ use crate::model::object::{self, Object};
 use crate::model::pod::Pod;
 use crate::snapshot::{Problem, Snapshot};
 
+pub mod config;
 pub mod hosts;
 pub mod objects;
+pub mod peer_authentication;
+pub mod policies;
 
+pub use config::MeshConfig;
 pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
@@ -18,6 +22,8 @@ pub use objects::{ObjectRef, Objects, Stored};
 pub struct Mesh {
     /// Every object, with its place.
     pub objects: Objects,
+    /// `MeshConfig`, of the default revision when there are several.
+    pub config: MeshConfig,
     /// Every pod.
     pub pods: Vec<PodFacts>,
     /// Every Service.
@@ -90,6 +96,7 @@ impl Mesh {
             mesh.add(object);
         });
         mesh.objects.sort();
+        mesh.config = MeshConfig::find(&mesh.objects, snapshot);
         mesh.problems = problems;
         mesh
     }
@@ -208,3 +215,6 @@ fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
     let members = object.map_or(&[][..], Node::members);
     members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
 }
+
+#[cfg(test)]
+mod tests;

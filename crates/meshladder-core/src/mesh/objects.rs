@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::slice;
 
 use crate::doc::tree::{Node, Value};
 use crate::model::object::Object;
@@ -91,13 +92,19 @@ impl Objects {
     }
 
     /// All objects of a kind in a namespace.
-    pub fn in_namespace(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &Stored> {
-        self.of_kind(kind).iter().filter(move |object| object.id.namespace == namespace)
+    pub fn in_namespace(&self, kind: &str, namespace: &str) -> slice::Iter<'_, Stored> {
+        let objects = self.of_kind(kind);
+        let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
+        let end = objects.partition_point(|object| object.id.namespace.as_str() <= namespace);
+        objects[start..end].iter()
     }
 
     /// The object of that name.
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Stored> {
-        self.of_kind(kind).iter().find(|object| object.id.namespace == namespace && object.id.name == name)
+        let objects = self.of_kind(kind);
+        let is_before = |object: &Stored| (object.id.namespace.as_str(), object.id.name.as_str()) < (namespace, name);
+        let found = objects.get(objects.partition_point(is_before))?;
+        (found.id.namespace == namespace && found.id.name == name).then_some(found)
     }
 
     /// The object with that identity.

@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("mesh", &["doc", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "model", "snapshot", "time"]),
+    ("sim", &["doc", "envoy", "mesh", "snapshot", "time"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("render", &["doc", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
