@@ -9,12 +9,18 @@ use crate::model::pod::Pod;
 use crate::snapshot::{Problem, Snapshot};
 
 pub mod config;
+pub mod export;
+pub mod host;
 pub mod hosts;
+mod index;
 pub mod objects;
 pub mod peer_authentication;
 pub mod policies;
+pub mod scope;
+pub mod services;
 
 pub use config::MeshConfig;
+use index::Index;
 pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
@@ -32,6 +38,7 @@ pub struct Mesh {
     pub service_entries: Vec<ServiceEntryFacts>,
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
+    index: Index,
 }
 
 /// What the questions ask of a pod.
@@ -96,6 +103,7 @@ impl Mesh {
             mesh.add(object);
         });
         mesh.objects.sort();
+        mesh.index = Index::of(&mesh.objects);
         mesh.config = MeshConfig::find(&mesh.objects, snapshot);
         mesh.problems = problems;
         mesh
