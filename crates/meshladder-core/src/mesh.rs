@@ -9,7 +9,9 @@ use crate::model::pod::Pod;
 use crate::snapshot::{Problem, Snapshot};
 
 pub mod config;
+pub mod destination_rule;
 pub mod export;
+pub mod gateways;
 pub mod host;
 pub mod hosts;
 mod index;
@@ -18,6 +20,7 @@ pub mod peer_authentication;
 pub mod policies;
 pub mod scope;
 pub mod services;
+pub mod traffic;
 
 pub use config::MeshConfig;
 use index::Index;

@@ -101,10 +101,15 @@ impl Objects {
 
     /// The object of that name.
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Stored> {
-        let objects = self.of_kind(kind);
-        let is_before = |object: &Stored| (object.id.namespace.as_str(), object.id.name.as_str()) < (namespace, name);
-        let found = objects.get(objects.partition_point(is_before))?;
-        (found.id.namespace == namespace && found.id.name == name).then_some(found)
+        self.named(kind, namespace, name).next()
+    }
+
+    /// The objects of that name: other groups may have a kind of the same name, and other sources the same object.
+    pub fn named(&self, kind: &str, namespace: &str, name: &str) -> slice::Iter<'_, Stored> {
+        let objects = self.in_namespace(kind, namespace).as_slice();
+        let start = objects.partition_point(|object| object.id.name.as_str() < name);
+        let end = objects.partition_point(|object| object.id.name.as_str() <= name);
+        objects[start..end].iter()
     }
 
     /// The object with that identity.

@@ -11,6 +11,8 @@ use crate::doc::tree::Node;
 pub struct Scope<'m> {
     /// The proxy's namespace.
     pub namespace: &'m str,
+    /// The labels of its pod.
+    pub labels: Option<&'m Node>,
     /// The Sidecar that applies; without one everything is imported.
     pub sidecar: Option<&'m Stored>,
 }
@@ -28,13 +30,13 @@ impl Mesh {
     /// What a pod's proxy imports. Sidecars are for sidecars: a gateway's proxy imports everything.
     pub fn scope<'m>(&'m self, pod: &'m Stored) -> Scope<'m> {
         let sidecar = if is_router(pod) { None } else { self.sidecar_of(&Workload::of(pod)) };
-        Scope { namespace: &pod.id.namespace, sidecar }
+        Scope { namespace: &pod.id.namespace, labels: pod.labels(), sidecar }
     }
 
     /// What a proxy in a namespace imports when no Sidecar selects it by its labels.
     pub fn namespace_scope<'m>(&'m self, namespace: &'m str) -> Scope<'m> {
         let workload = Workload { namespace, labels: None, service: None };
-        Scope { namespace, sidecar: self.sidecar_of(&workload) }
+        Scope { namespace, labels: None, sidecar: self.sidecar_of(&workload) }
     }
 
     /// The Sidecar that applies to a workload: one that selects it, else the namespace's, else the root namespace's; the

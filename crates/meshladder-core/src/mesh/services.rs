@@ -46,9 +46,8 @@ pub struct Endpoint<'m> {
 impl Mesh {
     /// The Service of that name.
     pub fn service(&self, namespace: &str, name: &str) -> Option<&Stored> {
-        let mut named = self.objects.in_namespace("Service", namespace).filter(|object| object.id.name == name);
         // Other groups have a kind `Service` too.
-        self.objects.get("Service", namespace, name).filter(|s| s.group.is_empty()).or_else(|| named.find(is_service))
+        self.objects.named("Service", namespace, name).find(|service| service.group.is_empty())
     }
 
     /// The Service with this full name.
@@ -66,7 +65,7 @@ impl Mesh {
     /// The Services that select a pod.
     pub fn services_of(&self, pod: &Stored) -> Vec<&Stored> {
         let services = self.objects.in_namespace("Service", &pod.id.namespace);
-        services.filter(|service| is_service(service) && selects(service, pod)).collect()
+        services.filter(|service| service.group.is_empty() && selects(service, pod)).collect()
     }
 
     /// The EndpointSlices of a Service.
@@ -166,10 +165,6 @@ pub fn number(node: &Node) -> Option<u16> {
 pub fn is_ready(pod: &Stored) -> bool {
     let conditions = pod.node.at(["status", "conditions"]).map_or(&[][..], Node::items);
     conditions.iter().any(|c| c.str_at("type") == Some("Ready") && c.str_at("status") == Some("True"))
-}
-
-fn is_service(object: &&Stored) -> bool {
-    object.group.is_empty()
 }
 
 /// A Service without a selector selects nothing.
