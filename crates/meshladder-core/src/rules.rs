@@ -17,6 +17,7 @@ mod routing;
 mod sync;
 mod telemetry;
 mod upstream;
+mod witness;
 
 pub use asked::{Asked, Seen};
 pub use reach::missing_facts;

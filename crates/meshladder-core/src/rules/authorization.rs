@@ -2,4 +2,38 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod account_changed;
+mod and_written_as_or;
+mod caller_in_plain_text;
+mod custom_provider_unknown;
+mod denial;
+mod denied_by_policy;
+mod ext_authz_unreachable;
+mod http_rule_on_tcp_port;
+mod ip_blocks_behind_load_balancer;
+mod jwks_not_fetched;
+mod no_token;
+mod not_in_allow_list;
+mod remote_ip_blocks_at_sidecar;
+mod remote_jwks_fails;
+mod token_not_required;
+mod token_refused;
+mod unmatched;
+
+pub(super) static RULES: &[&Rule] = &[
+    &denied_by_policy::RULE,
+    &not_in_allow_list::RULE,
+    &account_changed::RULE,
+    &http_rule_on_tcp_port::RULE,
+    &custom_provider_unknown::RULE,
+    &ext_authz_unreachable::RULE,
+    &and_written_as_or::RULE,
+    &caller_in_plain_text::RULE,
+    &ip_blocks_behind_load_balancer::RULE,
+    &remote_ip_blocks_at_sidecar::RULE,
+    &jwks_not_fetched::RULE,
+    &token_not_required::RULE,
+    &no_token::RULE,
+    &remote_jwks_fails::RULE,
+    &token_refused::RULE,
+];

@@ -2,4 +2,40 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod application_answers_error;
+mod application_closes_connection;
+mod application_not_listening;
+mod client_gives_up;
+mod control_plane_throttles;
+mod grpc_hides_failure;
+mod http_1_0;
+mod keep_alive_race;
+mod local_rate_limit;
+mod pod_goes_away;
+mod pool_overflow;
+mod port_speaks_http_1;
+mod raw_bytes_on_http_port;
+mod request_repeated;
+mod retries_exhausted;
+mod route_timeout;
+mod seen_not_predicted;
+
+pub(super) static RULES: &[&Rule] = &[
+    &application_answers_error::RULE,
+    &application_closes_connection::RULE,
+    &application_not_listening::RULE,
+    &client_gives_up::RULE,
+    &control_plane_throttles::RULE,
+    &grpc_hides_failure::RULE,
+    &http_1_0::RULE,
+    &keep_alive_race::RULE,
+    &local_rate_limit::RULE,
+    &pod_goes_away::RULE,
+    &pool_overflow::RULE,
+    &port_speaks_http_1::RULE,
+    &raw_bytes_on_http_port::RULE,
+    &request_repeated::RULE,
+    &retries_exhausted::RULE,
+    &route_timeout::RULE,
+    &seen_not_predicted::RULE,
+];

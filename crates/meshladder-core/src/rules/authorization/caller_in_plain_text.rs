@@ -1,0 +1,83 @@
+//! See the page beside this file.
+
+use super::unmatched::{self, Unmatched, Why};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::{PodFacts, Stored};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0908",
+    name: "caller-in-plain-text",
+    aka: &["KIA0105"],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "a caller that policy knows by its identity shows it by mutual TLS",
+    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceaccounts.json",
+        "k8s/services.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &["ML0902"],
+    docs: include_str!("caller_in_plain_text.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(found) = unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::PlainText)) else { return };
+    let Some(caller) = witness::caller(facts, asked) else { return };
+    match disables_tls(facts, asked, caller) {
+        Some((rule, node)) if caller.has_proxy => {
+            let message = format!(
+                "{} makes {} call in plain text, and {} admits callers by an identity that only mutual TLS shows",
+                rule.id,
+                caller.workload(),
+                found.policies[0].id
+            );
+            let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "no TLS"));
+            let at = witness::path_in(rule, node);
+            finding.fix(Fix::json_patch(
+                &rule.id,
+                format!(r#"[{{"op":"replace","path":"{at}/mode","value":"ISTIO_MUTUAL"}}]"#),
+            ));
+            see(finding, found);
+        }
+        _ => without_proxy(facts, caller, found, out),
+    }
+}
+
+fn without_proxy(facts: &Facts<'_>, caller: &PodFacts, found: Unmatched<'_>, out: &mut Sink) {
+    let Some(pod) = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name) else { return };
+    let message = format!(
+        "{} calls in plain text, and {} admits callers by an identity that only mutual TLS shows",
+        caller.workload(),
+        found.policies[0].id
+    );
+    let finding = out.find(caller.workload(), message, Evidence::object(pod, "the caller"));
+    finding.fix(Fix::advice("bring the caller into the mesh, so that it shows its identity"));
+    see(finding, found);
+}
+
+fn see(finding: &mut crate::finding::Finding, found: Unmatched<'_>) {
+    finding.see(Evidence::object(found.policies[0], "it wants an identity"));
+    finding.hits(found.denial.server.reference()).see(found.denial.proof);
+}
+
+fn disables_tls<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+    caller: &PodFacts,
+) -> Option<(&'r Stored, &'r crate::doc::tree::Node)> {
+    let pod = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name)?;
+    let rule = facts.mesh.destination_rule(facts.mesh.scope(pod), &asked.host)?;
+    let (rule, tls) = rule.setting("tls", asked.question.to.port, None)?;
+    (tls.str_at("mode") == Some("DISABLE")).then_some((rule, tls))
+}

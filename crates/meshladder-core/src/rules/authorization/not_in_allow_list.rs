@@ -1,0 +1,92 @@
+//! See the page beside this file.
+
+use super::denial;
+use super::unmatched::{self, Unmatched, Why};
+use crate::doc::json::escape;
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0902",
+    name: "not-in-allow-list",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "where there are ALLOW policies, one of them matches the request",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/serviceaccounts.json",
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("not_in_allow_list.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    if !denial::is_readable(facts) {
+        if let Some(denial) = denial::denials(facts, asked).iter().find(|denial| denial.policy.is_none()) {
+            let server = denial.server.workload();
+            out.unknown(format!(
+                "the ALLOW policies for {server}, none of which matches: AuthorizationPolicies could not be read"
+            ));
+        }
+        return;
+    }
+    if let Some(found) = unmatched::find(facts, asked)
+        && matches!(found.why, Why::NotListed)
+    {
+        tell(facts, asked, &found, out);
+    }
+}
+
+fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
+    let policy = found.policies[0];
+    let principal = principal(facts, asked);
+    let by = principal.as_ref().map(|principal| format!(" by {principal}")).unwrap_or_default();
+    let message = format!(
+        "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
+        policy.id,
+        found.denial.server.workload(),
+        witness::call(asked),
+    );
+    let rules = policy.spec_at(["rules"]).or(policy.spec()).unwrap_or(&policy.node);
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, rules, "all that it allows"));
+    for other in &found.policies[1..] {
+        finding.see(Evidence::object(other, "it allows something else"));
+    }
+    finding.see(found.denial.proof.clone()).hits(found.denial.server.reference());
+    for patch in principal.iter().flat_map(|principal| lists(policy, principal)) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
+}
+
+/// `cluster.local/ns/tools/sa/curl`
+fn principal(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<String> {
+    let caller = witness::caller(facts, asked).filter(|_| denial::is_mutual_tls(facts, asked))?;
+    let domain = facts.mesh.config.trust_domains.first()?;
+    Some(format!("{domain}/ns/{}/sa/{}", caller.namespace, caller.service_account))
+}
+
+/// Patches that add the principal to each list of principals; the ladder keeps those that help.
+fn lists(policy: &Stored, principal: &str) -> Vec<String> {
+    let rules = policy.spec_list("rules").iter();
+    let sources = rules.flat_map(|rule| rule.get("from").map_or(&[][..], Node::items)).filter_map(|f| f.get("source"));
+    let lists = sources.filter_map(|source| source.get("principals"));
+    lists
+        .map(|list| {
+            let at = witness::path_in(policy, list);
+            format!(r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#, escape(principal))
+        })
+        .collect()
+}

@@ -1,0 +1,51 @@
+//! See the page beside this file.
+
+use super::denial::{fields, is_dry_run, is_of_token};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::policies::{Workload, reaches};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0912",
+    name: "token-not-required",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Info,
+    claim: "where tokens are checked, a policy also requires one",
+    needs: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("token_not_required.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let root = &facts.mesh.config.root_namespace;
+    for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
+        out.examined();
+        let mut pods = facts.mesh.objects.of_kind("Pod").iter();
+        let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root)) else { continue };
+        let policies = facts.mesh.policies("AuthorizationPolicy", &Workload::of(pod));
+        if policies.iter().any(|policy| !is_dry_run(policy) && wants_token(policy)) {
+            continue;
+        }
+        let message = format!(
+            "{} checks tokens, and no AuthorizationPolicy requires one: a request without any token passes",
+            authentication.id
+        );
+        let proof = Evidence::object(authentication, "which tokens are accepted");
+        let finding = out.find(authentication.id.clone(), message, proof);
+        finding.hits(pod.id.clone());
+        finding.fix(Fix::advice("if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`"));
+    }
+}
+
+fn wants_token(policy: &Stored) -> bool {
+    let tokens = |field: &str| is_of_token(field) || field == "notRequestPrincipals";
+    policy.spec_list("rules").iter().any(|rule| fields(rule).iter().any(|(field, _)| tokens(field)))
+}

@@ -1,0 +1,42 @@
+//! See the page beside this file.
+
+use super::keep_alive_race;
+use crate::finding::{Fix, Rung, Severity};
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1002",
+    name: "application-closes-connection",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the application answers what it has read",
+    needs: &["logs/", "k8s/pods.json"],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("application_closes_connection.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(told) = closed(facts, asked).filter(|_| !keep_alive_race::is_rare(asked)) else { return };
+    let Some(pod) = told.pod else { return };
+    let message = format!(
+        "the application of {} closes the connection on {} without an answer",
+        pod.workload(),
+        witness::call(asked)
+    );
+    let finding = out.find(pod.workload(), message, told.proof);
+    finding.hits(pod.reference());
+    finding.fix(Fix::advice(
+        "look for a crash or a dropped connection in the handler of this path, in the application's log",
+    ));
+    finding.fix(Fix::look(format!("kubectl logs {} -n {}", pod.name, pod.namespace)));
+}
+
+/// `UC` at the server: the connection stood, and the application ended it.
+pub(super) fn closed<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Option<Told<'r>> {
+    witness::told(facts, asked).into_iter().find(|told| told.is_of_application() && told.has("UC"))
+}

@@ -1,0 +1,70 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::services::number;
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1003",
+    name: "application-not-listening",
+    aka: &["IST0143"],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the application listens where its proxy connects",
+    needs: &["logs/", "k8s/pods.json"],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("application_not_listening.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked).into_iter().find(|told| told.is_of_application() && told.has("UF"));
+    let Some(told) = told else { return };
+    let Some(pod) = told.pod else { return };
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return };
+    let port = port_of(&told);
+    let declared = ports(stored);
+    // A port that the pod does not have at all is the caller's or the Service's mistake.
+    if !declared.is_empty() && !port.is_some_and(|port| declared.iter().any(|(number, _)| *number == port)) {
+        return;
+    }
+    let refused = told.line.is_some_and(|line| is_refused(&line.details) || is_refused(&line.failure));
+    let why = if refused { "refused" } else { "failed" };
+    let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
+    let message = format!(
+        "nothing listens on {port} at the address of {}: its own proxy's connection to the application is {why}, as when \
+         the application is down or bound to 127.0.0.1",
+        pod.workload()
+    );
+    let finding = out.find(pod.workload(), message, told.proof);
+    finding.hits(pod.reference());
+    for (_, node) in declared {
+        finding.see(Evidence::of(stored, node, "a port that the pod declares"));
+    }
+    if !refused {
+        finding.confidence(Confidence::Likely);
+    }
+    finding.fix(Fix::advice("bind the application to 0.0.0.0 (or ::), and see that it runs"));
+    finding.fix(Fix::look(format!("kubectl exec {} -n {} -- ss -ltn", pod.name, pod.namespace)));
+}
+
+fn is_refused(text: &str) -> bool {
+    text.to_ascii_lowercase().replace('_', " ").contains("refused") || text.contains("111")
+}
+
+/// `inbound|8080||`
+fn port_of(told: &Told<'_>) -> Option<u16> {
+    told.line?.cluster.split('|').nth(1)?.parse().ok()
+}
+
+/// The ports of the pod's own containers.
+fn ports(pod: &Stored) -> Vec<(u16, &Node)> {
+    let own = pod.spec_list("containers").iter().filter(|container| container.str_at("name") != Some("istio-proxy"));
+    let ports = own.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+    ports.filter_map(|port| Some((number(port.get("containerPort")?)?, port))).collect()
+}

@@ -1,0 +1,45 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1009",
+    name: "local-rate-limit",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "no proxy on the way limits how many requests pass",
+    needs: &["k8s/pods.json"],
+    uses: &["k8s/envoyfilters.networking.istio.io.json", "proxies/", "logs/"],
+    explains: &[],
+    docs: include_str!("local_rate_limit.md"),
+    check: Check::Request(check),
+};
+
+const TYPE: &str = "envoy.extensions.filters.http.local_ratelimit.";
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let limits = |told: &Told<'_>| told.has("RL") && told.details == "local_rate_limited";
+    let Some(told) = witness::told(facts, asked).into_iter().find(limits) else { return };
+    // That a limit may be hit says nothing of a request about which nothing was seen.
+    if told.line.is_none() && asked.seen.is_none() {
+        return;
+    }
+    let Some(pod) = told.pod else { return };
+    let Some((filter, value)) = witness::envoy_filters(facts, pod, TYPE).into_iter().next() else { return };
+    let bucket = witness::find_type(value, TYPE).and_then(|config| config.get("token_bucket"));
+    let message = format!(
+        "{} limits requests in the proxy of {}, which answers {} by itself when the bucket is empty",
+        filter.id,
+        pod.workload(),
+        told.code
+    );
+    let proof = Evidence::of(filter, bucket.unwrap_or(value), "the limit");
+    let finding = out.find(filter.id.clone(), message, proof);
+    finding.see(told.proof).hits(pod.reference());
+    finding.fix(Fix::delete(&filter.id));
+    finding.fix(Fix::advice("or raise max_tokens and tokens_per_fill, or narrow its workloadSelector"));
+}

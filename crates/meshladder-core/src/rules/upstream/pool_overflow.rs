@@ -1,0 +1,64 @@
+//! See the page beside this file.
+
+use crate::envoy::name::ClusterName;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1011",
+    name: "pool-overflow",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the connection pool of the caller's proxy has room for the requests",
+    needs: &["k8s/destinationrules.networking.istio.io.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("pool_overflow.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked).into_iter().find(|told| told.has("UO"));
+    if told.is_none() && !asked.seen.is_some_and(|seen| seen.has("UO")) {
+        return;
+    }
+    // `UO` at the server's own proxy comes from the same rule: istiod applies it to inbound clusters too.
+    let Some(caller) = witness::caller(facts, asked) else { return };
+    let Some(pod) = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name) else { return };
+    let subsets = || asked.clusters().filter_map(ClusterName::parse).map(|name| name.subset).filter(|s| !s.is_empty());
+    let Some(rule) = facts.mesh.destination_rule(facts.mesh.scope(pod), &asked.host) else { return };
+    let port = asked.question.to.port;
+    let of_subset = subsets().find_map(|subset| rule.setting("connectionPool", port, Some(subset)));
+    let Some((rule, pool)) = of_subset.or_else(|| rule.setting("connectionPool", port, None)) else { return };
+    let limits: Vec<String> = ["http", "tcp"]
+        .iter()
+        .filter_map(|kind| pool.get(kind))
+        .flat_map(|kind| kind.members())
+        .filter_map(|member| match &member.value.value {
+            crate::doc::tree::Value::Number(number) => Some(format!("{} {number}", member.key)),
+            _ => None,
+        })
+        .collect();
+    let message = format!(
+        "{} limits the connections of each caller to {} ({}), and what goes beyond is answered 503 at once",
+        rule.id,
+        asked.host,
+        limits.join(", ")
+    );
+    let finding = out.find(rule.id.clone(), message, Evidence::of(rule, pool, "the limits"));
+    if let Some(told) = told {
+        finding.see(told.proof);
+    }
+    finding.hits(caller.reference());
+    let at = witness::path_in(rule, pool);
+    finding.fix(Fix::json_patch(&rule.id, format!(r#"[{{"op":"remove","path":"{at}"}}]"#)));
+    finding.fix(Fix::advice("or raise the limits to what the callers need"));
+}

@@ -1,0 +1,59 @@
+//! See the page beside this file.
+
+use super::application_answers_error::answer;
+use super::route_timeout::virtual_services;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Side};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1015",
+    name: "retries-exhausted",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "one of the attempts that a retry policy makes succeeds",
+    needs: &["logs/", "k8s/pods.json"],
+    uses: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+    ],
+    explains: &[],
+    docs: include_str!("retries_exhausted.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    if !is_exhausted(facts, asked) {
+        return;
+    }
+    let Some((told, pod)) = answer(facts, asked) else { return };
+    let message = format!(
+        "the application of {} answers every attempt of {} with {}, until the retries are used up",
+        pod.workload(),
+        witness::call(asked),
+        told.code
+    );
+    let finding = out.find(pod.workload(), message, told.proof);
+    finding.hits(pod.reference());
+    for line in asked.client_log.iter().filter(|line| line.has("URX")).take(1) {
+        finding.see(witness::line_shows(line));
+    }
+    for service in virtual_services(facts, asked) {
+        if let Some(retries) = service.spec_list("http").iter().find_map(|route| route.get("retries")) {
+            finding.see(Evidence::of(service, retries, "what is retried"));
+        }
+    }
+    finding.fix(Fix::advice("repair the application; retries of its answers only multiply the load"));
+    finding.fix(Fix::look(format!("kubectl logs {} -n {}", pod.name, pod.namespace)));
+}
+
+/// Whether the caller's proxy gave up retrying answers, not connections.
+pub(super) fn is_exhausted(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+    let told = witness::told(facts, asked);
+    told.iter().any(|told| told.side == Side::Client && told.has("URX") && told.details == "via_upstream")
+        || asked.seen.is_some_and(|seen| seen.flags == ["URX"])
+}

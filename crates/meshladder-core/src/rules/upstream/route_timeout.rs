@@ -1,0 +1,118 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::host::covers;
+use crate::mesh::traffic::hosts;
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::walk::Caller;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1016",
+    name: "route-timeout",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the route waits as long as the work takes",
+    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/pods.json"],
+    uses: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json", "proxies/", "logs/"],
+    explains: &[],
+    docs: include_str!("route_timeout.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let timed_out = |told: &Told<'_>| told.has("UT") || told.details == "response_timeout";
+    let told = witness::told(facts, asked).into_iter().find(timed_out);
+    let is_seen = asked.seen.is_some_and(|seen| seen.has("UT"));
+    if told.is_none() && !is_seen {
+        return;
+    }
+    let waited = told.as_ref().and_then(|told| told.line?.duration);
+    let services = virtual_services(facts, asked);
+    let timeouts =
+        services.iter().flat_map(|service| timeouts(service).into_iter().map(move |found| (*service, found)));
+    // The wait is the timeout, give or take what the proxy itself needs.
+    let fits = |ms: u64| ms > 0 && waited.is_none_or(|waited| ms <= waited + 50 && waited <= ms + ms / 2 + 200);
+    let Some((service, (node, ms))) = timeouts.into_iter().find(|(_, (_, ms))| fits(*ms)) else { return };
+    let text = node.str().unwrap_or_default();
+    let message =
+        format!("{} lets {} wait for {text} only, and the application takes longer", service.id, witness::call(asked));
+    let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the timeout"));
+    if let Some(told) = told {
+        finding.see(told.proof);
+    }
+    for server in &asked.servers {
+        finding.hits(server.reference());
+    }
+    let at = witness::path_in(service, node);
+    let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
+    finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#)));
+    finding.fix(Fix::advice("or make the application answer sooner"));
+}
+
+/// The VirtualServices that may route the request, the one that does first.
+pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r Stored> {
+    if asked.question.from == Caller::Outside {
+        let authority = asked.question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
+        let host = authority.unwrap_or(&asked.question.to.host);
+        let services = facts.mesh.objects.of_kind("VirtualService").iter();
+        return services
+            .filter(|service| {
+                !service.spec_list("gateways").is_empty() && hosts(service).any(|(_, h)| covers(&h, host))
+            })
+            .collect();
+    }
+    let caller = asked.client.and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    caller.map(|pod| facts.mesh.virtual_services(facts.mesh.scope(pod), &asked.host)).unwrap_or_default()
+}
+
+/// `timeout` and `perTryTimeout` of every route, in milliseconds.
+fn timeouts(service: &Stored) -> Vec<(&Node, u64)> {
+    let routes = service.spec_list("http").iter();
+    let nodes = routes.flat_map(|route| [route.get("timeout"), route.at(["retries", "perTryTimeout"])]).flatten();
+    nodes.filter_map(|node| Some((node, milliseconds(node.str()?)?))).collect()
+}
+
+/// A duration as Go writes it: `1.5s`, `1m30s`, `200ms`.
+fn milliseconds(text: &str) -> Option<u64> {
+    let (mut rest, mut total) = (text, 0.0);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let value: f64 = rest[..end].parse().ok()?;
+        let unit = rest[end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| end + at);
+        total += value
+            * match &rest[end..unit] {
+                "ms" => 1.0,
+                "s" => 1000.0,
+                "m" => 60_000.0,
+                "h" => 3_600_000.0,
+                _ => return None,
+            };
+        rest = &rest[unit..];
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a timeout is a small positive number")]
+    Some(total as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        for (text, expected) in [
+            ("1s", Some(1000)),
+            ("1.5s", Some(1500)),
+            ("1m30s", Some(90_000)),
+            ("200ms", Some(200)),
+            ("x", None),
+            ("5", None),
+        ] {
+            assert_eq!(milliseconds(text), expected, "{text}");
+        }
+    }
+}

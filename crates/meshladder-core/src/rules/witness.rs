@@ -1,0 +1,191 @@
+//! How a request ended, as the proxies' logs and the walk tell it. A server's line is the best witness: a client that
+//! logs `via_upstream` only relays.
+
+use super::{Asked, Facts};
+use crate::access_log::Line;
+use crate::doc::tree::{Node, Value};
+use crate::finding::Evidence;
+use crate::mesh::policies::Workload;
+use crate::mesh::services::{self, ServicePort};
+use crate::mesh::{PodFacts, Stored};
+use crate::sim::trace::{Branch, Hop, Kind};
+use crate::snapshot::{DocId, ProxyRef};
+
+/// One account of how the request ended.
+#[derive(Debug)]
+pub(super) struct Told<'r> {
+    pub(super) side: Side,
+    pub(super) code: u16,
+    pub(super) flags: Vec<&'r str>,
+    /// Response code details; for TCP why the connection was ended.
+    pub(super) details: &'r str,
+    /// The pod whose proxy tells it.
+    pub(super) pod: Option<&'r PodFacts>,
+    /// The line of its log; none when only the walk tells it.
+    pub(super) line: Option<&'r Line>,
+    pub(super) proof: Evidence,
+}
+
+/// Whose proxy tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The caller's, or a gateway's.
+    Client,
+    /// The called pod's.
+    Server,
+}
+
+impl Told<'_> {
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// Whether the server's proxy tells how its own application answered.
+    pub(super) fn is_of_application(&self) -> bool {
+        self.side == Side::Server && self.line.is_some_and(|line| line.cluster.starts_with("inbound|"))
+    }
+}
+
+/// Every account of an end like the one that was seen: the servers' logs first, then the client's, then the walk. Without
+/// anything seen the last line of each log counts. Nothing after a success.
+pub(super) fn told<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<Told<'r>> {
+    if asked.seen.is_some_and(super::Seen::is_success) {
+        return Vec::new();
+    }
+    let of_log = |lines: &'r [Line], side: Side| {
+        let last = lines.last().map(|line| line.number).filter(|_| asked.seen.is_none());
+        let lines = lines.iter().filter(move |line| last.is_none_or(|last| line.number == last));
+        lines.filter(move |line| fits(asked, line.code, &line.flags, side)).map(move |line| logged(facts, line, side))
+    };
+    let walked = asked.trace.branches.iter().filter(|branch| branch.end.kind != Kind::Forwarded);
+    let walked = walked.filter(|branch| fits(asked, branch.end.code, &branch.end.flags, Side::Server));
+    of_log(&asked.server_log, Side::Server)
+        .chain(of_log(&asked.client_log, Side::Client))
+        .chain(walked.map(|branch| foreseen(facts, asked, branch)))
+        .collect()
+}
+
+/// Whether an end is the one that was seen: flags of the client's proxy rule out answers that it only relayed, but for
+/// `URX`, which counts relayed answers.
+fn fits(asked: &Asked<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bool {
+    let Some(seen) = asked.seen else { return true };
+    let relayed = side == Side::Server && seen.flags.iter().all(|flag| flag == "URX");
+    let shared = flags.iter().any(|flag| seen.has(flag.as_ref()));
+    code == seen.code && (seen.flags.is_empty() || relayed || shared)
+}
+
+fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
+    let details = if line.details.is_empty() { &line.termination } else { &line.details };
+    Told {
+        side,
+        code: line.code,
+        flags: line.flags.iter().map(String::as_str).collect(),
+        details,
+        pod: pod_of(facts, line),
+        line: Some(line),
+        proof: line_shows(line),
+    }
+}
+
+fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
+    let id = DocId::new(line.doc.as_str());
+    let mut parts = id.split().1.split('/').skip(1);
+    facts.mesh.pod(parts.next()?, parts.next()?)
+}
+
+/// `the proxy logged 503 UC upstream_reset…`
+pub(super) fn line_shows(line: &Line) -> Evidence {
+    let flags = if line.flags.is_empty() { "-".to_owned() } else { line.flags.join(",") };
+    let details = if line.details.is_empty() { &line.termination } else { &line.details };
+    let shows = format!("the proxy logged {} {flags} {details}", line.code);
+    Evidence::line(&DocId::new(line.doc.as_str()), line.number, shows.trim_end())
+}
+
+fn foreseen<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>, branch: &'r Branch) -> Told<'r> {
+    let ends = |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
+    let hop = asked.trace.hops.iter().rev().find(ends).or(asked.trace.hops.last());
+    let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
+    let pod = hop.and_then(|hop| hop.proxy.split_once('/')).and_then(|(ns, name)| facts.mesh.pod(ns, name));
+    Told {
+        side: if is_inbound { Side::Server } else { Side::Client },
+        code: branch.end.code,
+        flags: branch.end.flags.clone(),
+        details: &branch.end.details,
+        pod,
+        line: None,
+        proof: dump_shows(hop, branch),
+    }
+}
+
+/// The bytes of the dump that decided: the end's own, else the filter that answers.
+fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
+    let shows = format!("by its configuration the proxy ends it: {}", branch.end.because);
+    let answers = |hop: &&Hop| hop.steps.iter().rev().find(|step| step.chosen.contains(": answers ")).cloned();
+    let step = hop.as_ref().and_then(answers);
+    let step = step.or_else(|| hop?.steps.iter().rev().find(|step| !step.evidence.is_empty()).cloned());
+    match branch.end.evidence.first().or(step.as_ref().and_then(|step| step.evidence.first())) {
+        Some(at) => Evidence::offset(&at.doc, at.offset, shows),
+        None => Evidence::document(&dump_of(hop.map_or("", |hop| hop.proxy.as_str())), shows),
+    }
+}
+
+fn dump_of(proxy: &str) -> DocId {
+    let (namespace, pod) = proxy.split_once('/').unwrap_or_default();
+    let proxy = ProxyRef { source: String::new(), namespace: namespace.to_owned(), pod: pod.to_owned() };
+    DocId::of_proxy(&proxy, "config_dump.json")
+}
+
+/// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
+pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
+    let first = || asked.trace.hops.first().filter(|hop| hop.direction != "inbound");
+    asked.client.or_else(|| {
+        let (namespace, name) = first()?.proxy.split_once('/')?;
+        facts.mesh.pod(namespace, name)
+    })
+}
+
+/// The port of the Service that was called.
+pub(super) fn called_port<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<(&'r Stored, ServicePort<'r>)> {
+    let service = asked.service?;
+    let stored = facts.mesh.service(&service.namespace, &service.name)?;
+    services::ports(stored).find(|port| port.number == asked.question.to.port).map(|port| (stored, port))
+}
+
+/// What the call is, in words: `GET /x`, or the address for TCP.
+pub(super) fn call(asked: &Asked<'_>) -> String {
+    let to = &asked.question.to;
+    match to.scheme {
+        crate::walk::Scheme::Tcp => format!("connections to {}:{}", to.host, to.port),
+        _ => format!("{} {}", asked.question.method, to.path),
+    }
+}
+
+/// The parts of EnvoyFilters that put something of a type into a pod's proxy, as far as selectors and contexts tell.
+pub(super) fn envoy_filters<'r>(facts: &Facts<'r>, pod: &PodFacts, type_part: &str) -> Vec<(&'r Stored, &'r Node)> {
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return Vec::new() };
+    let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(stored));
+    let patches = filters.into_iter().flat_map(|filter| {
+        filter.spec_list("configPatches").iter().filter_map(move |patch| Some((filter, patch.at(["patch", "value"])?)))
+    });
+    patches.filter(|(_, value)| find_type(value, type_part).is_some()).collect()
+}
+
+/// The message of a type, anywhere below a node.
+pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
+    match &node.value {
+        Value::Object(members) => {
+            let own = node.str_at("@type").or_else(|| node.str_at("type_url"));
+            if own.is_some_and(|own| own.contains(type_part)) {
+                return Some(node);
+            }
+            members.iter().find_map(|member| find_type(&member.value, type_part))
+        }
+        Value::Array(items) => items.iter().find_map(|item| find_type(item, type_part)),
+        _ => None,
+    }
+}
+
+/// The pointer of a part inside its object, for a JSON patch.
+pub(super) fn path_in(object: &Stored, part: &Node) -> String {
+    object.pointer_of(part).strip_prefix(object.pointer.as_str()).unwrap_or_default().to_owned()
+}
