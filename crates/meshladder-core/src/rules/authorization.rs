@@ -8,6 +8,8 @@ mod caller_in_plain_text;
 mod custom_provider_unknown;
 mod denial;
 mod denied_by_policy;
+mod dumped;
+mod ext_authz_denies;
 mod ext_authz_unreachable;
 mod http_rule_on_tcp_port;
 mod ip_blocks_behind_load_balancer;
@@ -36,4 +38,5 @@ pub(super) static RULES: &[&Rule] = &[
     &no_token::RULE,
     &remote_jwks_fails::RULE,
     &token_refused::RULE,
+    &ext_authz_denies::RULE,
 ];

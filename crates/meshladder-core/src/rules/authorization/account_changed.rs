@@ -18,6 +18,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/services.json",
         "k8s/deployments.apps.json",
         "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
         "proxies/",
         "logs/",
     ],

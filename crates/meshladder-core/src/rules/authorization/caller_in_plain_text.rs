@@ -22,6 +22,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/deployments.apps.json",
         "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
         "proxies/",
         "logs/",
     ],

@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
-use super::denial::is_dry_run;
+use super::denial::{self, As, is_dry_run};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::policies::{Workload, reaches};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::sim::authz::Verdict;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0905",
@@ -15,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every CUSTOM policy names a provider that the mesh's configuration has",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/configmaps.json", "k8s/pods.json"],
-    uses: &[],
+    uses: &["k8s/requestauthentications.security.istio.io.json", "k8s/services.json", "proxies/", "logs/"],
     explains: &[],
     docs: include_str!("custom_provider_unknown.md"),
     check: Check::Either(check),
@@ -29,11 +30,23 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         let is_custom = policy.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM");
         let pods = reached(facts, asked, policy);
-        if is_custom && !is_dry_run(policy) && !pods.is_empty() {
+        if is_custom && !is_dry_run(policy) && !pods.is_empty() && asked.is_none_or(|asked| meets(facts, asked, policy))
+        {
             out.examined();
             provider_of(facts, policy, &pods, out);
         }
     }
+}
+
+/// Whether the policy, as it stands now, denies the request.
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, policy: &Stored) -> bool {
+    let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
+    let is_open = asked.seen.is_none_or(|seen| seen.code == 403);
+    let denies = |server: &&crate::mesh::PodFacts| {
+        let verdict = denial::verdict(facts, asked, server, As::default());
+        matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
+    };
+    is_open && asked.servers.iter().any(denies)
 }
 
 /// The pods that the policy reaches, of those that the question is about.
@@ -55,24 +68,42 @@ fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut S
     let node = policy.spec_at(["provider", "name"]);
     let name = node.and_then(Node::str).unwrap_or_default();
     let config = &facts.mesh.config;
-    if config.authorization_provider(name).is_some() {
-        return;
-    }
-    let known: Vec<&str> = config.providers.iter().map(|provider| &*provider.name).collect();
-    let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-    let message = format!(
-        "{} asks the provider {name}, which the mesh's extensionProviders do not have ({known}), so all that it matches is denied",
-        policy.id
-    );
+    let message = match (config.authorization_provider(name), other_provider(facts, policy, pods[0])) {
+        (Some(_), None) => return,
+        (Some(_), Some(other)) => format!(
+            "{} asks the provider {name} and {} another one for the same workload, and istiod takes only one: all that they match is denied",
+            policy.id, other.id
+        ),
+        (None, _) => {
+            let known: Vec<&str> = config.providers.iter().map(|provider| &*provider.name).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            format!(
+                "{} asks the provider {name}, which the mesh's extensionProviders do not have (they have {known}), so all that it matches is denied",
+                policy.id
+            )
+        }
+    };
     let proof = Evidence::of(policy, node.or(policy.spec()).unwrap_or(&policy.node), "the provider it names");
     let finding = out.find(policy.id.clone(), message, proof);
     if let Some(map) = config.object.as_ref().and_then(|id| facts.mesh.objects.find(id)) {
         let mesh = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
-        finding.see(Evidence::of(map, mesh, "the mesh's configuration, without that provider"));
+        finding.see(Evidence::of(map, mesh, "the mesh's configuration"));
     }
     for pod in pods {
         finding.hits(pod.id.clone());
     }
     finding.fix(Fix::delete(&policy.id));
-    finding.fix(Fix::advice(format!("add {name} to extensionProviders, as envoyExtAuthzHttp or envoyExtAuthzGrpc")));
+    if config.authorization_provider(name).is_none() {
+        finding
+            .fix(Fix::advice(format!("add {name} to extensionProviders, as envoyExtAuthzHttp or envoyExtAuthzGrpc")));
+    }
+}
+
+/// An older CUSTOM policy of the pod that asks another provider.
+fn other_provider<'r>(facts: &Facts<'r>, policy: &Stored, pod: &Stored) -> Option<&'r Stored> {
+    let provider = |policy: &Stored| policy.spec_at(["provider", "name"]).and_then(Node::str).map(str::to_owned);
+    let older = facts.mesh.policies("AuthorizationPolicy", &Workload::of(pod));
+    let mut older = older.into_iter().take_while(|other| other.id != policy.id);
+    older
+        .find(|other| denial::action_of(other) == "CUSTOM" && !is_dry_run(other) && provider(other) != provider(policy))
 }

@@ -28,7 +28,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-const TYPE: &str = "envoy.extensions.filters.http.ext_authz.";
+/// Part of the type of the filter that asks.
+pub(super) const TYPE: &str = "envoy.extensions.filters.http.ext_authz.";
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mut known: Vec<ObjectRef> = Vec::new();
@@ -51,7 +52,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 fn is_asked(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
     asked.is_none_or(|asked| {
-        !asked.seen.is_some_and(crate::rules::Seen::is_success)
+        asked.seen.is_none_or(|seen| seen.code == 403 || seen.has("UAEX"))
             && asked.servers.iter().any(|server| server.reference() == pod.reference())
     })
 }

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "rules for a TCP port use no field that only HTTP has",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/services.json", "k8s/pods.json"],
-    uses: &[],
+    uses: &["proxies/", "logs/"],
     explains: &["ML0902"],
     docs: include_str!("http_rule_on_tcp_port.md"),
     check: Check::Either(check),
@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let called = asked.map(|asked| witness::called_port(facts, asked));
-    if matches!(called, Some(None)) || asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success))
-    {
+    // A request that no policy turned away is not met by any of this.
+    if matches!(called, Some(None)) || asked.is_some_and(|asked| denial::denials(facts, asked).is_empty()) {
         return;
     }
     for service in facts.mesh.objects.of("Service", "") {

@@ -1,12 +1,13 @@
 //! See the page beside this file.
 
-use super::denial;
 use super::unmatched::{self, Unmatched, Why};
+use super::{denial, dumped};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::Stored;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::mesh::{ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::sim::rbac::PolicyName;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0902",
@@ -23,6 +24,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/services.json",
         "k8s/deployments.apps.json",
         "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
         "proxies/",
         "logs/",
     ],
@@ -34,13 +37,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     if !denial::is_readable(facts) {
-        if let Some(denial) = denial::denials(facts, asked).iter().find(|denial| denial.policy.is_none()) {
-            let server = denial.server.workload();
-            out.unknown(format!(
-                "the ALLOW policies for {server}, none of which matches: AuthorizationPolicies could not be read"
-            ));
-        }
-        return;
+        return unread(facts, asked, out);
     }
     if let Some(found) = unmatched::find(facts, asked)
         && matches!(found.why, Why::NotListed)
@@ -69,6 +66,27 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
     finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
+}
+
+/// The objects are kept from us, but the server's proxy has their names.
+fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let denials = denial::denials(facts, asked);
+    let Some(denial) = denials.into_iter().find(|denial| denial.policy.is_none()) else { return };
+    let Some((name, at)) = dumped::allow_policy(facts, denial.server) else {
+        let server = denial.server.workload();
+        return out.unknown(format!("the AuthorizationPolicies for {server}, of which no ALLOW matches"));
+    };
+    let Some(id) = PolicyName::parse(&name).map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name)) else {
+        return;
+    };
+    let message = format!(
+        "{id} for {} does not list {}, as its proxy tells; the object itself could not be read",
+        denial.server.workload(),
+        witness::call(asked)
+    );
+    let finding = out.find(id.clone(), message, at);
+    finding.see(denial.proof).hits(denial.server.reference()).confidence(Confidence::Likely);
+    finding.fix(Fix::look(format!("kubectl get authorizationpolicy {} -n {} -o yaml", id.name, id.namespace)));
 }
 
 /// `cluster.local/ns/tools/sa/curl`

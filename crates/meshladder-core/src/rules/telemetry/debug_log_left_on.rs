@@ -36,7 +36,10 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let stored = facts.mesh.objects.get("Pod", namespace, pod);
     let asked_for = stored.and_then(|stored| {
         let keys = ["sidecar.istio.io/logLevel", "sidecar.istio.io/componentLogLevel"];
-        keys.iter().find_map(|key| Some((stored, *key, stored.node.at(["metadata", "annotations", key])?)))
+        let asks =
+            |key: &&str| stored.annotation(key).is_some_and(|text| text.contains("debug") || text.contains("trace"));
+        let key = *keys.iter().find(|key| asks(key))?;
+        Some((stored, key, stored.node.at(["metadata", "annotations", key])?))
     });
     let subject = match (asked_for, proxy.pod) {
         (Some(_), Some(pod)) => pod.workload(),

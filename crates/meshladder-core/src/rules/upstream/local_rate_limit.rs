@@ -1,12 +1,12 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1009",
-    name: "local-rate-limit",
+    name: "rate-limit",
     aka: &[],
     rung: Rung::Upstream,
     severity: Severity::Error,
@@ -18,21 +18,27 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-const TYPE: &str = "envoy.extensions.filters.http.local_ratelimit.";
+/// The limit of one proxy, and the one that a service keeps for all.
+const TYPES: [(&str, &str); 2] = [
+    ("local_rate_limited", "envoy.extensions.filters.http.local_ratelimit."),
+    ("request_rate_limited", "envoy.extensions.filters.http.ratelimit."),
+];
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let limits = |told: &Told<'_>| told.has("RL") && told.details == "local_rate_limited";
-    let Some(told) = witness::told(facts, asked).into_iter().find(limits) else { return };
+    let Some(told) = witness::told(facts, asked).into_iter().find(|told| type_of(told.details).is_some()) else {
+        return;
+    };
+    let Some(type_part) = type_of(told.details) else { return };
     // That a limit may be hit says nothing of a request about which nothing was seen.
     if told.line.is_none() && asked.seen.is_none() {
         return;
     }
     let Some(pod) = told.pod else { return };
-    let Some((filter, value)) = witness::envoy_filters(facts, pod, TYPE).into_iter().next() else { return };
-    let bucket = witness::find_type(value, TYPE).and_then(|config| config.get("token_bucket"));
+    let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part).into_iter().next() else { return };
+    let bucket = witness::find_type(value, type_part).and_then(|config| config.get("token_bucket"));
     let message = format!(
-        "{} limits requests in the proxy of {}, which answers {} by itself when the bucket is empty",
+        "{} limits requests in the proxy of {}, which answers {} by itself when too many come",
         filter.id,
         pod.workload(),
         told.code
@@ -42,4 +48,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.see(told.proof).hits(pod.reference());
     finding.fix(Fix::delete(&filter.id));
     finding.fix(Fix::advice("or raise max_tokens and tokens_per_fill, or narrow its workloadSelector"));
+}
+
+/// The filter behind the details of an answer.
+fn type_of(details: &str) -> Option<&'static str> {
+    TYPES.iter().find(|(known, _)| *known == details).map(|(_, type_part)| *type_part)
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::host::covers;
 use crate::mesh::traffic::hosts;
@@ -37,7 +37,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         services.iter().flat_map(|service| timeouts(service).into_iter().map(move |found| (*service, found)));
     // The wait is the timeout, give or take what the proxy itself needs.
     let fits = |ms: u64| ms > 0 && waited.is_none_or(|waited| ms <= waited + 50 && waited <= ms + ms / 2 + 200);
-    let Some((service, (node, ms))) = timeouts.into_iter().find(|(_, (_, ms))| fits(*ms)) else { return };
+    let Some((service, (node, ms))) = timeouts.into_iter().find(|(_, (_, ms))| fits(*ms)) else {
+        return told.map_or((), |told| slow(asked, told, out));
+    };
     let text = node.str().unwrap_or_default();
     let message =
         format!("{} lets {} wait for {text} only, and the application takes longer", service.id, witness::call(asked));
@@ -52,6 +54,26 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
     finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#)));
     finding.fix(Fix::advice("or make the application answer sooner"));
+}
+
+/// No route's timeout fits: the caller may have set one in a header, and the work is slow in any case.
+fn slow(asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
+    let Some(server) = asked.servers.first() else { return };
+    // A route was shortened and is longer now: the proxy may not have heard of it yet.
+    if !asked.client_log.iter().any(|line| line.has("UT")) {
+        return;
+    }
+    let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
+    let message = format!(
+        "the application of {} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
+        server.workload(),
+        witness::call(asked)
+    );
+    let finding = out.find(server.workload(), message, told.proof);
+    finding.hits(server.reference()).confidence(Confidence::Possible);
+    finding.fix(Fix::advice(
+        "see whether the caller sends x-envoy-upstream-rq-timeout-ms, and why the application is slow",
+    ));
 }
 
 /// The VirtualServices that may route the request, the one that does first.
