@@ -5,11 +5,14 @@ use super::{Asked, Facts};
 use crate::access_log::Line;
 use crate::doc::tree::{Node, Value};
 use crate::finding::Evidence;
+use crate::mesh::host::covers;
 use crate::mesh::policies::Workload;
 use crate::mesh::services::{self, ServicePort};
+use crate::mesh::traffic::hosts;
 use crate::mesh::{PodFacts, Stored};
 use crate::sim::trace::{Branch, Hop, Kind};
 use crate::snapshot::{DocId, ProxyRef};
+use crate::walk::Caller;
 
 /// One account of how the request ended.
 #[derive(Debug)]
@@ -53,9 +56,7 @@ pub(super) fn told<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<Told<'r>>
         return Vec::new();
     }
     let of_log = |lines: &'r [Line], side: Side| {
-        let last = lines.last().map(|line| line.number).filter(|_| asked.seen.is_none());
-        let lines = lines.iter().filter(move |line| last.is_none_or(|last| line.number == last));
-        lines.filter(move |line| fits(asked, line.code, &line.flags, side)).map(move |line| logged(facts, line, side))
+        alike(asked, lines, side).into_iter().map(move |line| logged(facts, line, side))
     };
     let walked = asked.trace.branches.iter().filter(|branch| branch.end.kind != Kind::Forwarded);
     let walked = walked.filter(|branch| fits(asked, branch.end.code, &branch.end.flags, Side::Server));
@@ -63,6 +64,17 @@ pub(super) fn told<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<Told<'r>>
         .chain(of_log(&asked.client_log, Side::Client))
         .chain(walked.map(|branch| foreseen(facts, asked, branch)))
         .collect()
+}
+
+/// The lines that fit, as far as they are like the last of them: a log also keeps what was the matter before.
+fn alike<'r>(asked: &Asked<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
+    let of_end = |line: &&Line| asked.seen.is_none() || fits(asked, line.code, &line.flags, side);
+    let mut lines: Vec<&Line> = lines.iter().filter(of_end).collect();
+    if let Some(last) = lines.iter().max_by_key(|line| &line.start).copied() {
+        let same = |line: &Line| line.code == last.code && line.flags == last.flags && line.details == last.details;
+        lines.retain(|line| same(line) && (asked.seen.is_some() || line.start == last.start));
+    }
+    lines
 }
 
 /// Whether an end is the one that was seen: flags of the client's proxy rule out answers that it only relayed, but for
@@ -149,6 +161,22 @@ pub(super) fn called_port<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<(&
     let service = asked.service?;
     let stored = facts.mesh.service(&service.namespace, &service.name)?;
     services::ports(stored).find(|port| port.number == asked.question.to.port).map(|port| (stored, port))
+}
+
+/// The VirtualServices that may route the request, the one that does first.
+pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r Stored> {
+    if asked.question.from == Caller::Outside {
+        let authority = asked.question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
+        let host = authority.unwrap_or(&asked.question.to.host);
+        let services = facts.mesh.objects.of_kind("VirtualService").iter();
+        return services
+            .filter(|service| {
+                !service.spec_list("gateways").is_empty() && hosts(service).any(|(_, h)| covers(&h, host))
+            })
+            .collect();
+    }
+    let caller = asked.client.and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    caller.map(|pod| facts.mesh.virtual_services(facts.mesh.scope(pod), &asked.host)).unwrap_or_default()
 }
 
 /// What the call is, in words: `GET /x`, or the address for TCP.

@@ -20,6 +20,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
         "proxies/",
         "logs/",
     ],

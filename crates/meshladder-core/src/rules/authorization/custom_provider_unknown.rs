@@ -16,7 +16,14 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every CUSTOM policy names a provider that the mesh's configuration has",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/configmaps.json", "k8s/pods.json"],
-    uses: &["k8s/requestauthentications.security.istio.io.json", "k8s/services.json", "proxies/", "logs/"],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/services.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
     explains: &[],
     docs: include_str!("custom_provider_unknown.md"),
     check: Check::Either(check),
@@ -46,7 +53,8 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, policy: &Stored) -> bool {
         let verdict = denial::verdict(facts, asked, server, As::default());
         matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
     };
-    is_open && asked.servers.iter().any(denies)
+    let told = |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));
+    is_open && (asked.servers.iter().any(denies) || denial::denials(facts, asked).iter().any(told))
 }
 
 /// The pods that the policy reaches, of those that the question is about.

@@ -73,6 +73,9 @@ pub(super) struct As<'a> {
 /// What the objects decide of the request at a server; none when the server is not known.
 pub(super) fn verdict(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>) -> Option<Verdict> {
     let pod = facts.mesh.objects.get("Pod", &server.namespace, &server.name)?;
+    if is_rewritten(facts, asked) {
+        return Some(Verdict::Undecided("what the path is rewritten to".into()));
+    }
     let nodes = |kind: &str| facts.mesh.objects.of_kind(kind).iter().map(|object| &object.node).collect();
     let objects = Objects {
         authorization_policies: nodes("AuthorizationPolicy"),
@@ -92,28 +95,39 @@ pub(super) fn traffic(facts: &Facts<'_>, asked: &Asked<'_>) -> Traffic {
     if asked.question.to.scheme == Scheme::Tcp || is_tcp { Traffic::Tcp } else { Traffic::Http }
 }
 
+/// The pod that calls a server; none for a gateway's clients.
+pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>, server: &PodFacts) -> Option<&'r PodFacts> {
+    witness::caller(facts, asked).filter(|pod| pod.reference() != server.reference())
+}
+
 /// Whether the caller's proxy shows its certificate.
-pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
     let plain = asked.trace.hops.iter().any(|hop| hop.direction != "inbound" && hop.tls == "none");
-    !plain && witness::caller(facts, asked).is_some_and(|pod| pod.has_proxy)
+    !plain && caller(facts, asked, server).is_some_and(|pod| pod.has_proxy)
+}
+
+/// Whether a route may change the path before the server sees it.
+fn is_rewritten(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+    let routes = |service: &&Stored| service.spec_list("http").iter().any(|route| route.get("rewrite").is_some());
+    witness::virtual_services(facts, asked).iter().any(routes)
 }
 
 /// The request as it arrives at the server.
 fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>) -> Request {
     let question = asked.question;
-    let caller = witness::caller(facts, asked);
+    let caller = caller(facts, asked, server);
     let domain = facts.mesh.config.trust_domains.first().map_or("cluster.local", |domain| domain);
     let identity = caller.map(|pod| {
         let account = who.account.unwrap_or(&pod.service_account);
         format!("spiffe://{domain}/ns/{}/sa/{account}", pod.namespace)
     });
-    let shows = who.mutual_tls || is_mutual_tls(facts, asked);
+    let shows = who.mutual_tls || is_mutual_tls(facts, asked, server);
     let host = question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.clone());
     let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     Request {
         connection: Connection {
             destination: (server.ips.first().copied().unwrap_or(nowhere), server_port(facts, asked, server)),
-            source: caller.and_then(|pod| pod.ips.first()).map(|ip| (*ip, 0)),
+            source: question.source_ip.or_else(|| caller.and_then(|pod| pod.ips.first().copied())).map(|ip| (ip, 0)),
             tls: identity.filter(|_| shows).map(|id| Tls { sni: None, alpn: Vec::new(), peer: Some(vec![id]) }),
             plain_http: Some("http/1.1"),
         },

@@ -21,6 +21,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/pods.json",
         "k8s/services.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
         "proxies/",
         "logs/",
     ],

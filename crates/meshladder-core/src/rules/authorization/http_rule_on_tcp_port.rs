@@ -65,8 +65,8 @@ fn port_of(facts: &Facts<'_>, service: &Stored, pod: &Stored, port: u16, out: &m
 }
 
 fn tell(policy: &Stored, service: &Stored, pod: &Stored, port: u16, effect: &str, out: &mut Sink) {
-    let rules = policy.spec_list("rules").iter().filter(|rule| is_for(rule, port));
-    let Some((field, node)) = rules.filter_map(http_field).next() else { return };
+    let mut rules = policy.spec_list("rules").iter().filter(|rule| is_for(rule, port));
+    let Some((field, node)) = rules.find_map(http_field) else { return };
     let message = format!(
         "{} reaches port {port} of {}, which is TCP: `{field}`, which only HTTP has, {effect}",
         policy.id, service.id

@@ -5,7 +5,7 @@ use super::{denial, dumped};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::mesh::{ObjectRef, Stored};
+use crate::mesh::{ObjectRef, PodFacts, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 use crate::sim::rbac::PolicyName;
 
@@ -26,6 +26,8 @@ pub(super) static RULE: Rule = Rule {
         "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
         "proxies/",
         "logs/",
     ],
@@ -48,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
     let policy = found.policies[0];
-    let principal = principal(facts, asked);
+    let principal = principal(facts, asked, found.denial.server);
     let by = principal.as_ref().map(|principal| format!(" by {principal}")).unwrap_or_default();
     let message = format!(
         "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
@@ -90,8 +92,8 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// `cluster.local/ns/tools/sa/curl`
-fn principal(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<String> {
-    let caller = witness::caller(facts, asked).filter(|_| denial::is_mutual_tls(facts, asked))?;
+fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<String> {
+    let caller = denial::caller(facts, asked, server).filter(|_| denial::is_mutual_tls(facts, asked, server))?;
     let domain = facts.mesh.config.trust_domains.first()?;
     Some(format!("{domain}/ns/{}/sa/{}", caller.namespace, caller.service_account))
 }

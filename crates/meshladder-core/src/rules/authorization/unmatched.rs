@@ -3,7 +3,7 @@
 use super::denial::{self, As, Denial, is_http_only, is_of_token};
 use crate::doc::tree::Node;
 use crate::mesh::{PodFacts, Stored};
-use crate::rules::{Asked, Facts, witness};
+use crate::rules::{Asked, Facts};
 use crate::sim::authz::{Traffic, Verdict};
 
 /// A request that no ALLOW policy matches, and why.
@@ -51,12 +51,12 @@ fn why<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>, denial: &Denial<'r>, policie
     if denial::traffic(facts, asked) == Traffic::Tcp && rules().any(|rule| has(rule, is_http_only)) {
         return Why::HttpRules;
     }
-    if let Some(caller) = witness::caller(facts, asked)
+    if let Some(caller) = denial::caller(facts, asked, denial.server)
         && let Some(account) = meant_account(facts, caller, &allowed)
     {
         return Why::OtherAccount(caller, account);
     }
-    if !denial::is_mutual_tls(facts, asked) && allowed(As { account: None, mutual_tls: true }) {
+    if !denial::is_mutual_tls(facts, asked, denial.server) && allowed(As { account: None, mutual_tls: true }) {
         return Why::PlainText;
     }
     let has_token = asked.question.headers.iter().any(|(name, _)| name == "authorization");

@@ -47,14 +47,11 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     };
     let finding = out.find(subject, message, proof);
     finding.hits(reference);
-    match asked_for {
-        Some((stored, key, node)) => {
-            finding.see(Evidence::of(stored, node, "an annotation asks for it"));
-            finding.fix(Fix::advice(format!("take the annotation {key} out of the pod template")));
-        }
-        None => {
-            let command = format!("istioctl proxy-config log {pod} -n {namespace} --level warning");
-            finding.fix(Fix::command(Risk::Reversible, command));
-        }
+    if let Some((stored, key, node)) = asked_for {
+        finding.see(Evidence::of(stored, node, "an annotation asks for it"));
+        finding.fix(Fix::advice(format!("take the annotation {key} out of the pod template")));
+    } else {
+        let command = format!("istioctl proxy-config log {pod} -n {namespace} --level warning");
+        finding.fix(Fix::command(Risk::Reversible, command));
     }
 }

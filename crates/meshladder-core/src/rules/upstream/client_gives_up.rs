@@ -29,12 +29,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     // Where the caller's own proxy ran into a timeout, it is that proxy which hung up on the server.
     let at_server = told.iter().find(|told| told.side == Side::Server && told.flags.iter().any(|flag| gave_up(flag)));
     let timed_out = asked.client_log.iter().any(|line| line.has("UT"));
-    let Some(told) = at_client.or(at_server.filter(|_| !timed_out)) else {
-        return if is_seen {
-            tell(asked, None, Evidence::document(&DocId::new("logs/"), "no line of it was kept"), out)
-        };
-    };
-    tell(asked, told.line.and_then(|line| line.duration), told.proof.clone(), out);
+    if let Some(told) = at_client.or(at_server.filter(|_| !timed_out)) {
+        tell(asked, told.line.and_then(|line| line.duration), told.proof.clone(), out);
+    } else if is_seen {
+        tell(asked, None, Evidence::document(&DocId::new("logs/"), "no line of it was kept"), out);
+    }
 }
 
 fn tell(asked: &Asked<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::mesh::ObjectRef;
+use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -28,8 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         let istiod = facts.mesh.pods.iter().find(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"));
-        let subject =
-            istiod.map_or_else(|| ObjectRef::new("Deployment", "istio-system", "istiod"), |pod| pod.workload());
+        let subject = istiod.map_or_else(|| ObjectRef::new("Deployment", "istio-system", "istiod"), PodFacts::workload);
         let message = format!("istiod refuses {}/{}: too many proxies connect at once", id.namespace, id.pod);
         let proof = Evidence::line(doc, *line, "istiod's request rate limit was hit");
         let finding = out.find(subject, message, proof);

@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let limits: Vec<String> = ["http", "tcp"]
         .iter()
         .filter_map(|kind| pool.get(kind))
-        .flat_map(|kind| kind.members())
+        .flat_map(crate::doc::tree::Node::members)
         .filter_map(|member| match &member.value.value {
             crate::doc::tree::Value::Number(number) => Some(format!("{} {number}", member.key)),
             _ => None,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::route_timeout::virtual_services;
 use crate::access_log::Line;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
@@ -32,7 +31,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         return;
     }
     let Some(lines) = repeated(&asked.server_log) else { return };
-    let services = virtual_services(facts, asked);
+    let services = witness::virtual_services(facts, asked);
     let retries = services.iter().find_map(|service| retries(service).map(|node| (*service, node)));
     if retries.is_some_and(|(_, node)| node.get("attempts").and_then(number) == Some(0)) {
         return;

@@ -1,7 +1,6 @@
 //! See the page beside this file.
 
 use super::application_answers_error::answer;
-use super::route_timeout::virtual_services;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -42,7 +41,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     for line in asked.client_log.iter().filter(|line| line.has("URX")).take(1) {
         finding.see(witness::line_shows(line));
     }
-    for service in virtual_services(facts, asked) {
+    for service in witness::virtual_services(facts, asked) {
         if let Some(retries) = service.spec_list("http").iter().find_map(|route| route.get("retries")) {
             finding.see(Evidence::of(service, retries, "what is retried"));
         }

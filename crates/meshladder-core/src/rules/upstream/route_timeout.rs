@@ -3,11 +3,8 @@
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::host::covers;
-use crate::mesh::traffic::hosts;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use crate::walk::Caller;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1016",
@@ -32,7 +29,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         return;
     }
     let waited = told.as_ref().and_then(|told| told.line?.duration);
-    let services = virtual_services(facts, asked);
+    let services = witness::virtual_services(facts, asked);
     let timeouts =
         services.iter().flat_map(|service| timeouts(service).into_iter().map(move |found| (*service, found)));
     // The wait is the timeout, give or take what the proxy itself needs.
@@ -74,22 +71,6 @@ fn slow(asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "see whether the caller sends x-envoy-upstream-rq-timeout-ms, and why the application is slow",
     ));
-}
-
-/// The VirtualServices that may route the request, the one that does first.
-pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r Stored> {
-    if asked.question.from == Caller::Outside {
-        let authority = asked.question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
-        let host = authority.unwrap_or(&asked.question.to.host);
-        let services = facts.mesh.objects.of_kind("VirtualService").iter();
-        return services
-            .filter(|service| {
-                !service.spec_list("gateways").is_empty() && hosts(service).any(|(_, h)| covers(&h, host))
-            })
-            .collect();
-    }
-    let caller = asked.client.and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
-    caller.map(|pod| facts.mesh.virtual_services(facts.mesh.scope(pod), &asked.host)).unwrap_or_default()
 }
 
 /// `timeout` and `perTryTimeout` of every route, in milliseconds.
