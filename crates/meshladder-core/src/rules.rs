@@ -119,7 +119,7 @@ impl Sink {
 
     /// A finding: the object to change, one sentence, and what proves it.
     pub fn find(&mut self, subject: ObjectRef, message: impl Into<String>, proof: Evidence) -> &mut Finding {
-        self.findings.push(Finding {
+        let finding = Finding {
             code: self.rule.code,
             name: self.rule.name,
             rung: self.rule.rung,
@@ -131,8 +131,10 @@ impl Sink {
             fixes: Vec::new(),
             hits: Vec::new(),
             caused_by: Vec::new(),
-        });
-        self.findings.last_mut().expect("one was just pushed")
+        };
+        let at = self.findings.len();
+        self.findings.push(finding);
+        &mut self.findings[at]
     }
 }
 

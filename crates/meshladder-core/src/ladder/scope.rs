@@ -60,8 +60,7 @@ impl Scope {
     /// Whether a rung says anything about what was asked.
     pub(super) fn covers(&self, rung: Rung) -> bool {
         match self {
-            Self::Mesh | Self::Namespace(_) | Self::Request(_) => true,
-            Self::Workload { .. } => true,
+            Self::Mesh | Self::Namespace(_) | Self::Request(_) | Self::Workload { .. } => true,
             Self::Object(_) => rung != Rung::Telemetry,
         }
     }

@@ -17,14 +17,11 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
                 fix.unchecked = Some("it does not bear on the question, so it was not tried".to_owned());
                 return true;
             }
-            match still_fires(code, &id, change, facts, asked, inquiry) {
-                Some(fires) => !fires,
-                None => {
-                    fix.unchecked =
-                        Some("it shows in a running proxy, so it cannot be tried on objects alone".to_owned());
-                    true
-                }
-            }
+            let Some(fires) = still_fires(code, &id, change, facts, asked, inquiry) else {
+                fix.unchecked = Some("it shows in a running proxy, so it cannot be tried on objects alone".to_owned());
+                return true;
+            };
+            !fires
         });
     }
 }

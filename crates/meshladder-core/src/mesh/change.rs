@@ -39,7 +39,7 @@ impl Change {
                 }
             }
             Patch::Json(text) => {
-                for operation in json(text).iter().flat_map(|patch| patch.items()) {
+                for operation in json(text).iter().flat_map(Node::items) {
                     operate(&mut node, operation);
                 }
             }

@@ -34,13 +34,13 @@ pub fn running(code: &str) {
 pub(super) fn note(kind: &str) {
     WATCHED.with_borrow_mut(|watch| {
         if let Some(watch) = watch.as_mut().filter(|watch| watch.running) {
-            watch.kinds.extend(path(kind));
+            watch.kinds.insert(path(kind));
         }
     });
 }
 
 /// Where a bundle keeps the kinds that rules read.
-fn path(kind: &str) -> Option<String> {
+fn path(kind: &str) -> String {
     let group = match kind {
         "Pod" | "Service" | "Namespace" | "Node" | "ConfigMap" | "Secret" | "Event" | "ServiceAccount" => "",
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ".apps",
@@ -58,5 +58,5 @@ fn path(kind: &str) -> Option<String> {
         Some(stem) if !plural.ends_with("ay") => format!("{stem}ies"),
         _ => format!("{plural}s"),
     };
-    Some(format!("k8s/{plural}{group}.json"))
+    format!("k8s/{plural}{group}.json")
 }

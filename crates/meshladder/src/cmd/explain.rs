@@ -10,10 +10,11 @@ pub(super) fn run(what: &str) -> Outcome {
         let codes: Vec<&str> =
             rules::all().filter(|rule| rule.name.contains(what)).map(|rule| rule.code).take(5).collect();
         let failure = Failure::new(USAGE, format!("no rule `{what}`"));
-        return Err(match codes.is_empty() {
-            true => failure.hint("codes look like ML0701; findings carry them"),
-            false => failure.hint(format!("did you mean {}?", codes.join(", "))),
-        });
+        let hint = match codes[..] {
+            [] => "codes look like ML0701; findings carry them".to_owned(),
+            _ => format!("did you mean {}?", codes.join(", ")),
+        };
+        return Err(failure.hint(hint));
     };
     out::text(rule.docs)?;
     Ok(0)

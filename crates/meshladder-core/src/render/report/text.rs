@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
-use crate::finding::{Finding, Rung};
+use crate::finding::{Evidence, Finding, Rung};
 use crate::report::{Outcome, Report, RungOutcome, Shown, Told, Verdict};
 
 /// How text is set off; nothing carries its meaning by colour alone.
@@ -103,8 +103,8 @@ fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::
         writeln!(out, "  {message}")?;
     }
     let most = if paint.verbose { usize::MAX } else { EVIDENCE };
-    for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown).take(most) {
-        frame(out, evidence.doc.as_str(), &evidence.shows, shown, paint)?;
+    for (evidence, there) in told.finding.evidence.iter().zip(&told.shown).take(most) {
+        frame(out, evidence, there, paint)?;
     }
     let most = if paint.verbose { usize::MAX } else { FIXES };
     for fix in told.finding.fixes.iter().take(most) {
@@ -120,14 +120,14 @@ fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::
 }
 
 /// Where it stands, and the lines that stand there.
-fn frame(out: &mut String, doc: &str, shows: &str, shown: &Shown, paint: Paint) -> std::fmt::Result {
-    let pointer = shown.pointer.as_deref().unwrap_or_default();
-    let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
-    writeln!(out, "  {} {shows}", paint.dim("→"))?;
-    writeln!(out, "    {}", paint.dim(format!("{doc}{line} {pointer}").trim_end()))?;
+fn frame(out: &mut String, evidence: &Evidence, there: &Shown, paint: Paint) -> std::fmt::Result {
+    let pointer = there.pointer.as_deref().unwrap_or_default();
+    let line = there.line.map(|line| format!(":{line}")).unwrap_or_default();
+    writeln!(out, "  {} {}", paint.dim("→"), evidence.shows)?;
+    writeln!(out, "    {}", paint.dim(format!("{}{line} {pointer}", evidence.doc).trim_end()))?;
     let lines = if paint.verbose { usize::MAX } else { 4 };
-    for (i, text) in shown.excerpt.lines().take(lines).enumerate() {
-        let number = shown.line.map(|line| format!("{:>6}", line + i)).unwrap_or_default();
+    for (i, text) in there.excerpt.lines().take(lines).enumerate() {
+        let number = there.line.map(|line| format!("{:>6}", line + i)).unwrap_or_default();
         let text: String = if paint.verbose { text.to_owned() } else { text.chars().take(110).collect() };
         writeln!(out, "    {} {text}", paint.dim(&format!("{number} |")))?;
     }
