@@ -9,6 +9,7 @@ use crate::model::pod::Pod;
 use crate::snapshot::{Problem, Snapshot};
 
 pub mod hosts;
+pub mod network_policy;
 pub mod objects;
 
 pub use objects::{ObjectRef, Objects, Stored};
