@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use super::{Mesh, Stored};
+use super::{Mesh, Stored, present};
 use crate::doc::tree::{Node, Value};
 use crate::model::selector;
 use crate::sim::tri::Tri;
@@ -147,8 +147,7 @@ impl Mesh {
     pub fn policies_on<'m>(&'m self, pod: &Stored, direction: Direction) -> impl Iterator<Item = &'m Stored> {
         let selected = move |policy: &&Stored| {
             // "An empty podSelector matches all pods in this namespace."
-            applies(policy, direction)
-                && field(policy.spec(), "podSelector").is_none_or(|s| selector::accepts(s, pod.labels()))
+            applies(policy, direction) && spec(policy, "podSelector").is_none_or(|s| selector::accepts(s, pod.labels()))
         };
         let in_namespace = self.objects.in_namespace("NetworkPolicy", &pod.id.namespace);
         in_namespace.filter(|policy| policy.group == "networking.k8s.io").filter(selected)
@@ -252,7 +251,7 @@ fn applies(policy: &Stored, direction: Direction) -> bool {
 
 /// What shows that a policy isolates its pods: its rules, else its types.
 fn rules_of(policy: &Stored, direction: Direction) -> &Node {
-    let known = [direction.field(), "policyTypes"].into_iter().find_map(|key| field(policy.spec(), key));
+    let known = [direction.field(), "policyTypes"].into_iter().find_map(|key| spec(policy, key));
     known.or(policy.spec()).unwrap_or(&policy.node)
 }
 
@@ -277,9 +276,8 @@ fn on_host_network(pod: &Stored) -> bool {
     pod.spec_at(["hostNetwork"]).is_some_and(|host| host.value == Value::Bool(true))
 }
 
-/// A member that is there; `null` is the same as none in a Kubernetes object.
-fn field<'m>(node: Option<&'m Node>, key: &str) -> Option<&'m Node> {
-    node?.get(key).filter(|value| value.value != Value::Null)
+fn spec<'m>(policy: &'m Stored, key: &str) -> Option<&'m Node> {
+    present(policy.spec()?, key)
 }
 
 #[cfg(test)]

@@ -1,12 +1,8 @@
 //! The least a policy has to allow more for one connection to pass.
 
-use super::rule::addresses;
 use super::{Direction, End, Wire, on_host_network};
 use crate::doc::tree::{Member, Node, Value};
-use crate::mesh::Stored;
-
-/// The label that the API server gives to every namespace.
-pub(super) const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+use crate::mesh::{Stored, ips, namespaces};
 
 /// A rule to add to a policy. One policy is enough: policies are additive.
 #[derive(Clone, Debug)]
@@ -40,7 +36,7 @@ pub(super) fn of<'m>(policy: &'m Stored, direction: Direction, wire: Wire<'_, '_
 fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
     let address = match other {
         End::Pod(pod) if !on_host_network(pod) => return Some(pod_peer(policy, pod)),
-        End::Pod(pod) => *addresses(pod).first()?,
+        End::Pod(pod) => *ips(&pod.node).first()?,
         End::Address(address) => address,
         End::Unknown(_) => return None,
     };
@@ -50,7 +46,7 @@ fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
 
 fn pod_peer(policy: &Stored, pod: &Stored) -> Node {
     let namespace = &pod.id.namespace;
-    let of_namespace = object([("matchLabels", object([(NAMESPACE_NAME, text(namespace))]))]);
+    let of_namespace = object([("matchLabels", object([(namespaces::NAME, text(namespace))]))]);
     let pods = match lasting_labels(pod) {
         labels if labels.is_empty() => object([]),
         labels => object([("matchLabels", node(Value::Object(labels)))]),

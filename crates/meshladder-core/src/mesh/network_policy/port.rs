@@ -1,9 +1,9 @@
 //! The ports of a rule, and the outcome that ports and peers share.
 
 use super::rule::number;
-use super::{End, Wire, field};
+use super::{End, Wire};
 use crate::doc::tree::{Node, Value};
-use crate::mesh::Stored;
+use crate::mesh::{Stored, present};
 use crate::sim::tri::Tri;
 
 /// What a part of a rule says of a connection.
@@ -54,7 +54,7 @@ pub(super) fn ports<'m>(rule: &'m Node, wire: Wire<'m, '_>) -> Part<'m> {
 
 fn protocol(port: &Node) -> &str {
     // "If not specified, this field defaults to TCP."
-    field(Some(port), "protocol").and_then(Node::str).unwrap_or("TCP")
+    present(port, "protocol").and_then(Node::str).unwrap_or("TCP")
 }
 
 fn fits(entry: &Node, wire: Wire<'_, '_>) -> Tri {
@@ -62,7 +62,7 @@ fn fits(entry: &Node, wire: Wire<'_, '_>) -> Tri {
         return Tri::No;
     }
     // "If this field is not provided, this matches all port names and numbers."
-    let Some(port) = field(Some(entry), "port") else { return Tri::Yes };
+    let Some(port) = present(entry, "port") else { return Tri::Yes };
     if let Some(name) = port.str() {
         return match wire.to {
             End::Pod(pod) => (container_port(pod, name, wire.protocol) == Some(wire.port)).into(),
@@ -77,7 +77,7 @@ fn fits(entry: &Node, wire: Wire<'_, '_>) -> Tri {
 
 /// `UDP 53`, `TCP 8000-8080`, `TCP http`
 fn words(entry: &Node) -> String {
-    let text = |key| match field(Some(entry), key).map(|node| &node.value) {
+    let text = |key| match present(entry, key).map(|node| &node.value) {
         Some(Value::Number(text) | Value::String(text)) => Some(text),
         _ => None,
     };

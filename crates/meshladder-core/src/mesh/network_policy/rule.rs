@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use super::port::{self, Part};
-use super::{Direction, End, NearMiss, Wire, field, on_host_network};
+use super::{Direction, End, NearMiss, Wire, on_host_network};
 use crate::doc::tree::{Node, Value};
-use crate::mesh::{Mesh, Stored};
+use crate::mesh::namespaces::Selected;
+use crate::mesh::{Mesh, Stored, ips, present};
 use crate::model::selector;
 use crate::sim::cidr::Cidr;
 use crate::sim::tri::Tri;
@@ -64,7 +65,7 @@ impl Mesh {
     }
 
     fn peer<'m>(&'m self, policy: &Stored, peer: &'m Node, other: End<'m>) -> Part<'m> {
-        if let Some(block) = field(Some(peer), "ipBlock") {
+        if let Some(block) = present(peer, "ipBlock") {
             return ip_block(block, other);
         }
         match other {
@@ -83,7 +84,7 @@ impl Mesh {
         if namespace.holds == Tri::No {
             return namespace;
         }
-        if let Some(selector) = field(Some(peer), "podSelector")
+        if let Some(selector) = present(peer, "podSelector")
             && let Some(unmet) = selector::unmet(selector, pod.labels())
         {
             return Part { score: RIGHT_NAMESPACE, ..Part::no(unmet.node, format!("{} {unmet}", pod.id)) };
@@ -99,35 +100,18 @@ impl Mesh {
     fn in_namespaces<'m>(&'m self, policy: &Stored, peer: &'m Node, pod: &'m Stored) -> Part<'m> {
         let name = &pod.id.namespace;
         let yes = Part { holds: Tri::Yes, score: NAMED_PEER, miss: None };
-        let Some(selector) = field(Some(peer), "namespaceSelector") else {
+        let Some(selector) = present(peer, "namespaceSelector") else {
             let here = &policy.id.namespace;
-            let is_here = name == here && field(Some(peer), "podSelector").is_some();
+            let is_here = name == here && present(peer, "podSelector").is_some();
             let what = || format!("{} is in namespace {name}, and the peer means pods of {here} only", pod.id);
             return if is_here { yes } else { Part::no(peer, what()) };
         };
-        let Some(namespace) = self.objects.get("Namespace", "", name) else {
-            return match by_name_only(selector, name) {
-                Some(true) => yes,
-                Some(false) => Part::no(selector, format!("the namespace is {name}")),
-                None => Part::unknown(format!("the labels of namespace {name}")),
-            };
-        };
-        match selector::unmet(selector, namespace.labels()) {
-            Some(unmet) => Part::no(unmet.node, format!("namespace {name} {unmet}")),
-            None => yes,
+        match self.selects_namespace(selector, name) {
+            Selected::Yes => yes,
+            Selected::No(unmet) => Part::no(unmet.node, format!("namespace {name} {unmet}")),
+            Selected::NotByName(node) => Part::no(node, format!("the namespace is {name}")),
+            Selected::Unknown => Part::unknown(format!("the labels of namespace {name}")),
         }
-    }
-}
-
-/// A selector that can be decided without the Namespace object: an empty one, or one by the label that the API server
-/// gives to every namespace.
-fn by_name_only(selector: &Node, namespace: &str) -> Option<bool> {
-    let has_expressions = !selector.get("matchExpressions").map_or(&[][..], Node::items).is_empty();
-    match selector.get("matchLabels").map_or(&[][..], Node::members) {
-        _ if has_expressions => None,
-        [] => Some(true),
-        [only] if &*only.key == super::opening::NAMESPACE_NAME => Some(only.value.str() == Some(namespace)),
-        _ => None,
     }
 }
 
@@ -139,7 +123,7 @@ fn ip_block<'m>(block: &'m Node, other: End<'m>) -> Part<'m> {
     let excepted =
         |address: IpAddr| except.iter().find(|e| e.str().and_then(cidr).is_some_and(|e| e.contains(address)));
     let addresses = match other {
-        End::Pod(pod) => addresses(pod),
+        End::Pod(pod) => ips(&pod.node),
         End::Address(address) => vec![address],
         End::Unknown(_) if range.length() == 0 && except.is_empty() => return Part::yes(NAMED_PEER),
         End::Unknown(what) => return Part::unknown(format!("the address of {what}")),
@@ -163,16 +147,6 @@ fn ip_block<'m>(block: &'m Node, other: End<'m>) -> Part<'m> {
 fn cidr(text: &str) -> Option<Cidr> {
     let (address, length) = text.split_once('/')?;
     Some(Cidr::new(address.parse().ok()?, length.parse().ok()?))
-}
-
-/// All addresses of a pod.
-pub(super) fn addresses(pod: &Stored) -> Vec<IpAddr> {
-    let status = |key| pod.node.at(["status", key]);
-    let main = status("podIP").and_then(Node::str);
-    let all = status("podIPs").map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
-    let mut addresses: Vec<IpAddr> = main.into_iter().chain(all).filter_map(|ip| ip.parse().ok()).collect();
-    addresses.dedup();
-    addresses
 }
 
 /// A number of 16 bits.

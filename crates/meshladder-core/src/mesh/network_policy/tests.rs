@@ -77,7 +77,7 @@ fn mesh(policies: &[&str]) -> Mesh {
         let (namespace, spec) = policy.split_once(' ').expect("a namespace and a spec");
         let head = format!("metadata: {{name: p{i}, namespace: {namespace}}}");
         let text = format!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n{head}\nspec: {spec}\n");
-        builder.add(DocId::new(&format!("k8s/{i}.yaml")), "policy.yaml", text.into());
+        builder.add(DocId::new(format!("k8s/{i}.yaml")), "policy.yaml", text.into());
     }
     let mesh = Mesh::build(&builder.finish());
     assert_eq!(mesh.problems, []);
