@@ -3,6 +3,7 @@
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
 pub mod access_log;
+pub mod cidr;
 pub mod doc;
 pub mod envoy;
 pub mod finding;
@@ -19,5 +20,6 @@ pub mod snapshot;
 pub mod tables;
 pub mod target;
 pub mod time;
+pub mod tri;
 pub mod walk;
 pub mod x509;

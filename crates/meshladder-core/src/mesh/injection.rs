@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{Mesh, Stored};
 use crate::doc::tree::Node;
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 
 mod explain;
 mod policy;

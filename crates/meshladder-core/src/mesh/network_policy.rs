@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::{Mesh, Stored, present};
 use crate::doc::tree::{Node, Value};
 use crate::model::selector;
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 
 mod opening;
 mod port;

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Injector;
 use crate::doc::tree::{Node, Value};
 use crate::mesh::{Mesh, ServiceFacts, Stored, present};
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 use crate::x509::{self, Certificate};
 
 /// What stands behind a webhook's `clientConfig`.

@@ -5,7 +5,7 @@ use crate::doc::tree::Node;
 use crate::mesh::namespaces::Selected;
 use crate::mesh::{Mesh, Stored, present};
 use crate::model::selector;
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 
 /// One webhook of a MutatingWebhookConfiguration that injects proxies.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::rule::number;
 use super::{End, Wire};
 use crate::doc::tree::{Node, Value};
 use crate::mesh::{Stored, present};
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 
 /// What a part of a rule says of a connection.
 pub(super) struct Part<'m> {

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use super::port::{self, Part};
 use super::{Direction, End, NearMiss, Wire, on_host_network};
+use crate::cidr::Cidr;
 use crate::doc::tree::{Node, Value};
 use crate::mesh::namespaces::Selected;
 use crate::mesh::{Mesh, Stored, ips, present};
 use crate::model::selector;
-use crate::sim::cidr::Cidr;
-use crate::sim::tri::Tri;
+use crate::tri::Tri;
 
 /// What a rule says of a connection.
 pub(super) struct Verdict<'m> {

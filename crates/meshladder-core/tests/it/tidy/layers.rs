@@ -7,6 +7,8 @@ use super::source::Source;
 /// Every module of the core with the modules it may use. A row uses only rows above it, so there are no circles.
 const LAYERS: &[(&str, &[&str])] = &[
     ("doc", &[]),
+    ("tri", &[]),
+    ("cidr", &["doc"]),
     ("time", &[]),
     ("snapshot", &["doc", "time"]),
     ("x509", &["time"]),
@@ -14,8 +16,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("istiod", &["doc", "time"]),
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "model", "snapshot", "time"]),
-    ("mesh", &["doc", "model", "sim", "snapshot", "x509"]),
+    ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
+    ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
