@@ -1,6 +1,7 @@
 //! Kubernetes' NetworkPolicy: whether a connection may pass, which policies stop it, and the rule that would open it.
 //!
-//! This is what the API promises. Whether the cluster's network plugin enforces policies at all, no object tells.
+//! This is what the API promises for the policies that are here: whether they are all there are is a matter of
+//! coverage, and whether the cluster's network plugin enforces them, no object tells.
 
 use std::net::IpAddr;
 
@@ -41,7 +42,7 @@ pub enum Direction {
 /// Whether a connection may pass.
 #[derive(Clone, Debug)]
 pub enum Passage<'m> {
-    /// It may: by these rules, or, when there are none, because no policy selects either end.
+    /// It may: by these rules, one an isolated end, or, when there are none, because no policy selects either end.
     Allowed(Vec<Evidence<'m>>),
     /// It may not. Each end that refuses, the client's first: all of them have to be opened.
     Blocked(Vec<Blocked<'m>>),
