@@ -7,6 +7,7 @@ pub mod cidr;
 pub mod doc;
 pub mod envoy;
 pub mod finding;
+pub mod flags;
 pub mod fleet;
 pub mod istiod;
 pub mod ladder;

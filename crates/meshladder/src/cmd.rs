@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Explain { what } => explain::run(what),
+        Command::Flags { codes } => explain::flags(codes),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Demo => demo::run(),

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
     ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
+    ("flags", &[]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
