@@ -2,6 +2,7 @@
 //!
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
+pub mod authz;
 pub mod doc;
 pub mod envoy;
 pub mod istiod;

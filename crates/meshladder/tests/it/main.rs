@@ -6,6 +6,7 @@ mod cli;
 mod expect;
 mod golden;
 mod listings;
+mod objects_and_dumps;
 mod secrets;
 mod support;
 mod trace;

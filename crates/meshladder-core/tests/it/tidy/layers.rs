@@ -17,8 +17,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mesh", &["doc", "model", "snapshot"]),
     ("sim", &["doc", "envoy", "model", "snapshot", "time"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
-    ("render", &["doc", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
+    ("authz", &["doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "walk"]),
+    ("render", &["authz", "doc", "sim", "snapshot"]),
+    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";
