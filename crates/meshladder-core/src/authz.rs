@@ -134,11 +134,14 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// What the server's proxy would decide; none when there is no dump of it.
-    pub fn by_dump(&self, question: &Question, server: &Server) -> Option<Decision> {
-        let caller = Who::of(question, self.mesh, &self.objects);
-        let port = port::find(&self.objects, self.mesh, server, &question.to);
-        dump::decide(self, &caller.told(question), server, port.number, &caller).map(|by_dump| by_dump.decision)
+    /// What the server's proxy would decide of requests that reach it as they are described; none without a dump of it.
+    pub fn by_dump(&self, questions: &[Question], server: &Server) -> Option<Vec<Decision>> {
+        let proxy = server.proxy.as_ref()?;
+        let asked = questions.iter().map(|question| {
+            let caller = Who::of(question, self.mesh, &self.objects);
+            (caller.told(question), port::find(&self.objects, self.mesh, server, &question.to).number, caller)
+        });
+        Some(dump::decide_inbound(self, &asked.collect::<Vec<_>>(), proxy))
     }
 
     /// What the objects say, whatever a proxy has.

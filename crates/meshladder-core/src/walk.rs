@@ -108,25 +108,22 @@ impl Walker<'_> {
             let pod = self.mesh.pod_at(address);
             return (Vec::new(), vec![whole(without_proxy(forward, pod.map(|pod| pod.has_proxy)))]);
         };
-        self.arrive_at(&proxy, forward)
-    }
-
-    /// A request at a proxy.
-    fn arrive_at(&self, proxy: &ProxyRef, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
-        let loaded = match Loaded::open(self.snapshot, proxy) {
+        let loaded = match Loaded::open(self.snapshot, &proxy) {
             Ok(loaded) => loaded,
             Err(fact) => return (Vec::new(), vec![whole(End::undecided(&fact))]),
         };
         match Proxy::compile(&loaded) {
-            Ok(server) => {
-                let request = self.question.presented(&forward.request);
-                let (mut hop, ways) = server.inbound(&request, forward.is_tcp, self.now(), self.keep);
-                let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
-                hop.log = server_log(&hop, &branches);
-                (vec![hop], branches)
-            }
+            Ok(server) => self.enter(&server, forward),
             Err(fact) => (Vec::new(), vec![whole(End::undecided(&fact))]),
         }
+    }
+
+    fn enter(&self, server: &Proxy<'_>, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
+        let request = self.question.presented(&forward.request);
+        let (mut hop, ways) = server.inbound(&request, forward.is_tcp, self.now(), self.keep);
+        let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
+        hop.log = server_log(&hop, &branches);
+        (vec![hop], branches)
     }
 
     /// The proxy in the pod that has an address: by the objects, or by what proxies say of themselves.

@@ -38,14 +38,25 @@ pub(super) fn decide(
         notes.push(format!("the caller's own proxy does not send it there: {}", trace.outcome.because));
     }
     let question = Question { principal: caller.principal.clone(), ..question.clone() };
-    let trace = walk::inbound(snapshot, mesh, &question, proxy, port, true);
-    let hop = trace.hops.first();
-    let decision = reader.read(&trace.outcome, hop);
-    // The walk was in plain text, which is one guess of many.
-    let is_guess = caller.state == state::Caller::Unknown
-        && (decision.verdict != Verdict::Allow || hop.is_some_and(|hop| policies(hop).next().is_some()));
-    let decision = if is_guess { Decision::new(Verdict::Undecided, "the caller's identity") } else { decision };
+    let traces = walk::inbound(snapshot, mesh, proxy, &[(question, port)], true);
+    let decision = reader.read_inbound(traces.first()?, caller);
     Some(ByDump { decision, is_plain: false, notes })
+}
+
+/// The same for many requests whose callers' own proxies are not looked at.
+pub(super) fn decide_inbound(
+    checker: &Checker<'_>,
+    asked: &[(Question, Option<u16>, Who)],
+    proxy: &ProxyRef,
+) -> Vec<Decision> {
+    let Checker { snapshot, mesh, objects } = checker;
+    let told = |(question, port, who): &(Question, Option<u16>, Who)| {
+        (Question { principal: who.principal.clone(), ..question.clone() }, *port)
+    };
+    let questions: Vec<_> = asked.iter().map(told).collect();
+    let traces = walk::inbound(snapshot, mesh, proxy, &questions, true);
+    let reader = Reader { snapshot, objects };
+    traces.iter().zip(asked).map(|(trace, (.., who))| reader.read_inbound(trace, who)).collect()
 }
 
 fn has_dump(snapshot: &Snapshot, from: &Caller) -> bool {
@@ -77,6 +88,16 @@ impl Reader<'_> {
         };
         let branch = trace.branches.iter().find(|branch| branch.endpoint.as_ref().is_some_and(leads));
         Some(self.read(branch.map_or(&trace.outcome, |branch| &branch.end), Some(hop)))
+    }
+
+    /// A walk that began at the server.
+    fn read_inbound(&self, trace: &Trace, caller: &Who) -> Decision {
+        let hop = trace.hops.first();
+        let decision = self.read(&trace.outcome, hop);
+        // The walk was in plain text, which is one guess of many.
+        let is_guess = caller.state == state::Caller::Unknown
+            && (decision.verdict != Verdict::Allow || hop.is_some_and(|hop| policies(hop).next().is_some()));
+        if is_guess { Decision::new(Verdict::Undecided, "the caller's identity") } else { decision }
     }
 
     fn read(&self, end: &End, hop: Option<&Hop>) -> Decision {

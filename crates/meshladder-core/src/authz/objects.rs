@@ -6,6 +6,7 @@ use crate::doc::json::Raw;
 use crate::doc::tree::Node;
 use crate::doc::yaml;
 use crate::model::object::{self, Object};
+use crate::model::selector::has_labels;
 use crate::sim::authz::{self, Mesh as Settings};
 use crate::snapshot::{Coverage, DocId, Meta, Need, Shape, Snapshot};
 
@@ -15,6 +16,8 @@ pub(super) struct Objects {
     /// `AuthorizationPolicy`, `RequestAuthentication`, `PeerAuthentication`.
     pub(super) policies: Vec<Kept>,
     pub(super) services: Vec<Kept>,
+    /// `EnvoyFilter` and `WasmPlugin`: what puts filters of its own into a proxy.
+    patches: Vec<Kept>,
     /// What makes pods: Deployments and their like.
     pub(super) workloads: Vec<Kept>,
     /// The named ports of each pod, by namespace and name.
@@ -71,6 +74,7 @@ impl Objects {
             {
                 self.policies.push(kept());
             }
+            "EnvoyFilter" | "WasmPlugin" => self.patches.push(kept()),
             "Service" if object.group().is_empty() => self.services.push(kept()),
             "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => self.workloads.push(kept()),
             "Pod" => {
@@ -131,11 +135,36 @@ impl Objects {
         meta.is_some_and(|meta| meta.form == "files") && self.policies.iter().any(of_source)
     }
 
+    /// An object that may put a filter into the inbound chains of a workload, where it may decide before any policy.
+    pub(super) fn find_patch(&self, namespace: &str, labels: &Node) -> Option<&Kept> {
+        let is_near = |patch: &&Kept| patch.namespace == namespace || patch.namespace == *self.settings.root_namespace;
+        let selects = |patch: &&Kept| {
+            let spec = patch.node.get("spec");
+            let wanted =
+                spec.and_then(|s| s.at(["workloadSelector", "labels"]).or_else(|| s.at(["selector", "matchLabels"])));
+            wanted.is_none_or(|wanted| has_labels(wanted, Some(labels)))
+        };
+        let mut near = self.patches.iter().filter(is_near).filter(selects);
+        near.find(|patch| patch.kind == "WasmPlugin" || adds_filters(&patch.node))
+    }
+
     /// What to bear in mind of policies that were given as files.
     pub(super) fn note(&self, snapshot: &Snapshot) -> Option<String> {
         let given = snapshot.sources().any(|source| self.are_given_files(source));
         given.then(|| "only the policies in the files given are known".to_owned())
     }
+}
+
+fn adds_filters(envoy_filter: &Node) -> bool {
+    let patches = envoy_filter.at(["spec", "configPatches"]).map_or(&[][..], Node::items);
+    patches.iter().any(|patch| {
+        let context = patch.at(["match", "context"]).and_then(Node::str).unwrap_or("ANY");
+        let operation = patch.at(["patch", "operation"]).and_then(Node::str).unwrap_or_default();
+        let apply_to = patch.str_at("applyTo").unwrap_or_default();
+        ["ANY", "SIDECAR_INBOUND"].contains(&context)
+            && operation != "MERGE"
+            && ["HTTP_FILTER", "NETWORK_FILTER", "FILTER_CHAIN", "LISTENER"].contains(&apply_to)
+    })
 }
 
 const KINDS: [&str; 3] = ["authorizationpolicies", "requestauthentications", "peerauthentications"];

@@ -32,6 +32,10 @@ pub(super) fn decide(
     if let Some(fact) = objects.missing(snapshot) {
         return Decision::new(Verdict::Undecided, fact);
     }
+    if let Some(patch) = objects.find_patch(&server.namespace, &server.labels) {
+        let fact = format!("what {} {}/{} puts into the proxy", patch.kind, patch.namespace, patch.name);
+        return Decision::new(Verdict::Undecided, fact);
+    }
     let number = port.number.unwrap_or(question.to.port);
     let asked = Asked { snapshot, objects, server, port };
     let admitted = match asked.admit(&caller.state, number) {

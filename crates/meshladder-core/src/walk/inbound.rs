@@ -13,22 +13,30 @@ use crate::sim::request::{Connection, Request};
 use crate::sim::trace::{End, Trace};
 use crate::snapshot::{ProxyRef, Shape, Snapshot};
 
-/// Walks a request through the proxy of one server only, on the connection that the question describes. `port` is the
-/// pod's own, where the objects tell it.
+/// Walks requests through the proxy of one server only, each on the connection that its question describes. Beside each
+/// question stands the pod's own port, where the objects tell it. The proxy is compiled once.
 pub fn inbound(
     snapshot: &Snapshot,
     mesh: &Mesh,
-    question: &Question,
     server: &ProxyRef,
-    port: Option<u16>,
+    questions: &[(Question, Option<u16>)],
     keep: bool,
-) -> Trace {
-    let walker = Walker { snapshot, mesh, question, keep };
-    let request = walker.arriving(walker.address_of(server, port));
-    let forward = Forward { request, is_tcp: question.to.scheme == Scheme::Tcp };
-    let (hops, branches) = walker.arrive_at(server, &forward);
-    let outcome = branches.first().map_or_else(|| End::undecided("where the request ends"), |b| b.end.clone());
-    Trace { hops, outcome, branches }
+) -> Vec<Trace> {
+    let loaded = Loaded::open(snapshot, server);
+    let proxy = loaded.as_ref().map_err(Clone::clone).and_then(Proxy::compile);
+    let each = questions.iter().map(|(question, port)| {
+        let walker = Walker { snapshot, mesh, question, keep };
+        let proxy = match &proxy {
+            Ok(proxy) => proxy,
+            Err(fact) => return Trace { hops: Vec::new(), outcome: End::undecided(fact), branches: Vec::new() },
+        };
+        let request = walker.arriving(walker.address_of(server, *port));
+        let forward = Forward { request, is_tcp: question.to.scheme == Scheme::Tcp };
+        let (hops, branches) = walker.enter(proxy, &forward);
+        let outcome = branches.first().map_or_else(|| End::undecided("where the request ends"), |b| b.end.clone());
+        Trace { hops, outcome, branches }
+    });
+    each.collect()
 }
 
 /// The request as it arrives at a server's address, on the connection that the question describes.

@@ -1,5 +1,6 @@
 //! The binary, run as users run it.
 
+mod authz;
 mod bad_input;
 mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]

@@ -2,11 +2,10 @@
 //! the objects.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use meshladder_collect::{Options, Source};
-use meshladder_core::authz::{Checker, Decision, Server, Verdict};
+use meshladder_core::authz::{Checker, Decision, Verdict};
 use meshladder_core::doc::tree::Node;
 use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::istiod::syncz::{self, Sync};
@@ -36,7 +35,7 @@ fn objects_and_the_dumps_of_our_own_capture_agree() {
     let tally = compare(&[root().join("fixtures/meshes/authz/bundle")]);
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
     assert_eq!((tally.proxies, &tally.skipped), (3, &BTreeMap::new()));
-    assert!(tally.verdicts["allow"] > 50 && tally.verdicts["deny"] > 50, "{tally:?}");
+    assert!(tally.verdicts["allow"] > 10 && tally.verdicts["deny"] > 10, "{tally:?}");
 }
 
 #[test]
@@ -80,27 +79,41 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
         tally.proxies += 1;
         let server = checker.server(&values.question(pod, 80), Some(&format!("{}/{}", pod.namespace, pod.name)), None);
         let server = server.expect("the pod");
-        for question in values.questions(&mesh, pod) {
-            compare_one(bundle, &checker, &question, &server, tally);
+        let questions = sample(values.questions(&mesh, pod), tally.proxies);
+        let by_dump = checker.by_dump(&questions, &server).expect("there is a dump");
+        for (question, by_dump) in questions.iter().zip(&by_dump) {
+            let by_objects = checker.by_objects(question, &server);
+            if by_objects.because.ends_with("puts into the proxy") {
+                *tally.skipped.entry("another object puts filters into the proxy".to_owned()).or_default() += 1;
+                continue;
+            }
+            *tally.verdicts.entry(word(by_dump)).or_default() += 1;
+            tally.wrong.extend(difference(by_dump, &by_objects).map(|difference| {
+                format!("{} {server}: {} {:?}{difference}", bundle.display(), question.line(), question.principal)
+            }));
         }
     }
 }
 
-fn compare_one(bundle: &Path, checker: &Checker<'_>, question: &Question, server: &Server, tally: &mut Tally) {
-    let by_dump = checker.by_dump(question, server).expect("there is a dump");
-    let by_objects = checker.by_objects(question, server);
-    *tally.verdicts.entry(word(&by_dump)).or_default() += 1;
+/// So many requests of a proxy's are taken, others of each proxy: captures have many proxies with the same policies.
+fn sample(questions: Vec<Question>, proxy: usize) -> Vec<Question> {
+    const TAKEN: usize = 31;
+    let step = questions.len().div_ceil(TAKEN).max(1);
+    questions.into_iter().skip(proxy % step).step_by(step).collect()
+}
+
+fn difference(by_dump: &Decision, by_objects: &Decision) -> Option<String> {
     let said = |decision: &Decision| {
         let by = decision.by.as_ref().map(|rule| (rule.name.clone(), rule.rule));
         // A closed filter chain has no name for the PeerAuthentication that closed it.
         (word(decision), by.filter(|(_, rule)| rule.is_some()), decision.seen.clone())
     };
-    if said(&by_dump) != said(&by_objects) {
-        let mut text = format!("{} {server}: {} {:?}", bundle.display(), question.line(), question.principal);
-        let _ = write!(text, "\n  dump:    {:?} {}", said(&by_dump), by_dump.because);
-        let _ = write!(text, "\n  objects: {:?} {}", said(&by_objects), by_objects.because);
-        tally.wrong.push(text);
-    }
+    let (dump, objects) = (said(by_dump), said(by_objects));
+    let told = || {
+        let dump = format!("dump: {dump:?} {}", by_dump.because);
+        format!("\n  {dump}\n  objects: {objects:?} {}", by_objects.because)
+    };
+    (dump != objects).then(told)
 }
 
 fn word(decision: &Decision) -> &'static str {
