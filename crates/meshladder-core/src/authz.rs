@@ -125,13 +125,11 @@ impl<'s> Checker<'s> {
             objects: None,
             notes: server.notes.clone(),
         };
-        match by_dump {
-            Some(by_dump) => shown.beside(by_dump),
-            None => {
-                let notes = shown.notes.iter().cloned().chain(self.objects.note(self.snapshot)).collect();
-                Check { notes, ..shown }
-            }
-        }
+        let Some(by_dump) = by_dump else {
+            let notes = shown.notes.iter().cloned().chain(self.objects.note(self.snapshot)).collect();
+            return Check { notes, ..shown };
+        };
+        shown.beside(by_dump)
     }
 
     /// What the server's proxy would decide of requests that reach it as they are described; none without a dump of it.

@@ -6,6 +6,7 @@ use super::objects::Objects;
 use super::port::Port;
 use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
 use crate::doc::json::Raw;
+use crate::doc::tree::Node;
 use crate::sim::authz::{self, MutualTls, Policies, Traffic, Workload};
 use crate::sim::filters::{Environment, FilterChain, Overrides, Upstream};
 use crate::sim::path::{BeforeRouting, Entered};
@@ -80,8 +81,10 @@ impl Asked<'_> {
         match (mode, caller) {
             // Under STRICT a connection in plain text finds no filter chain.
             (MutualTls::Strict, Caller::Plain) => {
-                let kept =
-                    self.objects.policies.iter().find(|kept| node.is_some_and(|node| std::ptr::eq(node, &kept.node)));
+                let kept = node.and_then(|node| {
+                    let text = |key| node.at(["metadata", key]).and_then(Node::str).unwrap_or_default();
+                    self.objects.find_policy("PeerAuthentication", text("namespace"), text("name"))
+                });
                 let by = kept.map(|kept| Rule::object("PeerAuthentication", kept, self.snapshot));
                 let strict = by.as_ref().map_or_else(|| "the mesh".to_owned(), ToString::to_string);
                 let because = format!("{strict} takes mutual TLS only, and the caller sends plain text");

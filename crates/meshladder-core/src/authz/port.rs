@@ -89,3 +89,26 @@ fn protocol_of(port: &Node) -> Protocol {
         _ => Protocol::Detected,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::json::Raw;
+
+    #[test]
+    fn a_port_is_what_its_app_protocol_or_its_name_says() {
+        for (port, expected) in [
+            (r#"{"port":80,"name":"http-web"}"#, Protocol::Http),
+            (r#"{"port":80,"name":"grpc-web-x"}"#, Protocol::Http),
+            (r#"{"port":80,"name":"tcp-web"}"#, Protocol::Tcp),
+            (r#"{"port":80,"name":"https"}"#, Protocol::Tcp),
+            (r#"{"port":80,"name":"tcp","appProtocol":"http"}"#, Protocol::Http),
+            (r#"{"port":80,"name":"web"}"#, Protocol::Detected),
+            (r#"{"port":80}"#, Protocol::Detected),
+            (r#"{"port":3306,"name":"db"}"#, Protocol::Tcp),
+        ] {
+            let node = Node::from_json(Raw::of(port).expect("a value")).expect("JSON");
+            assert_eq!(protocol_of(&node), expected, "{port}");
+        }
+    }
+}

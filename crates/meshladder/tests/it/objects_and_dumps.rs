@@ -39,6 +39,7 @@ fn objects_and_the_dumps_of_our_own_capture_agree() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "who runs it should see what was compared, what was not, and why")]
 fn objects_and_dumps_agree_on_every_capture_whose_proxy_is_in_sync() {
     let Some(shared) = support::shared() else {
         println!("MESHLADDER_SHARED is not set: only our own capture was compared");
