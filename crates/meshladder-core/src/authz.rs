@@ -152,8 +152,16 @@ impl<'s> Checker<'s> {
 
 impl Check {
     /// The dump decides; the objects are told where they say otherwise.
-    fn beside(self, by_dump: dump::ByDump) -> Self {
+    fn beside(self, mut by_dump: dump::ByDump) -> Self {
         let verdicts = [self.decision.verdict, by_dump.decision.verdict];
+        // A filter chain that is not there does not tell which object took it away.
+        if verdicts == [Verdict::Deny; 2]
+            && by_dump.decision.by.is_none()
+            && let Some(rule) = self.decision.by.as_ref().filter(|rule| rule.kind == "PeerAuthentication")
+        {
+            by_dump.decision.by = Some(rule.clone());
+            by_dump.decision.because.clone_from(&self.decision.because);
+        }
         let differs = verdicts[0] != verdicts[1] && !verdicts.contains(&Verdict::Undecided);
         Self {
             basis: Basis::Dump,
@@ -183,10 +191,10 @@ impl Who {
         let own = pod.filter(|pod| pod.has_proxy);
         let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
         let principal = question.principal.clone().or(own);
-        let state = match (&principal, pod, &question.from) {
-            (Some(principal), ..) => state::Caller::Tls(vec![principal.uri().to_owned()]),
-            (None, Some(_), _) | (None, None, Caller::Outside) => state::Caller::Plain,
-            (None, None, _) => state::Caller::Unknown,
+        let state = match (&principal, pod) {
+            (Some(principal), _) => state::Caller::Tls(vec![principal.uri().to_owned()]),
+            (None, Some(_)) => state::Caller::Plain,
+            (None, None) => state::Caller::Unknown,
         };
         let source = question.source_ip.or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
         Self { state, principal, source }

@@ -32,7 +32,8 @@ pub(super) fn decide(
     if question.principal.is_none() && has_dump(snapshot, &question.from) {
         let trace = walk::trace(snapshot, mesh, question, true);
         if let Some(decision) = reader.hop_of(&trace, proxy, mesh) {
-            let is_plain = trace.hops.first().is_some_and(|hop| hop.tls == "none");
+            // A gateway that is itself the server tells nothing of how it is called.
+            let is_plain = trace.hops.first().is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
             return Some(ByDump { decision, is_plain, notes });
         }
         notes.push(format!("the caller's own proxy does not send it there: {}", trace.outcome.because));
@@ -60,7 +61,12 @@ pub(super) fn decide_inbound(
 }
 
 fn has_dump(snapshot: &Snapshot, from: &Caller) -> bool {
-    let Caller::Pod { namespace, name } = from else { return false };
+    let (namespace, name) = match from {
+        Caller::Pod { namespace, name } => (namespace, name),
+        // Of gateways the walk finds the one that fits.
+        Caller::Outside => return true,
+        Caller::Somebody => return false,
+    };
     snapshot.proxies_with(Shape::ConfigDump).any(|(proxy, _)| proxy.namespace == *namespace && proxy.pod == *name)
 }
 
@@ -79,7 +85,7 @@ impl Reader<'_> {
     /// The server's part in a walk that began at the caller; none when the walk does not come there.
     fn hop_of(&self, trace: &Trace, server: &ProxyRef, mesh: &Mesh) -> Option<Decision> {
         let name = format!("{}/{}", server.namespace, server.pod);
-        let hop = trace.hops.iter().find(|hop| hop.direction == "inbound" && hop.proxy == name)?;
+        let hop = trace.hops.iter().find(|hop| hop.direction != "outbound" && hop.proxy == name)?;
         let pod = mesh.pod(&server.namespace, &server.pod);
         let leads = |endpoint: &String| {
             let address =

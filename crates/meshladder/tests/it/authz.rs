@@ -73,6 +73,17 @@ fn a_denied_request_names_what_nearly_matched_and_what_the_caller_sees() {
 }
 
 #[test]
+fn who_sends_plain_text_to_strict_is_told_the_object_that_says_so() {
+    let run = check(&["--from", "legacy/old-client", "--to", "http://payments.shop:8080/"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    for told in
+        ["DENY: PeerAuthentication shop/default takes mutual TLS only", "a closed connection", "\"mode\": \"STRICT\""]
+    {
+        assert!(run.stdout.contains(told), "{told} is in {}", run.stdout);
+    }
+}
+
+#[test]
 fn the_deciding_rule_is_told_as_json_with_its_place() {
     let answer = json(&["shop/catalog-v1", "--principal", CART, "--to", "http://catalog.shop:8080/debug/x"]);
     assert_eq!((answer["kind"].as_str(), answer["basis"].as_str()), (Some("AuthzCheck"), Some("dump")));
