@@ -64,7 +64,7 @@ fn rule(random: &mut Random) -> String {
 
 fn field(name: &str, not: &str, of: &[&'static str], random: &mut Random) -> String {
     let key = if random.chance(25) { not } else { name };
-    let values: Vec<_> = (0..1 + random.below(2)).map(|_| format!("\"{}\"", random.word(of))).collect();
+    let values: Vec<_> = (0..=random.below(2)).map(|_| format!("\"{}\"", random.word(of))).collect();
     format!("\"{key}\":[{}]", values.join(","))
 }
 
@@ -109,7 +109,7 @@ fn decide(texts: &[String], traffic: Traffic, state: &State<'_>) -> (&'static st
     (word, matched.collect())
 }
 
-fn state<'r>(request: &'r Request, traffic: Traffic, caller: Caller) -> State<'r> {
+fn state(request: &Request, traffic: Traffic, caller: Caller) -> State<'_> {
     let state = if traffic == Traffic::Http { State::new(request) } else { State::tcp(request) };
     State { caller, ..state }
 }
@@ -153,7 +153,7 @@ fn another_deny_never_opens() {
         let before = decide(texts, traffic, &state).0;
         let more = [texts, &[policy(9, "DENY", random)]].concat();
         let after = decide(&more, traffic, &state).0;
-        assert!(before != "denied" || after == "denied", "{after} after {:#?}\n{request:#?}", more);
+        assert!(before != "denied" || after == "denied", "{after} after {more:#?}\n{request:#?}");
         allowed += usize::from(before == "allowed");
         closed += usize::from(before != after);
     });
@@ -197,13 +197,12 @@ fn the_order_of_policies_and_of_their_values_does_not_matter() {
 
 /// Turns every list of two strings round.
 fn with_values_reversed(text: &str) -> String {
-    let mut parts = text.split("[\"");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
+    let (head, lists) = text.split_once("[\"").unwrap_or((text, ""));
+    let turned = lists.split("[\"").filter(|part| !part.is_empty()).map(|part| {
         let (list, rest) = part.split_once("\"]").expect("a list ends");
         let mut values: Vec<_> = list.split("\",\"").collect();
         values.reverse();
-        out += &format!("[\"{}\"]{rest}", values.join("\",\""));
-    }
-    out
+        format!("[\"{}\"]{rest}", values.join("\",\""))
+    });
+    std::iter::once(head.to_owned()).chain(turned).collect()
 }
