@@ -3,6 +3,7 @@
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
 pub mod access_log;
+pub mod authz;
 pub mod cidr;
 pub mod doc;
 pub mod envoy;

@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 
+pub(crate) mod authz;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
@@ -125,6 +126,17 @@ Examples:
   meshladder trace --from shop/cart -X POST --to http://payments.shop:8080/charge --verbose -s bundle.tar.gz
   meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz")]
     Trace(Trace),
+    /// Who may do what: the policies a proxy has, and what they decide of one request
+    #[command(before_help = "\
+Examples:
+  meshladder authz check deploy/payments -n shop -s bundle.tar.gz
+  meshladder authz check --from tools/curl -X POST --to http://payments.shop:8080/charge -s bundle.tar.gz")]
+    Authz(authz::Authz),
+    /// Where istioctl keeps `authz`
+    #[command(hide = true, aliases = ["x", "exp"], before_help = "\
+Examples:
+  meshladder x authz check deploy/payments -n shop -s bundle.tar.gz")]
+    Experimental(authz::Experimental),
     /// Make, list and check bundles
     #[command(before_help = "\
 Examples:

@@ -197,6 +197,7 @@ fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
         }
     }
     let to = to.expect("--to");
-    let question = Question { from, to, method, headers, http, sni: None, source_ip: None, claims: Claims::None };
+    let question =
+        Question { from, to, method, headers, http, sni: None, source_ip: None, principal: None, claims: Claims::None };
     (question, seen)
 }

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
     ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
+    ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
@@ -43,8 +44,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
+    ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";
