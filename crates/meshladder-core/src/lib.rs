@@ -3,9 +3,12 @@
 //! No file, network, clock, randomness or async in this crate: see ARCHITECTURE.md, invariant 1.
 
 pub mod access_log;
+pub mod authz;
+pub mod cidr;
 pub mod doc;
 pub mod envoy;
 pub mod finding;
+pub mod flags;
 pub mod fleet;
 pub mod istiod;
 pub mod ladder;
@@ -19,5 +22,6 @@ pub mod snapshot;
 pub mod tables;
 pub mod target;
 pub mod time;
+pub mod tri;
 pub mod walk;
 pub mod x509;

@@ -16,6 +16,9 @@ pub mod gateways;
 pub mod host;
 pub mod hosts;
 mod index;
+pub mod injection;
+mod namespaces;
+pub mod network_policy;
 pub mod objects;
 pub mod peer_authentication;
 pub mod policies;
@@ -204,20 +207,25 @@ impl Mesh {
 fn pod(pod: Pod<'_>) -> PodFacts {
     let object = pod.0;
     let at = |path: [&str; 2]| object.node.at(path);
-    let ips = at(["status", "podIPs"]).map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
-    let main = at(["status", "podIP"]).and_then(Node::str);
-    let mut ips: Vec<IpAddr> = main.into_iter().chain(ips).filter_map(|ip| ip.parse().ok()).collect();
-    ips.dedup();
     PodFacts {
         namespace: object.namespace().to_owned(),
         name: object.name().to_owned(),
-        ips,
+        ips: ips(object.node),
         labels: strings(pod.labels()),
         service_account: at(["spec", "serviceAccountName"]).and_then(Node::str).unwrap_or("default").to_owned(),
         has_proxy: pod.has_proxy(),
         owner: owner(object),
         running: pod.phase() == "Running",
     }
+}
+
+/// All addresses of a pod, the main one first.
+fn ips(pod: &Node) -> Vec<IpAddr> {
+    let main = pod.at(["status", "podIP"]).and_then(Node::str);
+    let all = pod.at(["status", "podIPs"]).map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
+    let mut ips: Vec<IpAddr> = main.into_iter().chain(all).filter_map(|ip| ip.parse().ok()).collect();
+    ips.dedup();
+    ips
 }
 
 /// The Deployment behind a ReplicaSet is told by the hash that ends the ReplicaSet's name.
@@ -283,6 +291,11 @@ fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
 fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
     let members = object.map_or(&[][..], Node::members);
     members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
+}
+
+/// A member that is there; `null` is the same as none in a Kubernetes object.
+fn present<'m>(node: &'m Node, key: &str) -> Option<&'m Node> {
+    node.get(key).filter(|value| value.value != Value::Null)
 }
 
 #[cfg(test)]

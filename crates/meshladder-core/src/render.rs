@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+pub mod authz;
 pub mod json;
 pub mod report;
 pub mod trace;

@@ -6,7 +6,6 @@
 pub mod answer;
 pub mod authz;
 pub mod chain;
-pub mod cidr;
 pub mod cluster;
 pub mod filters;
 pub mod inspect;
@@ -24,13 +23,13 @@ pub mod runtime;
 pub mod state;
 pub mod tls;
 pub mod trace;
-pub mod tri;
 pub mod upgrade;
 
+use crate::cidr;
+pub use crate::tri::Tri;
 pub use answer::Answer;
 pub use request::Request;
 pub use state::State;
-pub use tri::Tri;
 
 /// One candidate of a decision: what it is, whether it matched, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

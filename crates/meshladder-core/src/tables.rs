@@ -1,6 +1,7 @@
 //! istioctl's listings out of documents: rows in istioctl's columns and order, and the entries behind them.
 
 mod age;
+pub mod authz;
 pub mod bootstrap;
 pub mod cluster;
 pub mod ecds;

@@ -11,12 +11,14 @@ use crate::snapshot::{ProxyRef, Shape, Snapshot};
 
 mod gateway;
 mod hop;
+mod inbound;
 mod proxy;
 pub mod question;
 
 use hop::{Forward, Next, Way};
+pub use inbound::{arriving, inbound};
 use proxy::{Loaded, Proxy};
-pub use question::{Caller, Question, Scheme, Url};
+pub use question::{Caller, Principal, Question, Scheme, Url};
 
 /// An address that no listener names: stands for one that DNS outside the cluster decides.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
@@ -111,14 +113,17 @@ impl Walker<'_> {
             Err(fact) => return (Vec::new(), vec![whole(End::undecided(&fact))]),
         };
         match Proxy::compile(&loaded) {
-            Ok(server) => {
-                let (mut hop, ways) = server.inbound(&forward.request, forward.is_tcp, self.now(), self.keep);
-                let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
-                hop.log = server_log(&hop, &branches);
-                (vec![hop], branches)
-            }
+            Ok(server) => self.enter(&server, forward),
             Err(fact) => (Vec::new(), vec![whole(End::undecided(&fact))]),
         }
+    }
+
+    fn enter(&self, server: &Proxy<'_>, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
+        let request = self.question.presented(&forward.request);
+        let (mut hop, ways) = server.inbound(&request, forward.is_tcp, self.now(), self.keep);
+        let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
+        hop.log = server_log(&hop, &branches);
+        (vec![hop], branches)
     }
 
     /// The proxy in the pod that has an address: by the objects, or by what proxies say of themselves.
@@ -149,7 +154,7 @@ impl Walker<'_> {
         let share = 1.0 / targets.len() as f64;
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
         for destination in targets {
-            let connection = Connection { destination, ..connection.clone() };
+            let connection = Connection { destination, ..self.question.to_server(connection) };
             let (more, ends) = self.arrive(&Forward { request: self.request(connection), is_tcp });
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
@@ -168,7 +173,9 @@ impl Walker<'_> {
             return vec![(address, *port)];
         }
         let namespace = if let Caller::Pod { namespace, .. } = &self.question.from { namespace } else { "default" };
-        let Some(service) = self.mesh.service_named(&host.to_ascii_lowercase(), namespace) else { return Vec::new() };
+        let Some(service) = self.mesh.service_named(&host.to_ascii_lowercase(), namespace) else {
+            return self.servers_by_own_word(host, *port);
+        };
         let target = service.ports.iter().find(|(number, _)| number == port).map(|(_, target)| target.as_str());
         // A named port differs from pod to pod; the number is what matters to a listener.
         let target = target.and_then(|target| target.parse().ok()).unwrap_or(*port);
@@ -187,7 +194,7 @@ impl Walker<'_> {
         let own_tls = || Tls {
             sni: sni.clone().unwrap_or_else(|| to.host.parse::<IpAddr>().is_err().then(|| to.host.clone())),
             alpn: vec!["h2".to_owned(), "http/1.1".to_owned()],
-            peer: None,
+            peer: self.question.own_certificate(),
         };
         Connection {
             destination: (address, to.port),

@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 
+pub(crate) mod authz;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
@@ -79,13 +80,24 @@ Examples:
   meshladder why --from tools/curl --to http://cart.shop:8080/ --seen 503/UH -s bundle.tar.gz
   meshladder why --from outside --to https://shop.example.com/ --seen 0 -o html -s bundle.tar.gz > ticket.html")]
     Why(ladder::Why),
-    /// What a rule's code means, offline
+    /// What a rule's code, a response flag, a details string or a gRPC status means, offline
     #[command(before_help = "\
 Examples:
-  meshladder explain ML0701")]
+  meshladder explain ML0701
+  meshladder explain UF,URX
+  meshladder explain 'rbac_access_denied_matched_policy[ns[shop]-policy[payments]-rule[0]]'")]
     Explain {
-        /// A code, a rule's name, or another tool's code for the same
+        /// A code, a rule's name, a flag or several, response code details, a transport failure reason
         what: String,
+    },
+    /// Envoy's response flags: what each means, who sets it, what causes it
+    #[command(before_help = "\
+Examples:
+  meshladder flags
+  meshladder flags UH URX")]
+    Flags {
+        /// Flags to explain; without any, the table of all
+        codes: Vec<String>,
     },
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
     #[command(
@@ -114,6 +126,17 @@ Examples:
   meshladder trace --from shop/cart -X POST --to http://payments.shop:8080/charge --verbose -s bundle.tar.gz
   meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz")]
     Trace(Trace),
+    /// Who may do what: the policies a proxy has, and what they decide of one request
+    #[command(before_help = "\
+Examples:
+  meshladder authz check deploy/payments -n shop -s bundle.tar.gz
+  meshladder authz check --from tools/curl -X POST --to http://payments.shop:8080/charge -s bundle.tar.gz")]
+    Authz(authz::Authz),
+    /// Where istioctl keeps `authz`
+    #[command(hide = true, aliases = ["x", "exp"], before_help = "\
+Examples:
+  meshladder x authz check deploy/payments -n shop -s bundle.tar.gz")]
+    Experimental(authz::Experimental),
     /// Make, list and check bundles
     #[command(before_help = "\
 Examples:

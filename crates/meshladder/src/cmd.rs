@@ -1,8 +1,10 @@
 //! One verb a file.
 
+use crate::args::authz::ExperimentalCommand;
 use crate::args::{Args, Command};
 use crate::exit::Outcome;
 
+mod authz;
 mod bundle;
 mod demo;
 mod explain;
@@ -22,7 +24,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Explain { what } => explain::run(what),
+        Command::Flags { codes } => explain::flags(codes),
         Command::Trace(trace) => trace::run(&args.global, trace),
+        Command::Authz(authz) => authz::run(&args.global, authz),
+        Command::Experimental(experimental) => match &experimental.command {
+            ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
+        },
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Demo => demo::run(),
         Command::Version(version) => meta::version(version.output),

@@ -3,6 +3,7 @@
 mod archives;
 mod bug_reports;
 mod bundles;
+mod captured_policies;
 mod captures;
 mod corpus;
 mod directories;

@@ -1,5 +1,6 @@
 //! Visibility: to which namespaces an object is exported.
 
+use super::policies::selector;
 use super::{Mesh, Stored};
 use crate::doc::tree::Node;
 
@@ -22,6 +23,10 @@ impl Mesh {
     /// Where an object (`VirtualService`, `DestinationRule`, `ServiceEntry`, `Service`) can be seen.
     pub fn export<'m>(&'m self, object: &'m Stored) -> Export<'m> {
         let own = object.id.namespace.as_str();
+        // "destination rules with workloadSelector should not be exported to other namespaces"
+        if object.id.kind == "DestinationRule" && selector(object.spec()).is_some() {
+            return Export::OwnNamespace;
+        }
         let annotation = object.annotation(SERVICE_ANNOTATION).filter(|_| object.id.kind == "Service");
         let mut names: Vec<&str> = match annotation {
             Some(list) => list.split(',').map(str::trim).collect(),
@@ -33,12 +38,14 @@ impl Mesh {
         if names.contains(&"*") {
             return Export::Everywhere;
         }
+        // "not visible to anyone, ignore all exportTos"
+        if names.contains(&"~") {
+            return Export::Nowhere;
+        }
         let mut namespaces: Vec<_> = names.iter().map(|name| if *name == "." { own } else { name }).collect();
-        namespaces.retain(|name| *name != "~");
         namespaces.sort_unstable();
         namespaces.dedup();
         match namespaces.as_slice() {
-            [] => Export::Nowhere,
             [only] if *only == own => Export::OwnNamespace,
             _ => Export::Namespaces(namespaces),
         }
@@ -88,6 +95,8 @@ mod tests {
             ("", "{exportTo: [., tools]}", true, true),
             ("", "{exportTo: [~]}", true, true),
             ("", "{exportTo: ['~']}", false, false),
+            ("", "{exportTo: ['~', tools]}", false, false),
+            ("", "{exportTo: ['~', '*']}", true, true),
         ] {
             let mesh = mesh_of(&format!(
                 "{config}kind: VirtualService\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n"

@@ -51,16 +51,17 @@ impl Mesh {
         let mut found: Vec<_> = covering.filter(is_used).collect();
         found.sort_by_key(|service| {
             let pattern = host_for(service, host).map(|(_, full)| specificity(&full));
-            (pattern, self.export_rank(service), age(&service.node))
+            (pattern, self.export_rank(service, client), age(&service.node))
         });
         found
     }
 
-    fn export_rank(&self, service: &Stored) -> u8 {
+    /// What names its own namespace, by `.` or in a list of others, is private there.
+    fn export_rank(&self, service: &Stored, client: Scope<'_>) -> u8 {
         match self.export(service) {
-            Export::OwnNamespace => 0,
-            Export::Namespaces(_) | Export::Nowhere => 1,
             Export::Everywhere => 2,
+            _ if service.id.namespace == client.namespace => 0,
+            _ => 1,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Label selectors (`metav1.LabelSelector`).
 
+use std::fmt;
+
 use crate::doc::tree::{Node, Value};
 
 /// Whether `labels` (an object of strings) carries every pair of `wanted` (another one).
@@ -10,12 +12,60 @@ pub fn has_labels(wanted: &Node, labels: Option<&Node>) -> bool {
 /// Whether a `LabelSelector` accepts `labels`. "An empty label selector matches all objects. A null label selector
 /// matches no objects."
 pub fn accepts(selector: &Node, labels: Option<&Node>) -> bool {
-    if selector.value == Value::Null {
-        return false;
+    selector.value != Value::Null && unmet(selector, labels).is_none()
+}
+
+/// The first requirement of a `LabelSelector` that `labels` does not meet.
+pub fn unmet<'a>(selector: &'a Node, labels: Option<&'a Node>) -> Option<Unmet<'a>> {
+    let label = |key: &str| labels.and_then(|l| l.get(key)).and_then(Node::str);
+    let pairs = selector.get("matchLabels").map_or(&[][..], Node::members).iter();
+    let mut pairs = pairs.filter(|m| label(&m.key).is_none_or(|has| Some(has) != m.value.str()));
+    if let Some(pair) = pairs.next() {
+        let wanted = Wanted::Value(pair.value.str().unwrap_or_default());
+        return Some(Unmet { node: &pair.value, key: &pair.key, has: label(&pair.key), wanted });
     }
-    let pairs = selector.get("matchLabels").is_none_or(|wanted| has_labels(wanted, labels));
     let expressions = selector.get("matchExpressions").map_or(&[][..], Node::items);
-    pairs && expressions.iter().all(|e| expression(e, labels))
+    let node = expressions.iter().find(|e| !expression(e, labels))?;
+    let key = node.str_at("key").unwrap_or_default();
+    Some(Unmet { node, key, has: label(key), wanted: Wanted::Expression })
+}
+
+/// A requirement that is not met. Its text goes on after the name of what has the labels: `has no label app=cart`.
+#[derive(Clone, Copy, Debug)]
+pub struct Unmet<'a> {
+    /// The requirement: the value of a `matchLabels` pair, or a `matchExpressions` entry.
+    pub node: &'a Node,
+    /// The label's key.
+    pub key: &'a str,
+    /// The label's value, if there is such a label.
+    pub has: Option<&'a str>,
+    wanted: Wanted<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    Value(&'a str),
+    /// See the node.
+    Expression,
+}
+
+impl fmt::Display for Unmet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, key, has, wanted } = self;
+        let values: Vec<&str> = match wanted {
+            Wanted::Value(value) => vec![value],
+            Wanted::Expression if node.str_at("operator") == Some("In") => {
+                node.get("values").map_or(&[][..], Node::items).iter().filter_map(Node::str).collect()
+            }
+            Wanted::Expression => Vec::new(),
+        };
+        match (has, &values[..]) {
+            (None, []) => write!(f, "has no label {key}"),
+            (None, values) => write!(f, "has no label {key}={}", values.join("|")),
+            (Some(has), []) => write!(f, "has label {key}={has}"),
+            (Some(has), values) => write!(f, "has label {key}={has}, not {}", values.join("|")),
+        }
+    }
 }
 
 fn expression(expression: &Node, labels: Option<&Node>) -> bool {
@@ -60,5 +110,26 @@ mod tests {
             assert_eq!(accepts(&node(selector), Some(&labels)), expected, "{selector}");
         }
         assert!(!has_labels(&node(r#"{"a":"b"}"#), None) && has_labels(&node("{}"), None));
+    }
+
+    #[test]
+    fn what_is_not_met_is_said() {
+        let labels = node(r#"{"app":"cart"}"#);
+        for (selector, expected) in [
+            (r#"{"matchLabels":{"app":"cart","tier":"x"}}"#, "has no label tier=x"),
+            (r#"{"matchLabels":{"app":"web"}}"#, "has label app=cart, not web"),
+            (
+                r#"{"matchExpressions":[{"key":"app","operator":"In","values":["a","b"]}]}"#,
+                "has label app=cart, not a|b",
+            ),
+            (r#"{"matchExpressions":[{"key":"tier","operator":"In","values":["a","b"]}]}"#, "has no label tier=a|b"),
+            (r#"{"matchExpressions":[{"key":"app","operator":"NotIn","values":["cart"]}]}"#, "has label app=cart"),
+            (r#"{"matchExpressions":[{"key":"tier","operator":"Exists"}]}"#, "has no label tier"),
+            (r#"{"matchExpressions":[{"key":"app","operator":"DoesNotExist"}]}"#, "has label app=cart"),
+        ] {
+            let selector = node(selector);
+            assert_eq!(unmet(&selector, Some(&labels)).map(|unmet| unmet.to_string()).as_deref(), Some(expected));
+        }
+        assert!(unmet(&node("{}"), None).is_none());
     }
 }

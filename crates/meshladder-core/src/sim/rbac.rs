@@ -176,11 +176,20 @@ impl Policy {
             Tri::No => match self.failures(state).as_slice() {
                 [] => "it has no permission or no principal".to_owned(),
                 [one] => one.clone(),
-                [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+                [first, rest @ ..] => format!("{first} (and {} {MORE}", rest.len()),
             },
         };
         Considered { what: format!("policy {}", self.name), matched, why, at: self.at }
     }
+}
+
+/// What ends the reason of a policy that fails in more than one condition.
+const MORE: &str = "more)";
+
+/// The name of a policy that was considered, when it failed in one condition only: that is the reason then.
+pub fn near_miss(considered: &Considered) -> Option<&str> {
+    let name = considered.what.strip_prefix("policy ")?;
+    (considered.matched == Tri::No && !considered.why.ends_with(MORE)).then_some(name)
 }
 
 /// `rbac_access_denied_matched_policy[ID]`: "Replace whitespaces in `policy_id` with '_' to avoid breaking the access
@@ -189,6 +198,11 @@ pub fn details(policy: Option<&str>) -> String {
     let sanitized = |c: char| if matches!(c, ' ' | '\t'..='\r') { '_' } else { c };
     let id: String = policy.unwrap_or("none").chars().map(sanitized).collect();
     format!("rbac_access_denied_matched_policy[{id}]")
+}
+
+/// The policy in `rbac_access_denied_matched_policy[ID]`; `none` when no ALLOW policy matched.
+pub fn policy_in(details: &str) -> Option<&str> {
+    details.strip_prefix("rbac_access_denied_matched_policy[")?.strip_suffix(']')
 }
 
 #[cfg(test)]

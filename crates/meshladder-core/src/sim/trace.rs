@@ -1,6 +1,8 @@
 //! What happened to one request, hop by hop and decision by decision.
 
 use super::Considered;
+use super::rbac::filter::Outcome;
+use super::rbac::{Decision, PolicyName};
 use crate::snapshot::DocId;
 
 /// The whole walk of one request.
@@ -41,6 +43,31 @@ pub struct Hop {
     pub steps: Vec<Step>,
     /// What this proxy would log.
     pub log: Log,
+    /// What policies that are only tried out would have done.
+    pub dry_run: Vec<DryRun>,
+}
+
+/// What the shadow rules of an RBAC filter would have done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DryRun {
+    /// Whether they would have denied the request.
+    pub denies: bool,
+    /// The policy that matches; none when no ALLOW policy does.
+    pub policy: Option<String>,
+}
+
+impl DryRun {
+    /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they are those of a
+    /// CUSTOM policy, which choose what a provider is asked.
+    pub fn of(outcome: &Outcome) -> Option<Self> {
+        let (denies, policy) = match outcome.shadow.as_ref()? {
+            Decision::Denied { policy, .. } => (true, policy),
+            Decision::Allowed { policy: policy @ Some(_) } => (false, policy),
+            Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
+        };
+        let is_custom = policy.as_deref().and_then(PolicyName::parse).is_some_and(|name| name.provider.is_some());
+        (!is_custom).then(|| Self { denies, policy: policy.as_deref().map(str::to_owned) })
+    }
 }
 
 /// An endpoint as a hop sees it.

@@ -7,11 +7,11 @@ use crate::doc::json::Raw;
 use crate::sim::chain::{self, Found};
 use crate::sim::listener::{Accepted, Side};
 use crate::sim::network::{NetworkFilter, NetworkFilters, Outcome};
-use crate::sim::rbac::{Decision, PolicyName, RbacFilter, details};
+use crate::sim::rbac::{Decision, PolicyName, RbacFilter, details, policy_in};
 use crate::sim::request::Request;
 use crate::sim::state::{Caller, State};
 use crate::sim::tls::{Handshake, Transport};
-use crate::sim::trace::{At, Branch, End, Hop, Kind, Step};
+use crate::sim::trace::{At, Branch, DryRun, End, Hop, Kind, Step};
 use crate::sim::{Answer, Record, Tri};
 use crate::time::Time;
 
@@ -176,10 +176,14 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let sni = request.connection.tls.as_ref().and_then(|tls| tls.sni.as_deref()).unwrap_or_default();
         let mut denial = None;
         let mut record = self.record();
+        let mut policies = self.record();
+        let mut dry_run = Vec::new();
         let allows = |filter: &NetworkFilter<'_>| {
             let Some(config) = filter.config else { return Tri::Yes };
             let mut state = State { caller: caller.clone(), ..State::tcp(request) };
-            match RbacFilter::compile(config).evaluate(&mut state, &mut Record::dropping()).enforced {
+            let outcome = RbacFilter::compile(config).evaluate(&mut state, &mut policies);
+            dry_run.extend(DryRun::of(&outcome));
+            match outcome.enforced {
                 Some(Decision::Denied { policy, .. }) => {
                     denial.get_or_insert((policy, filter.at));
                     Tri::No
@@ -189,6 +193,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
         };
         let outcome = filters.evaluate(sni, allows, &mut record);
+        record.considered.append(&mut policies.considered);
+        self.hop.dry_run.append(&mut dry_run);
         match outcome {
             Outcome::Http(manager) => {
                 let Some(config) = manager.config else {
@@ -228,7 +234,10 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 }
                 ways
             }
-            Outcome::Denied(_) => vec![Way::end(Self::denied(denial.as_ref()))],
+            Outcome::Denied(filter) => {
+                self.step("network", filter.name.to_string(), record, Some(filter.at));
+                vec![Way::end(Self::denied(denial.as_ref()))]
+            }
             Outcome::Answered(filter) => {
                 vec![Way::end(End::new(Kind::Answered, 0, "", format!("the filter {} answers by itself", filter.name)))]
             }
@@ -262,11 +271,6 @@ fn because_answered(answer: &Answer) -> String {
         Some(policy) => because_of((policy != "none").then_some(policy)),
         None => format!("a filter answers {} {}", answer.code, answer.details),
     }
-}
-
-/// The policy in `rbac_access_denied_matched_policy[…]`.
-fn policy_in(details: &str) -> Option<&str> {
-    details.strip_prefix("rbac_access_denied_matched_policy[")?.strip_suffix(']')
 }
 
 fn because_of(policy: Option<&str>) -> String {

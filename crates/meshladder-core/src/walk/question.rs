@@ -1,9 +1,10 @@
 //! What the user asks: who calls what, and how.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::doc::json::escape;
-use crate::sim::request::Claims;
+use crate::sim::request::{Claims, Connection, Request, Tls};
 
 /// One request, as a person describes it.
 #[derive(Clone, Debug)]
@@ -22,8 +23,39 @@ pub struct Question {
     pub sni: Option<Option<String>>,
     /// The client's address, when said.
     pub source_ip: Option<IpAddr>,
+    /// The caller's SPIFFE identity, when said: it stands in the place of the one that the first hop would present.
+    pub principal: Option<Principal>,
     /// What is known of tokens.
     pub claims: Claims,
+}
+
+/// A SPIFFE identity: `spiffe://cluster.local/ns/shop/sa/cart`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal(String);
+
+impl Principal {
+    /// Reads an identity, with or without `spiffe://`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let name = text.strip_prefix("spiffe://").unwrap_or(text);
+        let is_whole = name.split('/').count() > 1 && name.split('/').all(|part| !part.is_empty());
+        if !is_whole || name.contains(['*', ' ']) {
+            return Err(format!("`{text}` is no identity: try `cluster.local/ns/shop/sa/cart`"));
+        }
+        Ok(Self(format!("spiffe://{name}")))
+    }
+
+    /// The identity of a service account.
+    pub fn of(trust_domain: &str, namespace: &str, service_account: &str) -> Self {
+        Self(format!("spiffe://{trust_domain}/ns/{namespace}/sa/{service_account}"))
+    }
+
+    /// The URI, as certificates have it.
+    pub fn uri(&self) -> &str {
+        &self.0
+    }
 }
 
 /// Who calls.
@@ -145,6 +177,50 @@ impl Question {
         format!("{} {}://{host}:{port}{path}{from}", self.method, scheme.word()).trim_start().to_owned()
     }
 
+    /// The request as the server's proxy sees it: with the identity that was said, where one is presented at all.
+    pub(super) fn presented<'r>(&self, request: &'r Request) -> Cow<'r, Request> {
+        let mut request = Cow::Borrowed(request);
+        let (Some(principal), false) = (&self.principal, self.from == Caller::Outside) else { return request };
+        if request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some())
+            && let Some(tls) = &mut request.to_mut().connection.tls
+        {
+            tls.peer = Some(vec![principal.uri().to_owned()]);
+        }
+        request
+    }
+
+    /// The certificate of a client that starts TLS itself, outside the mesh.
+    pub(super) fn own_certificate(&self) -> Option<Vec<String>> {
+        let principal = self.principal.as_ref().filter(|_| self.from == Caller::Outside)?;
+        Some(vec![principal.uri().to_owned()])
+    }
+
+    /// The connection of a caller without a proxy of its own that we could look at: with an identity it comes by mutual
+    /// TLS, as a sidecar would send it.
+    pub(super) fn to_server(&self, connection: &Connection) -> Connection {
+        let Some(principal) = self.principal.as_ref().filter(|_| self.to.scheme != Scheme::Https) else {
+            return connection.clone();
+        };
+        let alpn: &[&str] = if self.to.scheme == Scheme::Http {
+            &[if self.http == "2" { "istio-h2" } else { "istio-http/1.1" }, "istio", "http/1.1"]
+        } else {
+            &["istio-peer-exchange", "istio"]
+        };
+        let Url { host, port, .. } = &self.to;
+        let tls = Tls {
+            sni: self.sni.clone().unwrap_or_else(|| Some(format!("outbound_.{port}_._.{host}"))),
+            alpn: alpn.iter().map(|&protocol| protocol.to_owned()).collect(),
+            peer: Some(vec![principal.uri().to_owned()]),
+        };
+        Connection { tls: Some(tls), plain_http: None, ..connection.clone() }
+    }
+
+    /// The request in a line: `GET http://catalog.shop:8080/`.
+    pub fn line(&self) -> String {
+        let Url { scheme, host, port, path, .. } = &self.to;
+        format!("{} {}://{host}:{port}{path}", self.method, scheme.word()).trim_start().to_owned()
+    }
+
     /// The question as JSON v1 repeats it.
     pub fn to_json(&self) -> String {
         let from = match &self.from {
@@ -155,12 +231,14 @@ impl Question {
         let Url { scheme, host, port, path, .. } = &self.to;
         let to = format!("{}://{host}:{port}{path}", scheme.word());
         let headers: Vec<_> = self.headers.iter().map(|(k, v)| format!("{}:{}", escape(k), escape(v))).collect();
+        let principal = self.principal.as_ref().map(|p| format!(",\"principal\":{}", escape(p.uri())));
         format!(
-            "{{\"from\":{},\"to\":{},\"method\":{},\"headers\":{{{}}}}}",
+            "{{\"from\":{},\"to\":{},\"method\":{},\"headers\":{{{}}}{}}}",
             escape(&from),
             escape(&to),
             escape(&self.method),
-            headers.join(",")
+            headers.join(","),
+            principal.unwrap_or_default()
         )
     }
 }
@@ -168,6 +246,17 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn identities_are_read_with_and_without_their_scheme() {
+        for text in ["cluster.local/ns/shop/sa/cart", "spiffe://cluster.local/ns/shop/sa/cart"] {
+            let principal = Principal::parse(text).expect(text);
+            assert_eq!(principal, Principal::of("cluster.local", "shop", "cart"));
+        }
+        for wrong in ["", "cart", "spiffe://", "cluster.local/", "*/ns/shop/sa/cart", "cluster.local/ns//sa/x"] {
+            assert!(Principal::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn urls_are_read_as_a_client_reads_them() {

@@ -3,6 +3,7 @@
 
 mod corpus;
 mod expect;
+mod flags;
 mod redact;
 mod rules;
 mod sim;

@@ -7,6 +7,9 @@ use meshladder_core::sim::route::{RouteTable, Routed};
 use meshladder_core::sim::runtime::Runtime;
 use meshladder_core::sim::{Record, Request, State, Tri};
 
+mod policies;
+#[path = "../oracle/harness/random.rs"]
+mod random;
 mod truth;
 
 use truth::{Case, Row};

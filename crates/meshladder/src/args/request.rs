@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+const GET: &str = "GET";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestFlags {
     /// Who calls: `ns/workload`, `ns/pod`, `deploy/x -n ns`, or `outside` for a client beyond the ingress gateway
@@ -11,7 +13,7 @@ pub(crate) struct RequestFlags {
     #[arg(long, value_name = "URL")]
     pub(crate) to: Option<String>,
     /// The method
-    #[arg(short = 'X', long, default_value = "GET", value_name = "METHOD")]
+    #[arg(short = 'X', long, default_value = GET, value_name = "METHOD")]
     pub(crate) method: String,
     /// A header; `Host` sets the authority. Repeatable
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
@@ -25,10 +27,27 @@ pub(crate) struct RequestFlags {
     /// The client's address
     #[arg(long, value_name = "IP")]
     pub(crate) source_ip: Option<std::net::IpAddr>,
+    /// The caller's SPIFFE identity, in the place of the one its own proxy would present:
+    /// `cluster.local/ns/shop/sa/cart`
+    #[arg(long, value_name = "IDENTITY")]
+    pub(crate) principal: Option<String>,
     /// A claim of a verified token: `iss=…`. Repeatable
     #[arg(long = "jwt-claim", value_name = "NAME=VALUE", conflicts_with = "token")]
     pub(crate) jwt_claims: Vec<String>,
     /// A file that holds a token
     #[arg(long, value_name = "FILE")]
     pub(crate) token: Option<PathBuf>,
+}
+
+impl RequestFlags {
+    /// Whether a request is described at all.
+    pub(crate) fn is_said(&self) -> bool {
+        let told = [&self.from, &self.to, &self.sni, &self.principal];
+        told.iter().any(|flag| flag.is_some())
+            || self.method != GET
+            || self.source_ip.is_some()
+            || self.token.is_some()
+            || !self.headers.is_empty()
+            || !self.jwt_claims.is_empty()
+    }
 }

@@ -115,7 +115,7 @@ pub(super) fn index<'d>(document: &'d Document, sections: &[Section]) -> Result<
 }
 
 /// A document that is damaged was still listed as far as it can be: that is told, and the exit code says so too.
-fn ending(document: &Document, fault: Option<&Fault>, odd: &[Fault]) -> u8 {
+pub(super) fn ending(document: &Document, fault: Option<&Fault>, odd: &[Fault]) -> u8 {
     /// Up to this size a document is read once more, strictly: it takes a few milliseconds.
     const STRICT: usize = 4 << 20;
     /// So many are told.

@@ -3,7 +3,7 @@
 use meshladder_core::mesh::Mesh;
 use meshladder_core::sim::request::Claims;
 use meshladder_core::snapshot::{Shape, Snapshot};
-use meshladder_core::walk::{Caller, Question, Scheme, Url};
+use meshladder_core::walk::{Caller, Principal, Question, Scheme, Url};
 
 use crate::args::request::RequestFlags;
 use crate::exit::{Failure, UNREADABLE, USAGE};
@@ -18,6 +18,7 @@ pub(super) fn question(
     let to = flags.to.as_deref().ok_or_else(|| Failure::new(USAGE, "what is called? name it with --to URL"))?;
     let to = Url::parse(to).map_err(|why| Failure::new(USAGE, why))?;
     let headers = flags.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
+    let principal = flags.principal.as_deref().map(Principal::parse);
     let from = match flags.from.as_deref() {
         None => Caller::Somebody,
         Some("outside") => Caller::Outside,
@@ -31,6 +32,7 @@ pub(super) fn question(
         http: flags.http.clone(),
         sni: flags.sni.as_ref().map(|name| (name != "none").then(|| name.clone())),
         source_ip: flags.source_ip,
+        principal: principal.transpose().map_err(|why| Failure::new(USAGE, why))?,
         claims: claims(flags)?,
     })
 }

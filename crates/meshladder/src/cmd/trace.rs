@@ -31,9 +31,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         TextOrJson::Text => {
             let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let marks = if bold { Marks { chosen: ("\x1b[1m", "\x1b[0m") } } else { Marks::default() };
-            let to = &question.to;
-            let line = format!("{} {}://{}:{}{}", question.method, to.scheme.word(), to.host, to.port, to.path);
-            write!(out, "{}", to_text(&trace, line.trim_start(), args.verbose, marks))?;
+            write!(out, "{}", to_text(&trace, &question.line(), args.verbose, marks))?;
         }
     }
     out.flush()?;

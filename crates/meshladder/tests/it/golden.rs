@@ -37,7 +37,7 @@ impl Capture {
     }
 }
 
-/// The goldens of `ps` and `pc`: the recorded output, the command and its exit code.
+/// The goldens of `ps`, `pc` and `x authz check`: the recorded output, the command and its exit code.
 fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
     let mut found = Vec::new();
     let mut folders = vec![shared.join("golden/healthy")];
@@ -47,8 +47,9 @@ fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
             let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if let Some(output) =
-                name.strip_suffix(".cmd").filter(|n| n.starts_with("pc-") || n.starts_with("ps."))
+            } else if let Some(output) = name
+                .strip_suffix(".cmd")
+                .filter(|n| ["pc-", "ps.", "authz-check."].iter().any(|start| n.starts_with(start)))
             {
                 let text = fs::read_to_string(&path).expect("a command");
                 let mut lines = text.lines();
@@ -63,7 +64,7 @@ fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
 }
 
 #[test]
-fn every_golden_of_proxy_status_and_proxy_config_is_matched() {
+fn every_golden_of_proxy_status_proxy_config_and_authz_check_is_matched() {
     let Some(shared) = support::shared() else { return };
     let capture = Capture::unpack(&shared);
     let goldens = goldens(&shared);

@@ -1,11 +1,13 @@
 //! The binary, run as users run it.
 
+mod authz;
 mod bad_input;
 mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
 mod golden;
 mod listings;
+mod objects_and_dumps;
 mod secrets;
 mod support;
 mod trace;

@@ -83,6 +83,8 @@ fn rules_of_one_host_merge_unless_selector_or_export_differ() {
         assert_eq!(found, Some(expected.into_iter().map(str::to_owned).collect()), "{}", rules.concat());
     }
     assert_eq!(names(&[api], "shop", HOST), None);
+    let curl = rule("shop", "curl", 1, "host: cart, workloadSelector: {matchLabels: {app: curl}}");
+    assert_eq!(names(&[curl], "tools", HOST), None);
 }
 
 #[test]

@@ -86,16 +86,16 @@ impl Mesh {
             let why = format!("no other VirtualService is used for {host}");
             return Step { kind: StepKind::NotShadowed, holds: true, why, by: None };
         };
-        let why = format!("{} is used for {host}: {}", winner.id, self.why_first(winner, service, host));
+        let why = format!("{} is used for {host}: {}", winner.id, self.why_first(winner, service, host, client));
         let by = host_for(winner, host).map(|(node, _)| (winner, node));
         Step { kind: StepKind::NotShadowed, holds: false, why, by }
     }
 
-    fn why_first(&self, winner: &Stored, loser: &Stored, host: &str) -> &'static str {
+    fn why_first(&self, winner: &Stored, loser: &Stored, host: &str, client: Scope<'_>) -> &'static str {
         let pattern = |service| host_for(service, host).map(|(_, full)| full);
         if pattern(winner) != pattern(loser) {
             "its host is more specific"
-        } else if self.export_rank(winner) != self.export_rank(loser) {
+        } else if self.export_rank(winner, client) != self.export_rank(loser, client) {
             "it is exported to fewer namespaces"
         } else if winner.created() != loser.created() {
             "it is older"

@@ -56,7 +56,8 @@ fn one_virtual_service_is_used_for_a_host() {
         (vec![&wide, &young], "tools", vec!["a-young", "wide"]),
         (vec![&old, &private], "shop", vec!["private", "old"]),
         (vec![&old, &private], "tools", vec!["old"]),
-        (vec![&old, &named, &private], "shop", vec!["private", "named", "old"]),
+        (vec![&old, &named, &private], "shop", vec!["named", "private", "old"]),
+        (vec![&old, &named, &private], "tools", vec!["named", "old"]),
         (vec![&gateway, &both], "tools", vec!["both"]),
         (vec![&half_short, &other], "tools", vec![]),
     ] {

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::Traffic;
+use crate::cidr::Cidr;
 use crate::doc::json::{Raw, escape};
-use crate::sim::cidr::Cidr;
 use crate::sim::jwt::NAMESPACE;
 use crate::sim::matcher::{HeaderMatcher, StringMatcher, Template};
 use crate::sim::rbac::{Condition, MetadataMatcher, Rule, ValueMatcher};

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use super::metadata::MetadataMatcher;
+use crate::cidr::Cidr;
 use crate::doc::json::Raw;
-use crate::sim::cidr::Cidr;
 use crate::sim::matcher::{HeaderMatcher, StringMatcher, Template, unmodelled, without_query_and_fragment};
 use crate::sim::state::{Caller, Remote};
 use crate::sim::{State, Tri};

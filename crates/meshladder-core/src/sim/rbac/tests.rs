@@ -208,3 +208,39 @@ fn details_have_no_blanks() {
     let name = "ns[shop]-policy[x]-rule[0]";
     assert_eq!(details(Some(name)), format!("rbac_access_denied_matched_policy[{name}]"));
 }
+
+#[test]
+fn a_near_miss_fails_in_one_condition_only() {
+    let rbac = rbac(&format!(r#"{{"policies":{{{PAYMENTS}}}}}"#));
+    for (method, path, peer, near) in [
+        ("GET", "/pay", CURL, true),
+        ("PUT", "/pay", CART, true),
+        ("PUT", "/pay", CURL, false),
+        ("GET", "/pay", CART, false),
+    ] {
+        let mut record = Record::keeping();
+        rbac.evaluate(&State::new(&request(method, path, Some(peer))), &mut record);
+        let name = near_miss(&record.considered[0]);
+        assert_eq!(name, near.then_some("ns[shop]-policy[payments]-rule[0]"), "{method} {path} {peer}");
+    }
+}
+
+#[test]
+fn a_dry_run_is_told_from_what_chooses_requests_for_a_provider() {
+    use crate::sim::trace::DryRun;
+    let outcome = |action: &str, name: &str, matches: bool| {
+        let rule = if matches { r#"{"any":true}"# } else { r#"{"not_id":{"any":true}}"# };
+        let policy = format!(r#""{name}":{{"permissions":[{{"any":true}}],"principals":[{rule}]}}"#);
+        let filter = format!(r#"{{"shadow_rules":{{"action":"{action}","policies":{{{policy}}}}}}}"#);
+        let filter = RbacFilter::compile(Raw::of(&filter).expect("JSON"));
+        let request = request("GET", "/", None);
+        DryRun::of(&filter.evaluate(&mut State::new(&request), &mut Record::dropping()))
+    };
+    let name = "ns[shop]-policy[x]-rule[0]";
+    let dry = |denies, policy: Option<&str>| Some(DryRun { denies, policy: policy.map(str::to_owned) });
+    assert_eq!(outcome("DENY", name, true), dry(true, Some(name)));
+    assert_eq!(outcome("DENY", name, false), None);
+    assert_eq!(outcome("ALLOW", name, true), dry(false, Some(name)));
+    assert_eq!(outcome("ALLOW", name, false), dry(true, None));
+    assert_eq!(outcome("DENY", "istio-ext-authz-opa-ns[shop]-policy[x]-rule[0]", true), None);
+}

@@ -10,7 +10,7 @@ use crate::sim::path::{BeforeRouting, Entered};
 use crate::sim::request::Request;
 use crate::sim::route::{RouteTable, Routed, Target};
 use crate::sim::state::{Caller, State};
-use crate::sim::trace::End;
+use crate::sim::trace::{DryRun, End};
 use crate::sim::{Answer, Record};
 
 impl<'a> Crossing<'_, 'a> {
@@ -109,6 +109,9 @@ impl<'a> Crossing<'_, 'a> {
         let walk = chain.evaluate(&overrides, state, &environment, &mut record);
         let mut denied_by = None;
         for step in &walk.steps {
+            if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
+                self.hop.dry_run.extend(DryRun::of(outcome));
+            }
             let word = match &step.verdict {
                 Verdict::Passed(why) => format!("{}: {why}", step.filter),
                 Verdict::Rbac(_) => format!("{}: lets it pass", step.filter),

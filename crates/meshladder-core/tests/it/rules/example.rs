@@ -186,17 +186,18 @@ fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
                 from = Caller::Pod { namespace: namespace.to_owned(), name };
             }
             "--to" => to = Some(Url::parse(value).expect("a URL")),
-            "-X" => method = value.to_owned(),
+            "-X" => value.clone_into(&mut method),
             "-H" => {
                 let (name, value) = value.split_once(':').expect("name:value");
                 headers.push((name.to_ascii_lowercase(), value.to_owned()));
             }
-            "--http" => http = value.to_owned(),
+            "--http" => value.clone_into(&mut http),
             "--seen" => seen = Some(Seen::parse(value).expect("what was seen")),
             other => panic!("no flag `{other}`"),
         }
     }
     let to = to.expect("--to");
-    let question = Question { from, to, method, headers, http, sni: None, source_ip: None, claims: Claims::None };
+    let question =
+        Question { from, to, method, headers, http, sni: None, source_ip: None, principal: None, claims: Claims::None };
     (question, seen)
 }

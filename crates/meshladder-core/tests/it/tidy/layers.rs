@@ -7,6 +7,8 @@ use super::source::Source;
 /// Every module of the core with the modules it may use. A row uses only rows above it, so there are no circles.
 const LAYERS: &[(&str, &[&str])] = &[
     ("doc", &[]),
+    ("tri", &[]),
+    ("cidr", &["doc"]),
     ("time", &[]),
     ("snapshot", &["doc", "time"]),
     ("x509", &["time"]),
@@ -14,9 +16,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("istiod", &["doc", "time"]),
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
-    ("mesh", &["doc", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "mesh", "snapshot", "time"]),
+    ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
+    ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
+    ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
+    ("flags", &[]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
@@ -40,8 +44,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "snapshot", "time", "x509"]),
+    ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";

@@ -1,0 +1,121 @@
+//! A request that starts at the server: nobody described the caller's side, or only the server's dump is at hand.
+
+use std::net::IpAddr;
+
+use super::hop::Forward;
+use super::proxy::{Loaded, Proxy};
+use super::{ELSEWHERE, Question, Scheme, Walker};
+use crate::doc::json::Raw;
+use crate::envoy::dump::Section;
+use crate::mesh::Mesh;
+use crate::sim::listener::Listener;
+use crate::sim::request::{Connection, Request};
+use crate::sim::trace::{End, Trace};
+use crate::snapshot::{ProxyRef, Shape, Snapshot};
+
+/// Walks requests through the proxy of one server only, each on the connection that its question describes. Beside each
+/// question stands the pod's own port, where the objects tell it. The proxy is compiled once.
+pub fn inbound(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    server: &ProxyRef,
+    questions: &[(Question, Option<u16>)],
+    keep: bool,
+) -> Vec<Trace> {
+    let loaded = Loaded::open(snapshot, server);
+    let proxy = loaded.as_ref().map_err(Clone::clone).and_then(Proxy::compile);
+    let each = questions.iter().map(|(question, port)| {
+        let walker = Walker { snapshot, mesh, question, keep };
+        let proxy = match &proxy {
+            Ok(proxy) => proxy,
+            Err(fact) => return Trace { hops: Vec::new(), outcome: End::undecided(fact), branches: Vec::new() },
+        };
+        let request = walker.arriving(walker.address_of(server, *port));
+        let forward = Forward { request, is_tcp: question.to.scheme == Scheme::Tcp };
+        let (hops, branches) = walker.enter(proxy, &forward);
+        let outcome = branches.first().map_or_else(|| End::undecided("where the request ends"), |b| b.end.clone());
+        Trace { hops, outcome, branches }
+    });
+    each.collect()
+}
+
+/// The request as it arrives at a server's address, on the connection that the question describes.
+pub fn arriving(snapshot: &Snapshot, mesh: &Mesh, question: &Question, destination: (IpAddr, u16)) -> Request {
+    Walker { snapshot, mesh, question, keep: false }.arriving(destination)
+}
+
+impl Walker<'_> {
+    fn arriving(&self, destination: (IpAddr, u16)) -> Request {
+        let connection = self.question.to_server(&self.plain_connection(self.question.source_ip));
+        self.request(Connection { destination, ..connection })
+    }
+
+    /// Address and port at which a server takes what the URL names; `port` is what the objects say.
+    fn address_of(&self, server: &ProxyRef, port: Option<u16>) -> (IpAddr, u16) {
+        let url = &self.question.to;
+        let pod = self.mesh.pod(&server.namespace, &server.pod).and_then(|pod| pod.ips.first().copied());
+        if let (Some(address), Some(port)) = (pod, port) {
+            return (address, port);
+        }
+        let own = self.own_word(server, &url.host, url.port);
+        let address = pod.or(own.map(|(address, _)| address)).unwrap_or(ELSEWHERE);
+        (address, port.or(own.map(|(_, port)| port)).unwrap_or(url.port))
+    }
+
+    /// The proxies that say of themselves that they serve a host.
+    pub(super) fn servers_by_own_word(&self, host: &str, port: u16) -> Vec<(IpAddr, u16)> {
+        if !self.mesh.services.is_empty() {
+            return Vec::new();
+        }
+        let proxies: Vec<_> = self.snapshot.proxies_with(Shape::ConfigDump).map(|(proxy, _)| proxy).collect();
+        proxies.iter().filter_map(|proxy| self.own_word(proxy, host, port)).collect()
+    }
+
+    fn own_word(&self, proxy: &ProxyRef, host: &str, port: u16) -> Option<(IpAddr, u16)> {
+        let loaded = Loaded::open(self.snapshot, proxy).ok()?;
+        let proxy = Proxy::compile(&loaded).ok()?;
+        let node = proxy.dump.section(Section::Bootstrap)?.at(["bootstrap", "node", "metadata"])?;
+        let ips = node.string_at("INSTANCE_IPS")?;
+        let address = ips.split(',').find_map(|ip| ip.trim().parse().ok())?;
+        if !proxy.clusters_serve(host) {
+            return None;
+        }
+        let listeners = proxy.listeners.listeners.iter().filter(|listener| listener.traffic_direction == "INBOUND");
+        let target = listeners.flat_map(|listener| target_ports(listener, host, port)).next();
+        Some((address, target.unwrap_or(port)))
+    }
+}
+
+impl Proxy<'_> {
+    /// Whether an inbound cluster is for a Service of that name.
+    fn clusters_serve(&self, host: &str) -> bool {
+        let inbound = self.dump.of(Section::Clusters).filter(|cluster| cluster.name.starts_with("inbound|"));
+        let services = inbound.filter_map(|c| c.raw?.at(["metadata", "filter_metadata", "istio"]));
+        let mut hosts = services.flat_map(|istio| istio.list("services")).filter_map(|s| s.string_at("host"));
+        hosts.any(|own| is_same(&own, host))
+    }
+}
+
+/// The pod's ports behind a Service's port. The proxy does not know the Service, but the routes of its chains are
+/// decorated with what they are for: `payments.shop.svc.cluster.local:8080/*`.
+fn target_ports(listener: &Listener<'_>, host: &str, port: u16) -> Vec<u16> {
+    let is_for = |operation: &str| {
+        let service = operation.strip_suffix("/*").and_then(|service| service.rsplit_once(':'));
+        service.is_some_and(|(own, number)| is_same(own, host) && number.parse() == Ok(port))
+    };
+    let chains = listener.raw.list("filter_chains").filter(|chain| operations(*chain).any(|o| is_for(&o)));
+    let ports = chains.filter_map(|chain| chain.at(["filter_chain_match", "destination_port"])?.number());
+    ports.filter_map(|port| port.try_into().ok()).collect()
+}
+
+fn operations(chain: Raw<'_>) -> impl Iterator<Item = String> {
+    let configs = chain.list("filters").filter_map(|filter| filter.at(["typed_config", "route_config"]));
+    let routes = configs.flat_map(|c| c.list("virtual_hosts")).flat_map(|v| v.list("routes"));
+    routes.filter_map(|route| route.at(["decorator", "operation"])?.string().map(std::borrow::Cow::into_owned))
+}
+
+/// `httpbin.shop` is short for `httpbin.shop.svc.cluster.local`.
+fn is_same(full: &str, host: &str) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    full.strip_prefix(&*host).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

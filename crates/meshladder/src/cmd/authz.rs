@@ -1,0 +1,64 @@
+//! `authz check`: the policies a proxy has, or what they decide of one request.
+
+use std::io::Write;
+
+use meshladder_core::authz::{Checker, Verdict};
+use meshladder_core::envoy::dump::Section;
+use meshladder_core::mesh::Mesh;
+use meshladder_core::render::authz::{to_json, to_text};
+use meshladder_core::snapshot::Shape;
+use meshladder_core::tables;
+
+use super::proxy_config::{ending, index};
+use super::{request, source};
+use crate::args::authz::{Authz, AuthzCheck, AuthzCommand};
+use crate::args::{Global, TextOrJson};
+use crate::exit::{Failure, Outcome, UNREADABLE, USAGE};
+use crate::out;
+
+const ALLOWED: u8 = 0;
+const DENIED: u8 = 1;
+const UNDECIDED: u8 = 5;
+
+pub(super) fn run(global: &Global, args: &Authz) -> Outcome {
+    let AuthzCommand::Check(args) = &args.command;
+    if args.request.is_said() { decide(global, args) } else { list(global, args) }
+}
+
+fn list(global: &Global, args: &AuthzCheck) -> Outcome {
+    if args.output == TextOrJson::Json {
+        return Err(Failure::new(USAGE, "the table has no JSON: name a request with --to URL, or leave -o json out"));
+    }
+    if global.source.is_empty() && args.proxy.file.is_none() {
+        return Err(source::none_named(USAGE));
+    }
+    let opened = source::open(global, &args.proxy, Shape::ConfigDump)?;
+    let dump = index(&opened.document, &[Section::Listeners])?;
+    out::text(&tables::authz::table(&dump, args.all).to_string())?;
+    Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
+}
+
+fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
+    let snapshot = source::named(global, args.proxy.file.as_ref(), USAGE)?;
+    let mesh = Mesh::build(&snapshot);
+    let namespace = global.namespace.as_deref();
+    let question = request::question(&args.request, namespace, &snapshot, &mesh)?;
+    let checker = Checker::new(&snapshot, &mesh);
+    let server = checker.server(&question, args.proxy.target.as_deref(), namespace);
+    let server = server.map_err(|why| Failure::new(UNREADABLE, why))?;
+    let check = checker.check(&question, &server);
+    let mut out = out::stdout();
+    match args.output {
+        TextOrJson::Json => writeln!(out, "{}", to_json(&check, &question.to_json()))?,
+        TextOrJson::Text => {
+            check.notes.iter().for_each(|note| out::note(note));
+            write!(out, "{}", to_text(&check, &question.line()))?;
+        }
+    }
+    out.flush()?;
+    Ok(match check.decision.verdict {
+        Verdict::Allow => ALLOWED,
+        Verdict::Deny => DENIED,
+        Verdict::Undecided => UNDECIDED,
+    })
+}
