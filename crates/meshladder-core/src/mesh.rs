@@ -9,11 +9,24 @@ use crate::model::pod::Pod;
 use crate::snapshot::{DocId, Problem, Snapshot};
 
 mod change;
+pub mod config;
+pub mod destination_rule;
+pub mod export;
+pub mod gateways;
+pub mod host;
 pub mod hosts;
+mod index;
 pub mod objects;
+pub mod peer_authentication;
+pub mod policies;
 pub mod reads;
+pub mod scope;
+pub mod services;
+pub mod traffic;
 
 pub use change::{Change, Patch};
+pub use config::MeshConfig;
+use index::Index;
 pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
@@ -21,6 +34,8 @@ pub use objects::{ObjectRef, Objects, Stored};
 pub struct Mesh {
     /// Every object, with its place.
     pub objects: Objects,
+    /// `MeshConfig`, of the default revision when there are several.
+    pub config: MeshConfig,
     /// Every pod.
     pub pods: Vec<PodFacts>,
     /// Every Service.
@@ -29,6 +44,7 @@ pub struct Mesh {
     pub service_entries: Vec<ServiceEntryFacts>,
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
+    index: Index,
 }
 
 /// What the questions ask of a pod.
@@ -128,6 +144,8 @@ impl Mesh {
             object::each_under(&node, &mut |object| mesh.take(&doc, object));
         }
         mesh.objects.sort();
+        mesh.index = Index::of(&mesh.objects);
+        mesh.config = MeshConfig::find(&mesh.objects, snapshot);
         mesh.problems = problems;
         mesh
     }
@@ -266,3 +284,6 @@ fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
     let members = object.map_or(&[][..], Node::members);
     members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::host::covers;
 use super::{Mesh, ServiceFacts};
 
 /// What a name leads to.
@@ -23,7 +24,7 @@ impl Mesh {
         if let Some(service) = self.service_named(&host, namespace) {
             return self.resolve_service(service);
         }
-        let entry = self.service_entries.iter().find(|entry| entry.hosts.iter().any(|h| host_matches(h, &host)));
+        let entry = self.service_entries.iter().find(|entry| entry.hosts.iter().any(|h| covers(h, &host)));
         match entry {
             Some(entry) => Resolved {
                 address: entry.addresses.iter().find(|a| a.is_ipv4()).or(entry.addresses.first()).copied(),
@@ -51,14 +52,6 @@ impl Mesh {
             Some(_) | None => return None,
         };
         self.services.iter().find(|s| s.name == name && s.namespace == namespace)
-    }
-}
-
-/// `*.example.com` covers `a.example.com`.
-fn host_matches(pattern: &str, host: &str) -> bool {
-    match pattern.strip_prefix('*') {
-        Some(suffix) => host.len() > suffix.len() && host.ends_with(suffix),
-        None => pattern.eq_ignore_ascii_case(host),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::slice;
 
 use super::reads;
 use crate::doc::tree::{Node, Value};
@@ -98,13 +99,24 @@ impl Objects {
     }
 
     /// All objects of a kind in a namespace.
-    pub fn in_namespace(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &Stored> {
-        self.of_kind(kind).iter().filter(move |object| object.id.namespace == namespace)
+    pub fn in_namespace(&self, kind: &str, namespace: &str) -> slice::Iter<'_, Stored> {
+        let objects = self.of_kind(kind);
+        let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
+        let end = objects.partition_point(|object| object.id.namespace.as_str() <= namespace);
+        objects[start..end].iter()
     }
 
     /// The object of that name.
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Stored> {
-        self.of_kind(kind).iter().find(|object| object.id.namespace == namespace && object.id.name == name)
+        self.named(kind, namespace, name).next()
+    }
+
+    /// The objects of that name: other groups may have a kind of the same name, and other sources the same object.
+    pub fn named(&self, kind: &str, namespace: &str, name: &str) -> slice::Iter<'_, Stored> {
+        let objects = self.in_namespace(kind, namespace).as_slice();
+        let start = objects.partition_point(|object| object.id.name.as_str() < name);
+        let end = objects.partition_point(|object| object.id.name.as_str() <= name);
+        objects[start..end].iter()
     }
 
     /// The object with that identity.

@@ -1,5 +1,5 @@
-//! Authorization from objects alone: `AuthorizationPolicy`, `RequestAuthentication` and `PeerAuthentication`, compiled as
-//! istiod compiles them, into the same structures that a config dump gives.
+//! Authorization from objects alone: `AuthorizationPolicy` and `RequestAuthentication`, compiled as istiod compiles them,
+//! into the same structures that a config dump gives.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,17 @@ use super::rbac::{Action, Decision, Policy, Rbac, RbacFilter, Rule};
 use super::state::Found;
 use super::{Answer, Record, State};
 use crate::doc::tree::Node;
+use crate::mesh::MeshConfig;
+use crate::mesh::policies::Workload;
 use crate::time::Time;
 
-mod mesh;
-mod peer;
 mod request;
 mod rule;
 mod select;
 mod value;
 
-pub use mesh::{ExtensionProvider, Mesh};
-pub use peer::{MutualTls, mutual_tls};
+pub use select::Objects;
 use select::Resource;
-pub use select::{Objects, Workload};
 
 /// The policies that apply to one workload, in the order of the filters that istiod makes of them.
 #[derive(Debug)]
@@ -78,7 +76,7 @@ const EXT_AUTHZ_PREFIX: &str = "istio_ext_authz_";
 
 impl Policies {
     /// The policies among these objects that apply to a workload.
-    pub fn compile(objects: &Objects<'_>, workload: &Workload<'_>, mesh: &Mesh, traffic: Traffic) -> Self {
+    pub fn compile(objects: &Objects<'_>, workload: &Workload<'_>, mesh: &MeshConfig, traffic: Traffic) -> Self {
         let selected = select::reaching(&objects.authorization_policies, workload, mesh);
         let of = |action: &str| -> Vec<Resource<'_>> {
             selected.iter().copied().filter(|policy| policy.action() == action).collect()
@@ -141,7 +139,7 @@ impl Custom {
 
 /// One pair of filters for each provider. A provider that is not there, or one of several when istiod takes only one,
 /// makes its policies deny; "HTTP providers are ignored on TCP chains".
-fn custom(policies: &[Resource<'_>], mesh: &Mesh, traffic: Traffic) -> Vec<Custom> {
+fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec<Custom> {
     let mut by_provider: BTreeMap<&str, Vec<Resource<'_>>> = BTreeMap::new();
     for policy in policies {
         let provider = policy.node.at(["spec", "provider", "name"]).and_then(Node::str).unwrap_or_default();
@@ -151,8 +149,8 @@ fn custom(policies: &[Resource<'_>], mesh: &Mesh, traffic: Traffic) -> Vec<Custo
     let mut filters = Vec::new();
     for (name, policies) in by_provider {
         let builder = Builder { mesh, traffic, action: Action::Deny };
-        let provider = mesh.providers.iter().find(|provider| *provider.name == *name).filter(|_| is_one);
-        if provider.is_some_and(|provider| provider.is_http && traffic == Traffic::Tcp) {
+        let provider = mesh.authorization_provider(name).filter(|_| is_one);
+        if provider.is_some_and(|provider| &*provider.kind == "envoyExtAuthzHttp" && traffic == Traffic::Tcp) {
             continue;
         }
         let suffix = if provider.is_some() { "" } else { "-deny-due-to-bad-CUSTOM-action" };
@@ -169,7 +167,7 @@ fn custom(policies: &[Resource<'_>], mesh: &Mesh, traffic: Traffic) -> Vec<Custo
 
 /// Makes one filter of all policies with the same action.
 struct Builder<'b> {
-    mesh: &'b Mesh,
+    mesh: &'b MeshConfig,
     traffic: Traffic,
     action: Action,
 }

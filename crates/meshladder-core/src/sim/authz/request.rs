@@ -1,16 +1,17 @@
 //! `RequestAuthentication`: which tokens count.
 
-use super::mesh::Mesh;
-use super::select::{self, Objects, Workload};
+use super::select::{self, Objects};
 use crate::doc::json::{Raw, escape};
 use crate::doc::tree::Node;
+use crate::mesh::MeshConfig;
+use crate::mesh::policies::Workload;
 use crate::sim::jwt::JwtAuthn;
 
 /// The filter that istiod makes of all rules that apply; none without any.
 ///
 /// "The behavior of the filter should reject all requests with invalid token. On the other hand, if no token provided, the
 /// request is allowed."
-pub(super) fn compile(objects: &Objects<'_>, workload: &Workload<'_>, mesh: &Mesh) -> Option<JwtAuthn> {
+pub(super) fn compile(objects: &Objects<'_>, workload: &Workload<'_>, mesh: &MeshConfig) -> Option<JwtAuthn> {
     let policies = select::reaching(&objects.request_authentications, workload, mesh);
     let rules = policies.iter().flat_map(|policy| policy.node.at(["spec", "jwtRules"]).map_or(&[][..], Node::items));
     let mut rules: Vec<_> = rules.collect();

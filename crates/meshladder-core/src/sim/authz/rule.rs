@@ -1,14 +1,14 @@
 //! One rule of an `AuthorizationPolicy`.
 
 use super::Traffic;
-use super::mesh::Mesh;
 use super::value::Field;
 use crate::doc::tree::Node;
+use crate::mesh::MeshConfig;
 use crate::sim::rbac::{Action, Policy, Rule};
 
 /// What a rule's meaning depends on beside itself.
 pub(super) struct Context<'c> {
-    pub(super) mesh: &'c Mesh,
+    pub(super) mesh: &'c MeshConfig,
     pub(super) traffic: Traffic,
     pub(super) action: Action,
     /// The policy's namespace.
@@ -141,7 +141,7 @@ fn compile_all(field: Field<'_>, values: &[Node], context: &Context<'_>) -> Opti
 }
 
 /// A principal of the mesh stands for the same one in every trust domain of it.
-fn with_aliases(field: Field<'_>, value: &str, mesh: &Mesh) -> Vec<String> {
+fn with_aliases(field: Field<'_>, value: &str, mesh: &MeshConfig) -> Vec<String> {
     let mut parts = value.split('/');
     let (Field::Principals, Some(domain), 4) = (field, parts.next(), parts.clone().count()) else {
         return vec![value.to_owned()];

@@ -30,7 +30,7 @@ fn request(method: &str, path: &str, peer: Option<&str>) -> Request {
     }
 }
 
-fn verdict(policies: &[Node], request: &Request, traffic: Traffic, mesh: &Mesh) -> String {
+fn verdict(policies: &[Node], request: &Request, traffic: Traffic, mesh: &MeshConfig) -> String {
     let labels = node(r#"{"app":"cart"}"#);
     let workload = Workload { namespace: "shop", labels: Some(&labels), service: None };
     let objects = Objects { authorization_policies: policies.iter().collect(), ..Objects::default() };
@@ -46,7 +46,7 @@ fn verdict(policies: &[Node], request: &Request, traffic: Traffic, mesh: &Mesh) 
 
 /// One policy for HTTP in a plain mesh.
 fn one(spec: &str, request: &Request) -> String {
-    verdict(&[policy("p", spec)], request, Traffic::Http, &Mesh::default())
+    verdict(&[policy("p", spec)], request, Traffic::Http, &MeshConfig::default())
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn policies_without_rules_allow_nothing_and_deny_nothing() {
     assert_eq!(one(r#"{"action":"DENY"}"#, &get), "allowed");
     assert_eq!(one(r#"{"rules":[{}]}"#, &get), "allowed");
     assert_eq!(one(r#"{"action":"DENY","rules":[{}]}"#, &get), "denied by ns[shop]-policy[p]-rule[0]");
-    assert_eq!(verdict(&[], &get, Traffic::Http, &Mesh::default()), "allowed");
+    assert_eq!(verdict(&[], &get, Traffic::Http, &MeshConfig::default()), "allowed");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn plain_text_has_no_principal() {
 fn fields_of_http_drop_an_allow_rule_on_tcp_and_widen_a_deny_rule() {
     let request = request("GET", "/", Some(CART));
     let rule = r#""rules":[{"to":[{"operation":{"methods":["DELETE"]}}]}]"#;
-    let tcp = |spec: &str| verdict(&[policy("p", spec)], &request, Traffic::Tcp, &Mesh::default());
+    let tcp = |spec: &str| verdict(&[policy("p", spec)], &request, Traffic::Tcp, &MeshConfig::default());
     assert_eq!(tcp(&format!("{{{rule}}}")), "denied by none");
     assert_eq!(tcp(&format!(r#"{{"action":"DENY",{rule}}}"#)), "denied by ns[shop]-policy[p]-rule[0]");
     let ports = r#"{"action":"DENY","rules":[{"to":[{"operation":{"methods":["DELETE"],"ports":["9090"]}}]}]}"#;
@@ -137,7 +137,7 @@ fn fields_of_http_drop_an_allow_rule_on_tcp_and_widen_a_deny_rule() {
 #[test]
 fn deny_goes_before_allow_and_dry_run_decides_nothing() {
     let get = request("GET", "/", Some(CART));
-    let http = |policies: &[Node]| verdict(policies, &get, Traffic::Http, &Mesh::default());
+    let http = |policies: &[Node]| verdict(policies, &get, Traffic::Http, &MeshConfig::default());
     let (allow, deny) = (policy("a", r#"{"rules":[{}]}"#), policy("d", r#"{"action":"DENY","rules":[{}]}"#));
     assert_eq!(http(&[allow.clone(), deny]), "denied by ns[shop]-policy[d]-rule[0]");
     let dry = |action: &str| {
@@ -159,10 +159,10 @@ fn custom_asks_its_provider_and_denies_when_there_is_none() {
         r#"{"action":"CUSTOM","provider":{"name":"opa"},"rules":[{"to":[{"operation":{"paths":["/admin*"]}}]}]}"#,
     );
     let bad = "denied by istio-ext-authz-opa-ns[shop]-policy[c]-rule[0]-deny-due-to-bad-CUSTOM-action";
-    assert_eq!(verdict(std::slice::from_ref(&custom), &get, Traffic::Http, &Mesh::default()), bad);
+    assert_eq!(verdict(std::slice::from_ref(&custom), &get, Traffic::Http, &MeshConfig::default()), bad);
     let config =
         node(r#"{"extensionProviders":[{"name":"opa","envoyExtAuthzHttp":{"service":"opa.shop.svc","port":80}}]}"#);
-    let mesh = Mesh::read(&config);
+    let mesh = MeshConfig::read(&config);
     let asks = "undecided: the answer of the provider opa";
     assert_eq!(verdict(std::slice::from_ref(&custom), &get, Traffic::Http, &mesh), asks);
     assert_eq!(verdict(std::slice::from_ref(&custom), &request("GET", "/", None), Traffic::Http, &mesh), "allowed");
@@ -173,7 +173,7 @@ fn custom_asks_its_provider_and_denies_when_there_is_none() {
 
 #[test]
 fn a_principal_of_the_mesh_stands_for_all_its_trust_domains() {
-    let mesh = Mesh::read(&node(r#"{"trustDomain":"new.test","trustDomainAliases":["old.test"]}"#));
+    let mesh = MeshConfig::read(&node(r#"{"trustDomain":"new.test","trustDomainAliases":["old.test"]}"#));
     let spec = |principal: &str| format!(r#"{{"rules":[{{"from":[{{"source":{{"principals":["{principal}"]}}}}]}}]}}"#);
     for (principal, peer, allowed) in [
         ("cluster.local/ns/shop/sa/cart", "spiffe://new.test/ns/shop/sa/cart", true),
@@ -221,38 +221,8 @@ fn policies_reach_by_namespace_selector_and_target() {
         (waypoint, "istio-system", target("GatewayClass", "istio-waypoint"), true),
     ] {
         let object = object(namespace, &spec);
-        let found = select::reaching(&[&object], &workload, &Mesh::default());
+        let found = select::reaching(&[&object], &workload, &MeshConfig::default());
         assert_eq!(!found.is_empty(), reaches, "{namespace} {spec} {workload:?}");
-    }
-}
-
-#[test]
-fn the_narrowest_peer_authentication_that_says_something_counts() {
-    let labels = node(r#"{"app":"cart"}"#);
-    let workload = Workload { namespace: "shop", labels: Some(&labels), service: None };
-    let object = |namespace: &str, created: &str, spec: &str| {
-        node(&format!(
-            r#"{{"metadata":{{"name":"p","namespace":"{namespace}","creationTimestamp":"{created}"}},"spec":{spec}}}"#
-        ))
-    };
-    let selector = r#""selector":{"matchLabels":{"app":"cart"}}"#;
-    let mesh_wide = object("istio-system", "2026-01-01T00:00:00Z", r#"{"mtls":{"mode":"STRICT"}}"#);
-    let namespace = object("shop", "2026-01-01T00:00:00Z", r#"{"mtls":{"mode":"UNSET"}}"#);
-    let own = object(
-        "shop",
-        "2026-01-02T00:00:00Z",
-        &format!(r#"{{{selector},"mtls":{{"mode":"PERMISSIVE"}},"portLevelMtls":{{"9090":{{"mode":"DISABLE"}}}}}}"#),
-    );
-    let younger = object("shop", "2026-01-03T00:00:00Z", &format!(r#"{{{selector},"mtls":{{"mode":"STRICT"}}}}"#));
-    for (objects, port, expected) in [
-        (vec![], 80, MutualTls::Permissive),
-        (vec![&mesh_wide], 80, MutualTls::Strict),
-        (vec![&namespace, &mesh_wide], 80, MutualTls::Strict),
-        (vec![&younger, &own, &mesh_wide], 80, MutualTls::Permissive),
-        (vec![&own, &mesh_wide], 9090, MutualTls::Disable),
-    ] {
-        let objects = Objects { peer_authentications: objects, ..Objects::default() };
-        assert_eq!(mutual_tls(&objects, &workload, port, &Mesh::default()).0, expected, "{port}");
     }
 }
 
@@ -263,12 +233,9 @@ fn claims_come_from_request_authentication() {
         policy("p", r#"{"rules":[{"from":[{"source":{"requestPrincipals":["https://i.test/alice"]}}]}]}"#);
     let labels = node("{}");
     let workload = Workload { namespace: "shop", labels: Some(&labels), service: None };
-    let objects = Objects {
-        authorization_policies: vec![&needs_token],
-        request_authentications: vec![&authentication],
-        ..Objects::default()
-    };
-    let compiled = Policies::compile(&objects, &workload, &Mesh::default(), Traffic::Http);
+    let objects =
+        Objects { authorization_policies: vec![&needs_token], request_authentications: vec![&authentication] };
+    let compiled = Policies::compile(&objects, &workload, &MeshConfig::default(), Traffic::Http);
     let with = |claims: Claims| {
         let request = Request { claims, ..request("GET", "/", Some(CURL)) };
         compiled.evaluate(&mut State::new(&request), Time::from_seconds(0), &mut Record::dropping())

@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &["doc", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("mesh", &["doc", "model", "snapshot"]),
-    ("sim", &["doc", "envoy", "model", "snapshot", "time"]),
+    ("sim", &["doc", "envoy", "mesh", "snapshot", "time"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),

@@ -1,0 +1,54 @@
+//! Maps that save a lookup from reading every object of a kind.
+
+use std::collections::BTreeMap;
+
+use super::host::{HostIndex, fqdn};
+use super::{Objects, Stored};
+use crate::doc::tree::Node;
+
+/// Positions in [`Objects::of_kind`].
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) virtual_services: HostIndex,
+    pub(super) destination_rules: HostIndex,
+    pub(super) service_entries: HostIndex,
+    /// EndpointSlices by namespace and name of their Service.
+    slices: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+}
+
+impl Index {
+    pub(super) fn of(objects: &Objects) -> Self {
+        let mut index = Self {
+            virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),
+            destination_rules: by_host(objects, "DestinationRule", |object| {
+                object.spec_at(["host"]).map_or(&[], std::slice::from_ref)
+            }),
+            service_entries: by_host(objects, "ServiceEntry", |object| object.spec_list("hosts")),
+            slices: BTreeMap::new(),
+        };
+        for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {
+            if let Some(service) = slice.label("kubernetes.io/service-name") {
+                let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();
+                in_namespace.entry(service.to_owned()).or_default().push(position);
+            }
+        }
+        index
+    }
+
+    /// The EndpointSlices of a Service.
+    pub(super) fn slices(&self, namespace: &str, service: &str) -> &[usize] {
+        self.slices.get(namespace).and_then(|services| services.get(service)).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn by_host(objects: &Objects, kind: &str, hosts: impl Fn(&Stored) -> &[Node]) -> HostIndex {
+    let mut index = HostIndex::default();
+    for (position, object) in objects.of_kind(kind).iter().enumerate() {
+        for host in hosts(object).iter().filter_map(Node::str) {
+            // A ServiceEntry's host is taken as it stands.
+            let full = if kind == "ServiceEntry" { host.into() } else { fqdn(host, &object.id.namespace) };
+            index.add(&full, position);
+        }
+    }
+    index
+}
