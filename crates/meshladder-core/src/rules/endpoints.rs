@@ -2,6 +2,50 @@
 
 use super::Rule;
 
+mod all_endpoints_ejected;
+mod distribute_leads_nowhere;
+mod ejection_percent_below_one;
+mod endpoint_gone;
+mod endpoint_slices_empty;
+mod endpoints_ejected;
+mod failover_without_outlier_detection;
+mod headless_endpoint_gone;
+mod locality;
+pub(super) mod met;
+mod no_pod_ready;
+mod outlier_detection_counts_alone;
+mod outlier_detection_keeps_traffic_local;
+mod outliers;
+mod pod_name_without_route;
+mod proxy_endpoints_differ;
+mod proxy_has_no_endpoints;
+mod service_entry_shadows_service;
+mod service_selects_no_pods;
+mod services_disagree_on_port;
+mod slices;
 mod subset_selects_no_pods;
+mod target_port_not_open;
+mod workload_scaled_to_zero;
 
-pub(super) static RULES: &[&Rule] = &[&subset_selects_no_pods::RULE];
+pub(super) static RULES: &[&Rule] = &[
+    &subset_selects_no_pods::RULE,
+    &service_selects_no_pods::RULE,
+    &workload_scaled_to_zero::RULE,
+    &no_pod_ready::RULE,
+    &endpoint_slices_empty::RULE,
+    &target_port_not_open::RULE,
+    &endpoint_gone::RULE,
+    &proxy_has_no_endpoints::RULE,
+    &proxy_endpoints_differ::RULE,
+    &all_endpoints_ejected::RULE,
+    &endpoints_ejected::RULE,
+    &outlier_detection_counts_alone::RULE,
+    &ejection_percent_below_one::RULE,
+    &outlier_detection_keeps_traffic_local::RULE,
+    &failover_without_outlier_detection::RULE,
+    &distribute_leads_nowhere::RULE,
+    &pod_name_without_route::RULE,
+    &headless_endpoint_gone::RULE,
+    &services_disagree_on_port::RULE,
+    &service_entry_shadows_service::RULE,
+];

@@ -1,7 +1,10 @@
 //! See the page beside this file.
 
-use crate::doc::tree::Node;
+use super::met::{self, Met};
+use crate::doc::json::escape;
+use crate::doc::tree::{Member, Node};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::traffic::destinations;
 use crate::mesh::{ObjectRef, PodFacts, ServiceFacts, Stored};
 use crate::model::selector;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -14,8 +17,14 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every subset that a DestinationRule defines selects a pod",
     needs: &["k8s/destinationrules.networking.istio.io.json", "k8s/services.json", "k8s/pods.json"],
-    uses: &["k8s/workloadentries.networking.istio.io.json"],
-    explains: &[],
+    uses: &[
+        "k8s/workloadentries.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+    ],
+    explains: &["ML10"],
     docs: include_str!("subset_selects_no_pods.md"),
     check: Check::Either(check),
 };
@@ -32,7 +41,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             let name = subset.str_at("name").unwrap_or_default();
             if asked.is_none_or(|asked| meets(asked, service, name)) {
                 out.examined();
-                subset_of(facts, rule, service, subset, out);
+                subset_of(facts, asked, rule, service, subset, out);
             }
         }
     }
@@ -44,35 +53,74 @@ fn meets(asked: &Asked<'_>, service: &ServiceFacts, subset: &str) -> bool {
     asked.clusters().any(|cluster| cluster.ends_with(&format!("|{subset}|{host}")))
 }
 
-fn subset_of(facts: &Facts<'_>, rule: &Stored, service: &ServiceFacts, subset: &Node, out: &mut Sink) {
+fn subset_of(
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    rule: &Stored,
+    service: &ServiceFacts,
+    subset: &Node,
+    out: &mut Sink,
+) {
     let pods: Vec<&PodFacts> = facts.mesh.pods_of(service).collect();
     let Some(labels) = subset.get("labels") else { return };
-    let has = |pod: &PodFacts| {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
-        selector::has_labels(labels, stored.and_then(Stored::labels))
-    };
-    // A Service without any pod is another matter.
-    if pods.is_empty() || pods.iter().any(|pod| has(pod)) {
+    let stored = |pod: &PodFacts| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+    let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Stored::labels));
+    // A Service without any pod is another matter, and so is a workload that should have made the subset's pods.
+    if pods.is_empty() || pods.iter().any(|pod| has(pod)) || is_made_by_workload(facts, service, labels) {
         return;
     }
     let name = subset.str_at("name").unwrap_or_default();
-    let wanted: Vec<String> =
-        labels.members().iter().map(|m| format!("{}={}", m.key, m.value.str().unwrap_or_default())).collect();
     let message = format!(
-        "subset {name} of {} wants pods labelled {}, and none of the {} pods of Service {}/{} is",
+        "subset {name} of {} wants pods labelled {}, and none of the {} of Service {}/{} is",
         rule.id,
-        wanted.join(","),
-        pods.len(),
+        met::labels_in_words(labels),
+        met::count(pods.len(), "pod"),
         service.namespace,
         service.name
     );
     let finding = out.find(rule.id.clone(), message, Evidence::of(rule, labels, format!("what subset {name} selects")));
     finding.hits(ObjectRef::new("Service", &service.namespace, &service.name));
-    for pod in &pods {
-        if let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) {
-            let labels = stored.labels().unwrap_or(&stored.node);
-            finding.see(Evidence::of(stored, labels, format!("the labels that {} has", stored.id)));
-        }
+    // A subset that no route leads to harms nobody.
+    if asked.is_none() && !is_used(facts, service, name) {
+        finding.severity(Severity::Info);
+    }
+    for stored in pods.iter().filter_map(|pod| stored(pod)) {
+        let labels = stored.labels().unwrap_or(&stored.node);
+        finding.see(Evidence::of(stored, labels, format!("the labels that {} has", stored.id)));
+    }
+    if let Some(fix) = fitting(rule, subset, labels, &pods) {
+        finding.fix(fix);
     }
     finding.fix(Fix::advice(format!("make the labels of subset {name} equal to those of the pods it is meant for")));
+}
+
+fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node) -> bool {
+    let stored = facts.mesh.service(&service.namespace, &service.name);
+    let met = stored.map(|service| Met { service, port: None, subset: String::new() });
+    met.is_some_and(|met| !met.workloads(facts.mesh, Some(labels)).is_empty())
+}
+
+fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
+    let host = format!("{}.{}.svc.cluster.local", service.name, service.namespace);
+    let services = facts.mesh.objects.of_kind("VirtualService").iter();
+    services.flat_map(destinations).any(|to| to.subset == Some(subset) && to.host == host)
+}
+
+/// One label is wrong, and one value of it is left that no other subset has.
+fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> Option<Fix> {
+    let taken: Vec<&Node> = rule.spec_list("subsets").iter().filter_map(|other| other.get("labels")).collect();
+    let wrong = |m: &&Member| !pods.iter().any(|pod| pod.labels.get(&*m.key).map(String::as_str) == m.value.str());
+    let mut members = labels.members().iter().filter(wrong);
+    let (Some(member), None) = (members.next(), members.next()) else { return None };
+    let is_free = |value: &str| !taken.iter().any(|labels| labels.str_at(&member.key) == Some(value));
+    let mut values: Vec<&str> =
+        pods.iter().filter_map(|pod| pod.labels.get(&*member.key)).map(String::as_str).collect();
+    values.sort_unstable();
+    values.dedup();
+    values.retain(|value| is_free(value));
+    let [value] = values.as_slice() else { return None };
+    let index = rule.spec_list("subsets").iter().position(|other| std::ptr::eq(other, subset))?;
+    let key = member.key.replace('~', "~0").replace('/', "~1");
+    let path = escape(&format!("/spec/subsets/{index}/labels/{key}"));
+    Some(Fix::json_patch(&rule.id, format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":{}}}]", escape(value))))
 }

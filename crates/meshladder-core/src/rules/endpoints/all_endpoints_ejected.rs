@@ -1,0 +1,65 @@
+//! See the page beside this file.
+
+use super::{met, outliers};
+use crate::doc::json::escape;
+use crate::envoy::name::ClusterName;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0710",
+    name: "all-endpoints-ejected",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "outlier detection leaves the request an endpoint",
+    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("all_endpoints_ejected.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, asked) else { return };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else { return };
+    for cluster in asked.clusters() {
+        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else { continue };
+        out.examined();
+        let name = ClusterName::parse(cluster);
+        let (Some(name), true) = (name, !hosts.is_empty() && hosts.iter().all(|host| host.ejected)) else { continue };
+        let scope = facts.mesh.scope(client);
+        let detection = outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
+        let Some((rule, detection)) = detection.filter(|(_, node)| outliers::permits_all(node, hosts.len())) else {
+            continue;
+        };
+        let percent = outliers::max_ejection_percent(detection);
+        let message = format!(
+            "{} lets outlier detection eject {percent} % of {}, and the proxy of {} has ejected all {}",
+            rule.id,
+            name.host,
+            client.id,
+            met::count(hosts.len(), "endpoint")
+        );
+        let finding = out.find(rule.id.clone(), message, Evidence::of(rule, detection, "what ejects endpoints"));
+        finding.see(proof).hits(client.id.clone());
+        if let Some(service) = facts.mesh.service_of_host(name.host) {
+            finding.hits(service.id.clone());
+        }
+        if hosts.len() > 1 {
+            let path = escape(&format!("{}/maxEjectionPercent", met::path_in(rule, detection)));
+            finding.fix(Fix::json_patch(&rule.id, format!("[{{\"op\":\"add\",\"path\":{path},\"value\":50}}]")));
+        } else {
+            finding.fix(Fix::advice(format!(
+                "a single endpoint cannot be spared: take outlierDetection out of {}",
+                rule.id
+            )));
+        }
+        finding.fix(met::restart(facts.mesh, client));
+    }
+}

@@ -1,0 +1,211 @@
+//! What a rule meets: the Services it looks at, and who should stand behind them.
+
+use crate::doc::tree::{Node, Value};
+use crate::envoy::clusters::{self, Clusters};
+use crate::envoy::name::ClusterName;
+use crate::finding::{Evidence, Finding, Fix, Risk};
+use crate::mesh::scope::Scope;
+use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::model::selector::has_labels;
+use crate::rules::{Asked, Facts};
+use crate::snapshot::{DocId, Document, Shape};
+
+/// A Service as a rule meets it.
+#[derive(Clone, Debug)]
+pub(in crate::rules) struct Met<'f> {
+    pub(in crate::rules) service: &'f Stored,
+    /// The port that is asked for; none for all.
+    pub(in crate::rules) port: Option<u16>,
+    /// The subset's name; empty without one.
+    pub(in crate::rules) subset: String,
+}
+
+impl<'f> Met<'f> {
+    /// `cart.shop.svc.cluster.local`
+    pub(in crate::rules) fn host(&self) -> String {
+        format!("{}.{}.svc.cluster.local", self.service.id.name, self.service.id.namespace)
+    }
+
+    /// The labels of the subset that the request is sent to.
+    pub(in crate::rules) fn subset_labels(&self, facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Option<&'f Node> {
+        if self.subset.is_empty() {
+            return None;
+        }
+        let client = client_scope(facts, asked?)?;
+        let (_, subset) = facts.mesh.destination_rule(client, &self.host())?.subset(&self.subset)?;
+        subset.get("labels")
+    }
+
+    /// The pods that the Service, and the subset, selects and that are not on their way out.
+    pub(in crate::rules) fn pods(&self, mesh: &'f Mesh, subset: Option<&Node>) -> Vec<&'f Stored> {
+        let stays = |pod: &Stored| {
+            let phase = pod.node.at(["status", "phase"]).and_then(Node::str).unwrap_or_default();
+            !matches!(phase, "Succeeded" | "Failed") && pod.node.at(["metadata", "deletionTimestamp"]).is_none()
+        };
+        let wanted = |pod: &&Stored| stays(pod) && subset.is_none_or(|labels| has_labels(labels, pod.labels()));
+        mesh.selected_pods(self.service).into_iter().filter(wanted).collect()
+    }
+
+    /// The workloads whose pods the Service, and the subset, would select.
+    pub(in crate::rules) fn workloads(&self, mesh: &'f Mesh, subset: Option<&Node>) -> Vec<&'f Stored> {
+        let Some(selector) = selector(self.service) else { return Vec::new() };
+        let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+        let all = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, &self.service.id.namespace));
+        all.filter(|workload| {
+            let labels = template_labels(workload);
+            has_labels(selector, labels) && subset.is_none_or(|subset| has_labels(subset, labels))
+        })
+        .collect()
+    }
+}
+
+/// The Services that a request is sent to, port and subset included; without a request all there are.
+pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<Met<'f>> {
+    let mesh = facts.mesh;
+    let Some(asked) = asked else {
+        let all = mesh.objects.of("Service", "").filter(|service| !is_control_plane(service));
+        return all.map(|service| Met { service, port: None, subset: String::new() }).collect();
+    };
+    let of_cluster = |cluster: &str| {
+        let name = ClusterName::parse(cluster)?;
+        let service = mesh.service_of_host(name.host)?;
+        Some(Met { service, port: name.port.parse().ok(), subset: name.subset.to_owned() })
+    };
+    let mut met: Vec<Met<'f>> = asked.clusters().filter_map(of_cluster).collect();
+    if met.is_empty() {
+        let service = asked.service.and_then(|service| mesh.service(&service.namespace, &service.name));
+        let port = Some(asked.question.to.port);
+        met.extend(service.map(|service| Met { service, port, subset: String::new() }));
+    }
+    met
+}
+
+/// istiod has a rung of its own.
+fn is_control_plane(service: &Stored) -> bool {
+    selector(service).is_some_and(|selector| selector.str_at("app") == Some("istiod"))
+}
+
+/// The pod whose proxy sends the request on: the client's, or the gateway's.
+pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<&'f Stored> {
+    let hop = asked.trace.hops.first().filter(|hop| hop.direction != "inbound");
+    let of_hop = hop.and_then(|hop| hop.proxy.split_once('/'));
+    let of_client = asked.client.map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
+    let (namespace, name) = of_hop.or(of_client)?;
+    facts.mesh.objects.get("Pod", namespace, name)
+}
+
+/// What that proxy imports.
+pub(in crate::rules) fn client_scope<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<Scope<'f>> {
+    client_pod(facts, asked).map(|pod| facts.mesh.scope(pod))
+}
+
+/// A Service's selector, when it has one.
+pub(in crate::rules) fn selector(service: &Stored) -> Option<&Node> {
+    service.spec_at(["selector"]).filter(|selector| !selector.members().is_empty())
+}
+
+/// The labels that a workload gives to its pods.
+pub(in crate::rules) fn template_labels(workload: &Stored) -> Option<&Node> {
+    workload.spec_at(["template", "metadata", "labels"])
+}
+
+/// `app=cart,version=v2`
+pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
+    let pairs = labels.members().iter().map(|m| format!("{}={}", m.key, m.value.str().unwrap_or_default()));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+/// The path of a part inside its object, as a JSON patch names it.
+pub(in crate::rules) fn path_in(object: &Stored, part: &Node) -> String {
+    let pointer = object.pointer_of(part);
+    pointer.strip_prefix(object.pointer.as_str()).unwrap_or(&pointer).to_owned()
+}
+
+/// Whether a Boolean is set.
+pub(in crate::rules) fn is_true(node: Option<&Node>) -> bool {
+    node.is_some_and(|node| node.value == Value::Bool(true))
+}
+
+/// The Service and the pods suffer.
+pub(in crate::rules) fn hit(finding: &mut Finding, service: &Stored, pods: &[&Stored], asked: Option<&Asked<'_>>) {
+    finding.hits(service.id.clone());
+    for pod in pods {
+        finding.hits(pod.id.clone());
+    }
+    if let Some(client) = asked.and_then(|asked| asked.client) {
+        finding.hits(client.reference());
+    }
+}
+
+/// The object to change when a pod is at fault.
+pub(in crate::rules) fn workload_ref(mesh: &Mesh, pod: &Stored) -> ObjectRef {
+    let facts = mesh.pod(&pod.id.namespace, &pod.id.name);
+    facts.map_or_else(|| pod.id.clone(), crate::mesh::PodFacts::workload)
+}
+
+/// Starts a pod's workload anew.
+pub(in crate::rules) fn restart(mesh: &Mesh, pod: &Stored) -> Fix {
+    let ObjectRef { kind, namespace, name } = workload_ref(mesh, pod);
+    let command = match kind.as_str() {
+        "Deployment" | "StatefulSet" | "DaemonSet" => {
+            format!("kubectl rollout restart {}/{name} -n {namespace}", kind.to_lowercase())
+        }
+        _ => format!("kubectl delete pod {} -n {namespace}", pod.id.name),
+    };
+    Fix::command(Risk::Disruptive, command)
+}
+
+/// One host of a cluster, as a proxy has it.
+#[derive(Clone, Debug)]
+pub(in crate::rules) struct Host {
+    pub(in crate::rules) address: String,
+    pub(in crate::rules) port: u64,
+    pub(in crate::rules) ejected: bool,
+    pub(in crate::rules) priority: u64,
+    pub(in crate::rules) locality: String,
+}
+
+/// `/clusters` of a proxy.
+pub(in crate::rules) fn clusters_of(facts: &Facts<'_>, namespace: &str, pod: &str) -> Option<Document> {
+    let mut proxies = facts.snapshot.proxies_with(Shape::Clusters);
+    let (_, id) = proxies.find(|(proxy, _)| proxy.namespace == namespace && proxy.pod == pod)?;
+    facts.snapshot.open(id).ok()
+}
+
+/// The hosts that a proxy has for a cluster, with what shows them.
+pub(in crate::rules) fn hosts_of(doc: &Document, cluster: &str) -> Option<(Vec<Host>, Evidence)> {
+    let json = clusters::as_json(&doc.text).ok()?;
+    let all = Clusters::read(&json).ok()?;
+    let shows = format!("what the proxy has for {cluster}");
+    if all.empty.iter().any(|name| name == cluster) {
+        return Some((Vec::new(), Evidence::document(&doc.id, shows)));
+    }
+    let mut hosts = Vec::new();
+    let mut at = None;
+    for host in all.hosts.iter().filter(|host| all.name(host) == cluster) {
+        at = at.or_else(|| all.statuses.get(host.status).map(|status| status.offset()));
+        hosts.push(Host {
+            address: host.address.host().into_owned(),
+            port: host.address.port(),
+            ejected: host.ejected(),
+            priority: host.priority(),
+            locality: host.locality(),
+        });
+    }
+    let is_as_it_stands = matches!(json, std::borrow::Cow::Borrowed(_));
+    let evidence = match at {
+        Some(at) if is_as_it_stands => Evidence::offset(&doc.id, at, shows),
+        _ => Evidence::document(&doc.id, shows),
+    };
+    (!hosts.is_empty()).then_some((hosts, evidence))
+}
+
+/// The log of a pod's proxy.
+pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Stored) -> Option<Document> {
+    facts.snapshot.open(&DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.id.namespace, pod.id.name))).ok()
+}
+
+/// Counts in words: `1 pod`, `3 pods`.
+pub(in crate::rules) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,59 @@
+//! See the page beside this file.
+
+use super::certs::{self, Cert, Held};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::ObjectRef;
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::time::Time;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0807",
+    name: "certificate-out-of-time",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "every certificate that a proxy holds is valid when the snapshot was taken",
+    needs: &["proxies/"],
+    uses: &["k8s/pods.json"],
+    explains: &["ML08", "ML10"],
+    docs: include_str!("certificate_out_of_time.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let Some(now) = facts.snapshot.taken_at() else { return };
+    for held in certs::held(facts, asked) {
+        out.examined();
+        let all = held.own.iter().map(|cert| (cert, "certificate")).chain(held.roots.iter().map(|cert| (cert, "root")));
+        // One is enough to say so.
+        if let Some((cert, what, when)) = all.filter_map(|(cert, what)| Some((cert, what, wrong(cert, now)?))).next() {
+            tell(facts, &held, cert, what, &when, out);
+        }
+    }
+}
+
+fn wrong(cert: &Cert, now: Time) -> Option<String> {
+    let ahead = cert.valid_from.filter(|from| *from > now);
+    let over = cert.expires.filter(|until| *until < now);
+    match (ahead, over) {
+        (Some(from), _) => Some(format!("is valid only from {from}, {} s after the snapshot", from.seconds_since(now))),
+        (None, Some(until)) => Some(format!("expired at {until}")),
+        (None, None) => None,
+    }
+}
+
+fn tell(facts: &Facts<'_>, held: &Held, cert: &Cert, what: &str, when: &str, out: &mut Sink) {
+    let (namespace, name) = (&held.proxy.namespace, &held.proxy.pod);
+    let pod = facts.mesh.objects.get("Pod", namespace, name);
+    let subject = pod.map_or_else(|| ObjectRef::new("Pod", namespace, name), |pod| met::workload_ref(facts.mesh, pod));
+    let who = cert.uris.first().map_or_else(String::new, |uri| format!(" for {uri}"));
+    let message = format!("a {what}{who} that the proxy of Pod {namespace}/{name} holds {when}");
+    let finding = out.find(subject, message, Evidence::offset(&held.doc, cert.at, "the certificate"));
+    finding.hits(ObjectRef::new("Pod", namespace, name));
+    finding.fix(Fix::look(format!("meshladder proxy-config secret {name}.{namespace}")));
+    finding.fix(Fix::advice("compare the clocks of the nodes (NTP), and see whether istiod signs certificates"));
+    if let Some(pod) = pod {
+        finding.fix(met::restart(facts.mesh, pod));
+    }
+}

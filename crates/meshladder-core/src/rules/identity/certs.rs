@@ -1,0 +1,76 @@
+//! `/certs`: the certificates that a proxy holds.
+
+use crate::doc::json::Raw;
+use crate::rules::{Asked, Facts};
+use crate::snapshot::{DocId, Document, ProxyRef, Shape};
+use crate::time::Time;
+
+/// One certificate.
+#[derive(Clone, Debug)]
+pub(super) struct Cert {
+    /// Where it stands.
+    pub(super) at: usize,
+    pub(super) serial: String,
+    pub(super) uris: Vec<String>,
+    pub(super) valid_from: Option<Time>,
+    pub(super) expires: Option<Time>,
+}
+
+/// A proxy's certificates: its own, and the roots it trusts.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) proxy: ProxyRef,
+    pub(super) doc: DocId,
+    pub(super) own: Vec<Cert>,
+    pub(super) roots: Vec<Cert>,
+}
+
+/// The certificates of the proxies on a request's way; without a request of all.
+pub(super) fn held(facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Vec<Held> {
+    let on_way = |proxy: &ProxyRef| {
+        asked.is_none_or(|asked| {
+            let pods = asked.client.iter().chain(&asked.servers);
+            let is = |namespace: &str, name: &str| proxy.namespace == namespace && proxy.pod == name;
+            pods.into_iter().any(|pod| is(&pod.namespace, &pod.name))
+                || asked.trace.hops.iter().any(|hop| hop.proxy.split_once('/').is_some_and(|(ns, pod)| is(ns, pod)))
+        })
+    };
+    let docs = facts.snapshot.proxies_with(Shape::Certs).filter(|(proxy, _)| on_way(proxy));
+    docs.filter_map(|(proxy, id)| Some(read(proxy, &facts.snapshot.open(id).ok()?))).collect()
+}
+
+fn read(proxy: ProxyRef, doc: &Document) -> Held {
+    let mut held = Held { proxy, doc: doc.id.clone(), own: Vec::new(), roots: Vec::new() };
+    let Ok(root) = Raw::of(&doc.text) else { return held };
+    for entry in root.list("certificates") {
+        held.own.extend(entry.list("cert_chain").map(cert));
+        held.roots.extend(entry.list("ca_cert").map(cert));
+    }
+    for list in [&mut held.own, &mut held.roots] {
+        list.sort_by(|a, b| (&a.serial, a.at).cmp(&(&b.serial, b.at)));
+        list.dedup_by(|a, b| a.serial == b.serial);
+    }
+    held
+}
+
+fn cert(raw: Raw<'_>) -> Cert {
+    let time = |key| raw.string_at(key).and_then(|text| Time::parse(&text));
+    let names = raw.list("subject_alt_names").filter_map(|name| name.string_at("uri"));
+    Cert {
+        at: raw.offset(),
+        serial: raw.string_at("serial_number").unwrap_or_default().into_owned(),
+        uris: names.map(std::borrow::Cow::into_owned).collect(),
+        valid_from: time("valid_from"),
+        expires: time("expiration_time"),
+    }
+}
+
+impl Held {
+    /// The trust domain of the proxy's identity.
+    pub(super) fn trust_domain(&self) -> Option<(&Cert, &str)> {
+        self.own.iter().find_map(|cert| {
+            let domain = cert.uris.iter().find_map(|uri| crate::x509::trust_domain(uri))?;
+            Some((cert, domain))
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! See the page beside this file.
+
+use super::servers;
+use crate::doc::json::escape;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::peer_authentication::MutualTls;
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::snapshot::DocId;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0802",
+    name: "plain-text-meets-strict",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "no client without a proxy calls a port that takes mutual TLS only",
+    needs: &["k8s/pods.json", "k8s/peerauthentications.security.istio.io.json"],
+    uses: &["k8s/services.json", "logs/"],
+    explains: &["ML10"],
+    docs: include_str!("plain_text_meets_strict.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = asked.client.filter(|client| !client.has_proxy) else { return };
+    out.examined();
+    let strict: Vec<_> =
+        servers::of_request(facts, asked).into_iter().filter(|s| s.mode.mode == MutualTls::Strict).collect();
+    let Some(first) = strict.first().filter(|_| servers::may_fail(asked)) else { return };
+    let Some((policy, mode)) = first.mode.by else { return };
+    let message = format!(
+        "{} demands mutual TLS of {} on port {}, and {} has no proxy to speak it: its plain text is refused",
+        policy.id,
+        met::workload_ref(facts.mesh, first.pod),
+        first.port,
+        client.workload()
+    );
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, mode, "only mutual TLS is taken"));
+    finding.hits(client.reference());
+    if let Some(stored) = facts.mesh.objects.get("Pod", &client.namespace, &client.name) {
+        let containers = stored.spec_at(["containers"]).unwrap_or(&stored.node);
+        finding.see(Evidence::of(stored, containers, "the client has no istio-proxy"));
+    }
+    for server in &strict {
+        finding.hits(server.pod.id.clone());
+        if let Some((doc, line)) = refusal(facts, server.pod, client) {
+            finding.see(Evidence::line(&doc, line, "the server's proxy found no filter chain for plain text"));
+        }
+    }
+    let path = escape(&met::path_in(policy, mode));
+    let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"PERMISSIVE\"}}]");
+    finding.fix(Fix::json_patch(&policy.id, patch));
+    finding.fix(Fix::advice(format!(
+        "give {} a proxy: label its namespace {} for injection and restart it",
+        client.workload(),
+        client.namespace
+    )));
+}
+
+/// The last line of the server's log where it turned the client away.
+fn refusal(facts: &Facts<'_>, server: &crate::mesh::Stored, client: &crate::mesh::PodFacts) -> Option<(DocId, usize)> {
+    let log = met::proxy_log(facts, server)?;
+    let from = |remote: &str| {
+        remote.rsplit_once(':').and_then(|(host, _)| host.parse().ok()).is_some_and(|ip| client.ips.contains(&ip))
+    };
+    let lines =
+        crate::access_log::lines(&log).filter(|line| line.details == "filter_chain_not_found" && from(&line.remote));
+    lines.last().map(|line| (log.id.clone(), line.number))
+}
