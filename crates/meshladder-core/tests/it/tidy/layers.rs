@@ -36,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sim",
             "snapshot",
             "time",
+            "tri",
             "walk",
             "x509",
         ],
