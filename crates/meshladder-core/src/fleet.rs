@@ -48,6 +48,8 @@ pub struct Watch {
     pub error: String,
     /// When the last push was sent, RFC 3339.
     pub sent_time: String,
+    /// Whether the proxy ever acknowledged one.
+    pub ever_acknowledged: bool,
 }
 
 impl Fleet {
@@ -68,6 +70,11 @@ impl Fleet {
         self.streams.iter().filter(move |stream| stream.namespace == namespace && stream.pod == pod)
     }
 
+    /// Whether an istiod, by its pod, told its streams.
+    pub fn answered(&self, istiod: &str) -> bool {
+        self.istiods.iter().any(|id| istiod_of(id) == istiod)
+    }
+
     /// What a proxy says of itself.
     pub fn proxy(&self, namespace: &str, pod: &str) -> Option<&Summary> {
         self.proxies.iter().find(|(id, _)| id.namespace == namespace && id.pod == pod).map(|(_, summary)| summary)
@@ -80,9 +87,10 @@ fn stream(id: &DocId, connection: &syncz::Connection<'_>) -> Option<Stream> {
         sync: w.sync(),
         error: w.last_error.to_string(),
         sent_time: w.sent_time.to_string(),
+        ever_acknowledged: !w.acked.is_empty(),
     };
     let types = connection.types.iter().map(|(url, w)| (syncz::short_type(url).to_owned(), watch(w))).collect();
-    let istiod = id.split().1.split('/').nth(1).unwrap_or_default().to_owned();
+    let istiod = istiod_of(id).to_owned();
     Some(Stream {
         doc: id.clone(),
         at: connection.at,
@@ -92,4 +100,9 @@ fn stream(id: &DocId, connection: &syncz::Connection<'_>) -> Option<Stream> {
         version: connection.version.to_string(),
         types,
     })
+}
+
+/// The pod that an answer of istiod comes from: `istiod/<pod>/debug/…`.
+fn istiod_of(id: &DocId) -> &str {
+    id.split().1.split('/').nth(1).unwrap_or_default()
 }

@@ -88,6 +88,22 @@ impl Node {
         self.get(key)?.str()
     }
 
+    /// As JSON, without white space.
+    pub fn to_json(&self) -> String {
+        let list = |parts: Vec<String>| parts.join(",");
+        match &self.value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(text) => text.to_string(),
+            Value::String(text) => json::escape(text),
+            Value::Array(items) => format!("[{}]", list(items.iter().map(Self::to_json).collect())),
+            Value::Object(members) => {
+                let member = |m: &Member| format!("{}:{}", json::escape(&m.key), m.value.to_json());
+                format!("{{{}}}", list(members.iter().map(member).collect()))
+            }
+        }
+    }
+
     /// The node at an RFC 6901 pointer.
     pub fn pointer(&self, pointer: &str) -> Option<&Node> {
         if pointer.is_empty() {
@@ -156,6 +172,12 @@ mod tests {
         assert_eq!(root.pointer("/b/c~1d").map(|n| &n.value), Some(&Value::Null));
         assert_eq!(&doc[root.members()[1].key_span.clone()], r#""b""#);
         assert!(root.pointer("/a/2").is_none() && root.pointer("a").is_none());
+    }
+
+    #[test]
+    fn a_tree_is_written_as_it_was_read() {
+        let doc = r#"{"a":[1,2.50,"x\"y",null,true],"b":{}}"#;
+        assert_eq!(tree(doc).expect("JSON").to_json(), doc);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One proxy with its documents open, and what is kept of it when they are closed again.
 
-use crate::envoy::dump::{Dump, Section};
+use crate::envoy::dump::{Dump, Resource, Section, State};
 use crate::mesh::PodFacts;
 use crate::snapshot::{DocId, Document, ProxyRef, Snapshot};
 
@@ -43,8 +43,12 @@ pub struct Summary {
     pub connected: Option<(bool, DocId, usize)>,
     /// What it refused.
     pub rejected: Vec<Rejected>,
-    /// Warnings and errors of its agent, the last ones, with their lines.
+    /// Warnings and errors of Envoy and its agent, the last ones, with their lines.
     pub trouble: Vec<(DocId, usize, String)>,
+    /// Whether any route configuration came from istiod; none without a dump.
+    pub has_routes: Option<bool>,
+    /// Its listener for inbound traffic: when it came, and its place.
+    pub inbound: Option<(String, DocId, usize)>,
 }
 
 /// An update that the proxy refused.
@@ -107,7 +111,16 @@ impl<'d> Proxy<'d> {
             connected: connected.zip(stats).map(|((value, line), doc)| (value == 1, doc, line)),
             rejected: self.rejected(),
             trouble: self.trouble(),
+            has_routes: self.dump.as_ref().map(|dump| dump.of(Section::Routes).any(|r| r.state == State::Active)),
+            inbound: self.inbound(),
         }
+    }
+
+    fn inbound(&self) -> Option<(String, DocId, usize)> {
+        let (dump, doc) = (self.dump.as_ref()?, self.docs.config_dump.as_ref()?);
+        let active = |r: &&Resource<'_>| r.name == "virtualInbound" && r.state == State::Active;
+        let listener = dump.of(Section::Listeners).find(active)?;
+        Some((listener.last_updated.to_string(), doc.id.clone(), listener.entry.offset()))
     }
 
     fn rejected(&self) -> Vec<Rejected> {
@@ -130,11 +143,11 @@ impl<'d> Proxy<'d> {
         rejected
     }
 
-    /// The agent writes `time<TAB>level<TAB>…`.
+    /// The agent writes `time<TAB>level<TAB>…`, and Envoy in the same file with its own words for levels.
     fn trouble(&self) -> Vec<(DocId, usize, String)> {
         const KEPT: usize = 20;
         let Some(log) = &self.docs.log else { return Vec::new() };
-        let bad = |line: &&str| matches!(line.split('\t').nth(1), Some("warn" | "error"));
+        let bad = |line: &&str| matches!(line.split('\t').nth(1), Some("warn" | "warning" | "error" | "critical"));
         let lines = log.text.lines().enumerate().filter(|(_, line)| bad(line));
         let mut lines: Vec<_> = lines.map(|(i, line)| (log.id.clone(), i + 1, line.to_owned())).collect();
         lines.drain(..lines.len().saturating_sub(KEPT));

@@ -2,4 +2,11 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod endpoints_lost;
+mod istiod_down;
+mod validation_webhook_unserved;
+mod webhook;
+mod webhook_ca_invalid;
+
+pub(super) static RULES: &[&Rule] =
+    &[&istiod_down::RULE, &validation_webhook_unserved::RULE, &webhook_ca_invalid::RULE, &endpoints_lost::RULE];

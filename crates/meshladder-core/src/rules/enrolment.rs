@@ -2,4 +2,36 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod app_before_proxy;
+mod app_runs_as_proxy_user;
+mod container;
+mod host_network;
+mod init_container_without_network;
+mod inject_label_ignored;
+mod injection_webhook_unserved;
+mod namespace_labelled_twice;
+mod namespace_revision_unknown;
+mod outsider;
+mod pod_older_than_injection;
+mod proxy_not_ready;
+mod proxy_out_of_memory;
+mod redirection_not_in_place;
+mod start_hook_failed;
+mod workload_opted_out;
+
+pub(super) static RULES: &[&Rule] = &[
+    &injection_webhook_unserved::RULE,
+    &workload_opted_out::RULE,
+    &namespace_revision_unknown::RULE,
+    &namespace_labelled_twice::RULE,
+    &host_network::RULE,
+    &inject_label_ignored::RULE,
+    &pod_older_than_injection::RULE,
+    &app_runs_as_proxy_user::RULE,
+    &redirection_not_in_place::RULE,
+    &proxy_out_of_memory::RULE,
+    &app_before_proxy::RULE,
+    &start_hook_failed::RULE,
+    &proxy_not_ready::RULE,
+    &init_container_without_network::RULE,
+];

@@ -38,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sim",
             "snapshot",
             "time",
+            "tri",
             "walk",
             "x509",
         ],

@@ -1,0 +1,124 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Finding, Fix, Risk, Rung, Severity};
+use crate::mesh::services::{is_ready, number};
+use crate::mesh::{PodFacts, Stored};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+/// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next certificate.
+pub(super) static RULE: Rule = Rule {
+    code: "ML0201",
+    name: "istiod-down",
+    aka: &[],
+    rung: Rung::ControlPlane,
+    severity: Severity::Error,
+    claim: "every istiod that proxies rely on has a ready pod",
+    needs: &["k8s/deployments.apps.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/events.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+        "k8s/configmaps.json",
+        "logs/",
+        "proxies/",
+    ],
+    explains: &["ML0202", "ML03", "ML04", "ML07", "ML10"],
+    docs: include_str!("istiod_down.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let all: Vec<&Stored> = facts.mesh.objects.of_kind("Deployment").iter().filter(|d| is_istiod(d)).collect();
+    let (down, up): (Vec<&Stored>, Vec<&Stored>) = all.into_iter().partition(|d| !has_ready_pod(facts, d));
+    up.iter().for_each(|_| out.examined());
+    for deployment in down {
+        out.examined();
+        let users = users(facts, deployment);
+        // One of a revision that nobody uses may stay down.
+        let is_used = !users.is_empty() || names_it(facts, deployment);
+        if is_used || up.is_empty() {
+            tell(facts, deployment, &users, up.is_empty(), out);
+        }
+    }
+}
+
+fn is_istiod(deployment: &Stored) -> bool {
+    let of_template = deployment.spec_at(["template", "metadata", "labels", "app"]).and_then(Node::str);
+    deployment.label("app") == Some("istiod") || of_template == Some("istiod")
+}
+
+fn has_ready_pod(facts: &Facts<'_>, deployment: &Stored) -> bool {
+    let selector = deployment.spec_at(["selector"]);
+    let pods = facts.mesh.objects.in_namespace("Pod", &deployment.id.namespace);
+    pods.filter(|pod| selector.is_some_and(|selector| pod.accepted_by(selector))).any(is_ready)
+}
+
+fn revision(deployment: &Stored) -> &str {
+    deployment.label("istio.io/rev").unwrap_or("default")
+}
+
+/// The pods whose proxies were injected for its revision.
+fn users<'f>(facts: &Facts<'f>, deployment: &Stored) -> Vec<&'f PodFacts> {
+    let own = revision(deployment);
+    let of_revision = |pod: &&PodFacts| {
+        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        pod.has_proxy && stored.and_then(|pod| pod.annotation("istio.io/rev")).unwrap_or("default") == own
+    };
+    facts.mesh.pods.iter().filter(of_revision).collect()
+}
+
+/// Whether an injector of its revision is left.
+fn names_it(facts: &Facts<'_>, deployment: &Stored) -> bool {
+    facts.mesh.injectors().webhooks.iter().any(|hook| hook.revision.unwrap_or("default") == revision(deployment))
+}
+
+fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bool, out: &mut Sink) {
+    let replicas = deployment.spec_at(["replicas"]);
+    let wanted = replicas.and_then(number).unwrap_or(1);
+    let how = match wanted {
+        0 => "is scaled to zero".to_owned(),
+        1 => "has no ready pod".to_owned(),
+        wanted => format!("has none of its {wanted} pods ready"),
+    };
+    let message = format!(
+        "istiod is down: {} {how}, so proxies keep what they have, new pods are refused and no change is taken",
+        deployment.id
+    );
+    let (part, shows) = match (replicas, deployment.node.get("status")) {
+        (Some(replicas), _) if wanted == 0 => (replicas, "no pod is wanted"),
+        (_, Some(status)) => (status, "no pod is ready"),
+        _ => (&deployment.node, "no pod is ready"),
+    };
+    let finding = out.find(deployment.id.clone(), message, Evidence::of(deployment, part, shows));
+    if !is_last {
+        finding.hits.extend(users.iter().map(|pod| pod.reference()));
+    }
+    consequences(facts, finding);
+    if wanted == 0 {
+        let fix = Fix::merge(&deployment.id, r#"{"spec":{"replicas":1}}"#);
+        finding.fix(fix.unchecked("it is only repaired once a pod of istiod is ready"));
+    } else {
+        let (namespace, name) = (&deployment.id.namespace, &deployment.id.name);
+        finding.fix(Fix::look(format!("kubectl describe deployment {name} -n {namespace}")));
+        finding.fix(Fix::look(format!("kubectl logs deployment/{name} -n {namespace} --previous")));
+        let restart = format!("kubectl rollout restart deployment/{name} -n {namespace}");
+        finding.fix(Fix::command(Risk::Disruptive, restart));
+    }
+}
+
+/// What it has done already: pods that were refused, streams that were lost.
+fn consequences(facts: &Facts<'_>, finding: &mut Finding) {
+    const SHOWN: usize = 2;
+    let refused = facts.mesh.objects.of_kind("Event").iter().filter(|event| {
+        let message = event.node.str_at("message").unwrap_or_default();
+        event.node.str_at("reason") == Some("FailedCreate") && message.contains("failed calling webhook")
+    });
+    for event in refused.take(SHOWN) {
+        let message = event.node.get("message").unwrap_or(&event.node);
+        finding.see(Evidence::of(event, message, "a pod that could not be created"));
+    }
+    let lost = facts.fleet.proxies.values().flat_map(|summary| summary.trouble.last());
+    for (doc, line, _) in lost.filter(|(_, _, text)| text.contains("xds-grpc closed")).take(SHOWN) {
+        finding.see(Evidence::line(doc, *line, "a proxy that lost its stream"));
+    }
+}

@@ -1,0 +1,44 @@
+//! The containers of a pod, and how each is doing.
+
+use crate::doc::tree::{Node, Value};
+use crate::mesh::{PodFacts, Stored};
+use crate::rules::Facts;
+
+/// The container that the proxy runs in.
+pub(super) const PROXY: &str = "istio-proxy";
+
+/// The pods that have a proxy, in whatever phase.
+pub(super) fn enrolled<'f>(facts: &Facts<'f>) -> impl Iterator<Item = (&'f PodFacts, &'f Stored)> + use<'f> {
+    let mesh = facts.mesh;
+    let proxies = mesh.pods.iter().filter(|pod| pod.has_proxy);
+    proxies.filter_map(move |pod| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?)))
+}
+
+/// The status of a container; a native sidecar is listed among the init containers.
+pub(super) fn status<'p>(pod: &'p Stored, name: &str) -> Option<&'p Node> {
+    statuses(pod).find(|status| status.str_at("name") == Some(name))
+}
+
+/// The status of every container.
+pub(super) fn statuses(pod: &Stored) -> impl Iterator<Item = &Node> {
+    let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
+    lists.flat_map(|key| pod.node.at(["status", key]).map_or(&[][..], Node::items))
+}
+
+/// Whether the proxy is an init container that restarts always: it is up before the application starts.
+pub(super) fn is_native(pod: &Stored) -> bool {
+    pod.spec_list("initContainers").iter().any(|container| container.str_at("name") == Some(PROXY))
+}
+
+/// Whether a field of a status is true.
+pub(super) fn is_true(status: &Node, key: &str) -> bool {
+    status.get(key).is_some_and(|node| node.value == Value::Bool(true))
+}
+
+/// A number of a status.
+pub(super) fn count(status: &Node, key: &str) -> u64 {
+    match status.get(key).map(|node| &node.value) {
+        Some(Value::Number(text)) => text.parse().unwrap_or_default(),
+        _ => 0,
+    }
+}

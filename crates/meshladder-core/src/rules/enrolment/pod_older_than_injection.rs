@@ -1,0 +1,52 @@
+//! See the page beside this file.
+
+use super::outsider;
+use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0307",
+    name: "pod-older-than-injection",
+    aka: &["IST0103"],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "a pod that would get a proxy has one",
+    needs: &["k8s/pods.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    uses: &[
+        "k8s/namespaces.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/services.json",
+        "k8s/configmaps.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+    ],
+    explains: &["ML06", "ML08", "ML09", "ML10"],
+    docs: include_str!("pod_older_than_injection.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
+        out.examined();
+        if !outsider.is_expected() {
+            continue;
+        }
+        let workload = outsider.pod.workload();
+        let message = format!(
+            "the pods of {} have no proxy, though they would get one today: they were made before injection was on",
+            outsider.name()
+        );
+        let decision = &outsider.injection.decided_by;
+        let finding =
+            out.find(workload.clone(), message, Evidence::of(decision.object, decision.node, decision.what.clone()));
+        outsider.finish(facts, asked, finding);
+        finding.hits.extend(pods.into_iter().skip(1));
+        let kind = workload.kind.to_lowercase();
+        let restart = format!("kubectl rollout restart {kind}/{} -n {}", workload.name, workload.namespace);
+        finding.fix(Fix::command(Risk::Disruptive, restart));
+    }
+}

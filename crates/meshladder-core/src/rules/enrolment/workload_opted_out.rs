@@ -1,0 +1,69 @@
+//! See the page beside this file.
+
+use super::outsider::{self, Outsider};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::ObjectRef;
+use crate::mesh::injection::INJECT;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0302",
+    name: "workload-opted-out",
+    aka: &[],
+    rung: Rung::Enrolment,
+    severity: Severity::Error,
+    claim: "no workload that policies are for has opted out of injection",
+    needs: &["k8s/pods.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    uses: &[
+        "k8s/namespaces.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/services.json",
+        "k8s/configmaps.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+    ],
+    explains: &["ML06", "ML08", "ML09", "ML10"],
+    docs: include_str!("workload_opted_out.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    let outsiders = outsider::all(facts, &injectors, asked);
+    let opted_out = outsiders.into_iter().filter(|outsider| {
+        out.examined();
+        let labels = injectors.namespace_labels(&outsider.pod.namespace);
+        let is_injected = labels.is_some_and(|labels| {
+            labels.injection.is_some_and(|label| label.str() == Some("enabled")) || labels.revision_is_provided
+        });
+        is_injected && outsider.is_refused() && outsider.asks() == Some("false")
+    });
+    let opted_out = outsider::first_of_each(opted_out.collect());
+    for (outsider, pods) in opted_out {
+        tell(facts, asked, &outsider, pods, out);
+    }
+}
+
+fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, outsider: &Outsider<'_>, pods: Vec<ObjectRef>, out: &mut Sink) {
+    let Some((kind, node)) = outsider.template.inject() else { return };
+    let severity = outsider.severity(facts, asked);
+    let harm = match severity {
+        Severity::Error | Severity::Warning => "nothing enforces policies for it or encrypts its calls",
+        Severity::Info => "it is not in the mesh",
+    };
+    let workload = outsider.pod.workload();
+    let message = format!("{workload} has {kind} {INJECT}=false, so its pods have no proxy and {harm}");
+    let object = outsider.template.object;
+    let finding = out.find(workload.clone(), message, Evidence::of(object, node, "this keeps the proxy out"));
+    finding.severity(severity);
+    outsider.finish(facts, asked, finding);
+    finding.hits.extend(pods.into_iter().skip(1));
+    if object.id == workload && workload.kind != "Pod" {
+        let field = if kind == "label" { "labels" } else { "annotations" };
+        let patch = format!(r#"{{"spec":{{"template":{{"metadata":{{"{field}":{{"{INJECT}":null}}}}}}}}}}"#);
+        finding.fix(Fix::merge(&workload, patch));
+    }
+}

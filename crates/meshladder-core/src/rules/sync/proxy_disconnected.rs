@@ -1,0 +1,76 @@
+//! See the page beside this file.
+
+use super::link::{self, Link};
+use super::network_policy_blocks_istiod::blocked;
+use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
+use crate::mesh::services::is_ready;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+/// Why, as far as it can be told: no istiod of its revision, an expired certificate, or what its own log says.
+pub(super) static RULE: Rule = Rule {
+    code: "ML0403",
+    name: "proxy-disconnected",
+    aka: &[],
+    rung: Rung::Sync,
+    severity: Severity::Error,
+    claim: "every proxy is connected to istiod",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "istiod/",
+        "proxies/",
+        "logs/",
+        "k8s/networkpolicies.networking.k8s.io.json",
+        "k8s/namespaces.json",
+        "k8s/services.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
+    explains: &["ML0312", "ML0313", "ML0409", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
+    docs: include_str!("proxy_disconnected.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    // Without istiod every proxy is disconnected, and that has a rule of its own.
+    let istiods = facts.mesh.istiods(None);
+    if istiods.is_empty() || !istiods.iter().any(|istiod| is_ready(istiod)) {
+        return;
+    }
+    for link in link::all(facts) {
+        out.examined();
+        let signs = link.cut();
+        if !signs.is_empty() && blocked(facts, &link).is_none() {
+            tell(facts, &link, signs, out);
+        }
+    }
+}
+
+fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut Sink) {
+    let workload = link.pod.workload();
+    let name = format!("{}/{}", link.pod.namespace, link.pod.name);
+    let revision = link.object.annotation("istio.io/rev");
+    let because = match (revision, link.closed.as_ref().map(|(_, text)| *text)) {
+        (Some(revision), _) if facts.mesh.istiods(Some(revision)).is_empty() => {
+            format!(": it was injected for revision {revision}, and no istiod of that revision runs")
+        }
+        (_, Some(text)) if text.contains("x509") || text.contains("certificate") => {
+            ": istiod's certificate or its own is not accepted".to_owned()
+        }
+        (_, Some(text)) if text.contains("lookup ") => ": it cannot resolve istiod's name".to_owned(),
+        _ => String::new(),
+    };
+    let message = format!("the proxy of {name} is not connected to istiod and keeps what it has{because}");
+    let proof = signs.remove(0);
+    let finding = out.find(workload.clone(), message, proof);
+    if because.is_empty() {
+        finding.confidence(Confidence::Likely);
+    }
+    finding.evidence.extend(signs);
+    finding.hits(link.pod.reference());
+    let kind = workload.kind.to_lowercase();
+    finding
+        .fix(Fix::look(format!("kubectl logs {} -n {} -c istio-proxy --tail=50", link.pod.name, link.pod.namespace)));
+    finding.fix(Fix::command(
+        Risk::Disruptive,
+        format!("kubectl rollout restart {kind}/{} -n {}", workload.name, workload.namespace),
+    ));
+}

@@ -1,0 +1,45 @@
+//! See the page beside this file.
+
+use super::rejection::{self, Blame};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0408",
+    name: "update-rejected",
+    aka: &[],
+    rung: Rung::Sync,
+    severity: Severity::Error,
+    claim: "every proxy accepts what istiod sends",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "istiod/",
+        "proxies/",
+        "k8s/envoyfilters.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/gateways.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0313", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
+    docs: include_str!("update_rejected.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for rejection in rejection::all(facts) {
+        out.examined();
+        let (subject, proof) = match rejection.blame(facts) {
+            Blame::Other(object) => (object.id.clone(), Evidence::object(object, "the object behind it")),
+            Blame::Unknown => (rejection.pods[0].workload(), rejection.evidence[0].clone()),
+            _ => continue,
+        };
+        let message = format!("{} refuse {} updates of istiod: {}", rejection.whom(), rejection.kind, rejection.said());
+        let finding = out.find(subject, message, proof);
+        finding.confidence(Confidence::Likely);
+        rejection.finish(finding);
+        finding
+            .fix(Fix::look(format!("meshladder pc all {} -n {}", rejection.pods[0].name, rejection.pods[0].namespace)));
+    }
+}

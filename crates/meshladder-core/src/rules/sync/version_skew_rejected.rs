@@ -1,0 +1,52 @@
+//! See the page beside this file.
+
+use super::rejection::{self, Blame};
+use crate::finding::{Fix, Risk, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0407",
+    name: "version-skew-rejected",
+    aka: &["IST0158"],
+    rung: Rung::Sync,
+    severity: Severity::Error,
+    claim: "every proxy understands what its istiod sends",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "istiod/",
+        "proxies/",
+        "k8s/envoyfilters.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/gateways.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0313", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
+    docs: include_str!("version_skew_rejected.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for rejection in rejection::all(facts) {
+        out.examined();
+        let Blame::VersionSkew(proxy, istiod) = rejection.blame(facts) else { continue };
+        let Some(pod) = rejection.pods.first() else { continue };
+        let workload = pod.workload();
+        let message = format!(
+            "{}, version {proxy}, cannot read the {} of istiod {istiod}: {}",
+            rejection.whom(),
+            rejection.kind,
+            rejection.said()
+        );
+        let finding = out.find(workload.clone(), message, rejection.evidence[0].clone());
+        rejection.finish(finding);
+        let restart = format!(
+            "kubectl rollout restart {}/{} -n {}",
+            workload.kind.to_lowercase(),
+            workload.name,
+            workload.namespace
+        );
+        finding.fix(Fix::command(Risk::Disruptive, restart));
+    }
+}
