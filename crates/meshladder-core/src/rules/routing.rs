@@ -4,6 +4,7 @@ use super::Rule;
 
 mod action;
 mod answered_by_route;
+mod delegate_not_used;
 mod effect;
 mod envoy_filter_for_nobody;
 mod envoy_filter_not_in_proxy;
@@ -14,6 +15,7 @@ mod http_route;
 mod http_rules_on_tcp_port;
 mod json;
 mod no_route_matches;
+mod path_rewritten;
 mod registry_only_blocks_host;
 mod route_never_reached;
 mod service_has_no_such_port;
@@ -50,4 +52,6 @@ pub(super) static RULES: &[&Rule] = &[
     &upgrade_refused::RULE,
     &service_has_no_such_port::RULE,
     &envoy_filter_not_in_proxy::RULE,
+    &path_rewritten::RULE,
+    &delegate_not_used::RULE,
 ];

@@ -38,7 +38,7 @@ impl Action {
         let mut places: Vec<(Place, u64)> = list
             .iter()
             .filter_map(|entry| {
-                let share = if total == 0 { 10_000 / list.len() as u64 } else { weight(entry) * 10_000 / total };
+                let share = (weight(entry) * 10_000).checked_div(total).unwrap_or(10_000 / list.len() as u64);
                 Some((place(mesh, service, entry.get("destination")?, port), share))
             })
             .filter(|(_, share)| *share > 0)
@@ -70,16 +70,20 @@ impl Action {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// `90 % to subset v1, 10 % to subset v2`
+    /// `90 % to subset v1 and 10 % to subset v2 of catalog.shop.svc.cluster.local`
     fn whereto(&self) -> String {
-        let name = |place: &Place| match place.subset.as_str() {
-            "" => place.host.clone(),
-            subset => format!("subset {subset} of {}", place.host),
-        };
         let percent = |share: u64| if share >= 10_000 { "all".to_owned() } else { format!("{} %", share / 100) };
-        let words: Vec<_> =
-            self.places.iter().map(|(place, share)| format!("{} to {}", percent(*share), name(place))).collect();
-        words.join(" and ")
+        let last = self.places.len().saturating_sub(1);
+        let words = self.places.iter().enumerate().map(|(i, (place, share))| {
+            let is_said = i < last && self.places[i + 1].0.host == place.host;
+            let name = match (place.subset.as_str(), is_said) {
+                ("", _) => place.host.clone(),
+                (subset, true) => format!("subset {subset}"),
+                (subset, false) => format!("subset {subset} of {}", place.host),
+            };
+            format!("{} to {name}", percent(*share))
+        });
+        words.collect::<Vec<_>>().join(" and ")
     }
 
     /// Whether both lead to the same Service, whatever the subset.

@@ -38,6 +38,8 @@ pub(super) struct Lost<'m> {
     pub(super) severity: Severity,
     /// What requests go without, in words, when one was asked about.
     pub(super) without: Option<String>,
+    /// The route that the request takes instead.
+    instead: Option<Evidence>,
 }
 
 impl<'m> Lost<'m> {
@@ -59,13 +61,14 @@ impl<'m> Lost<'m> {
             let (object, node) = step.by.unwrap_or((self.service, self.host));
             finding.see(Evidence::of(object, node, format!("{}: yes, {}", word(step.kind), step.why)));
         }
+        finding.evidence.extend(self.instead.clone());
         for hit in &self.hits {
             finding.hits(hit.clone());
         }
         finding.severity(self.severity);
     }
 
-    /// `; its split (…) is not applied`
+    /// `, so 90 % to subset v1 … is not applied`
     pub(super) fn consequence(&self) -> String {
         self.without.as_ref().map_or_else(String::new, |without| format!(", so {without} is not applied"))
     }
@@ -143,7 +146,7 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
     let scope = mesh.scope(client);
     let call = Call::of(asked, Some(client));
     let owners: BTreeSet<&str> = mesh.registered(&asked.host).map(|owner| owner.id.namespace.as_str()).collect();
-    let is_owned = mesh.virtual_services(scope, &asked.host).first().is_some();
+    let is_owned = !mesh.virtual_services(scope, &asked.host).is_empty();
     let mut found = Vec::new();
     for service in mesh.objects.of_kind("VirtualService") {
         // What is kept in a third namespace is for somebody else.
@@ -163,9 +166,21 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
         let severity = if may_explain(asked, &wanted, &current) { Severity::Warning } else { Severity::Info };
         let mut hits = vec![client.id.clone()];
         hits.extend(asked.service.map(|service| ObjectRef::new("Service", &service.namespace, &service.name)));
-        found.push(Lost { service, host, steps, hits, severity, without: Some(without) });
+        found.push(Lost { service, host, steps, hits, severity, without: Some(without), instead: instead(asked) });
     }
     found
+}
+
+/// The route in the client's proxy, and who made it.
+fn instead(asked: &Asked<'_>) -> Option<Evidence> {
+    let step = asked.trace.hops.first()?.steps.iter().find(|step| step.stage == "route")?;
+    let at = step.evidence.first()?;
+    let by = step.object.as_deref().unwrap_or("no VirtualService");
+    Some(Evidence::offset(
+        &at.doc,
+        at.offset,
+        format!("in the client's routes: no, it takes {}, made by {by}", step.chosen),
+    ))
 }
 
 /// Whether what was seen could be due to a route that is not applied. A refusal by policy or a broken connection is not.
@@ -297,7 +312,7 @@ fn lost_for_all<'m>(
         }
         if furthest.as_ref().is_none_or(|lost| lost.steps.len() < steps.len()) {
             let severity = if is_sound(mesh, service) { Severity::Warning } else { Severity::Info };
-            furthest = Some(Lost { service, host, steps, hits: pods.clone(), severity, without: None });
+            furthest = Some(Lost { service, host, steps, hits: pods.clone(), severity, without: None, instead: None });
         }
     }
     furthest

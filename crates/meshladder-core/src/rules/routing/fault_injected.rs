@@ -4,7 +4,10 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{Call, Taken};
 use crate::doc::tree::{Node, Value};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::mesh::Stored;
+use crate::mesh::host::service_name;
+use crate::mesh::services::number;
+use crate::mesh::traffic::hosts;
+use crate::mesh::{ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::snapshot::DocId;
 
@@ -54,7 +57,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 fn severity(asked: &Asked<'_>, fault: &Node) -> Severity {
     let ends = asked.trace.branches.iter().any(|branch| branch.end.flags.contains(&"FI"));
     let Some(seen) = asked.seen else { return if ends { Severity::Error } else { Severity::Warning } };
-    let status = fault.at(["abort", "httpStatus"]).and_then(crate::mesh::services::number);
+    let status = fault.at(["abort", "httpStatus"]).and_then(number);
     if seen.has("FI") || seen.has("DI") || (status == Some(seen.code) && seen.flags.is_empty()) {
         Severity::Error
     } else if seen.is_success() || matches!(seen.code, 0 | 408 | 504) {
@@ -65,12 +68,13 @@ fn severity(asked: &Asked<'_>, fault: &Node) -> Severity {
 }
 
 fn find<'o>(service: &Stored, place: usize, fault: &Node, out: &'o mut Sink) -> &'o mut Finding {
-    let message = format!("{} {}, on purpose: a fault is injected", service.id, in_words(fault));
+    let message = format!("{} injects a fault: it {}", service.id, in_words(fault));
     let proof = Evidence::of(service, fault, "the fault");
     let finding = out.find(service.id.clone(), message, proof);
-    for host in service.spec_strings("hosts") {
-        let (name, namespace) = (host.split('.').next().unwrap_or(host), &service.id.namespace);
-        finding.hits(crate::mesh::ObjectRef::new("Service", namespace, name));
+    for (_, host) in hosts(service) {
+        if let Some((name, namespace)) = service_name(&host) {
+            finding.hits(ObjectRef::new("Service", namespace, name));
+        }
     }
     finding.fix(Fix::json_patch(&service.id, format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}/fault\"}}]")));
     if service.spec_list("http").len() == 1 {
@@ -79,11 +83,11 @@ fn find<'o>(service: &Stored, place: usize, fault: &Node, out: &'o mut Sink) -> 
     finding
 }
 
-/// `answers 100 % of requests to cart with 503`
+/// `answers 100 % of requests with 503 without sending them on`
 fn in_words(fault: &Node) -> String {
     let share = |part: &Node| match part.at(["percentage", "value"]).map(super::json::text) {
-        Some(value) => format!("{value} % of its requests"),
-        None => "its requests".to_owned(),
+        Some(value) => format!("{value} % of requests"),
+        None => "requests".to_owned(),
     };
     let abort = fault.get("abort").map(|abort| {
         let status = ["httpStatus", "grpcStatus", "http2Error"].into_iter().find_map(|key| abort.get(key));

@@ -6,7 +6,7 @@ use crate::mesh::gateways::servers;
 use crate::mesh::host::covers;
 use crate::mesh::traffic::hosts;
 use crate::mesh::{Mesh, ObjectRef, Stored};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
 use crate::snapshot::DocId;
 
@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let outcome = &asked.trace.outcome;
     out.examined();
-    if !matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || asked.seen.is_some_and(|seen| seen.is_success()) {
+    if !matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || asked.seen.is_some_and(Seen::is_success) {
         return;
     }
     let host = authority(asked);
@@ -83,7 +83,9 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
     } else {
         let message = match &*served(mesh, pod, port).join(", ") {
             "" => format!("no Gateway serves {host} on port {port}"),
-            known => format!("no Gateway serves {host} on port {port}; {} serves {known}", pod.id.namespace),
+            known => {
+                format!("no Gateway serves {host} on port {port}; the gateway in {} serves {known}", pod.id.namespace)
+            }
         };
         out.find(ObjectRef::new("Request", "", ""), message, proof(asked))
     };
@@ -137,11 +139,9 @@ fn proof(asked: &Asked<'_>) -> Evidence {
     let hop = asked.trace.hops.first();
     let steps = hop.into_iter().flat_map(|hop| hop.steps.iter().rev());
     let mut places = steps.filter(|step| step.stage == "route").flat_map(|step| &step.evidence);
-    match places.next().or(asked.trace.outcome.evidence.first()) {
-        Some(at) => Evidence::offset(&at.doc, at.offset, "the route configuration: no virtual host fits"),
-        None => {
-            let proxy = hop.map_or("", |hop| &hop.proxy);
-            Evidence::document(&DocId::new(format!("proxies/{proxy}/config_dump.json")), "no virtual host fits")
-        }
+    if let Some(at) = places.next().or(asked.trace.outcome.evidence.first()) {
+        return Evidence::offset(&at.doc, at.offset, "the route configuration: no virtual host fits");
     }
+    let proxy = hop.map_or("", |hop| &hop.proxy);
+    Evidence::document(&DocId::new(format!("proxies/{proxy}/config_dump.json")), "no virtual host fits")
 }

@@ -3,7 +3,7 @@
 use super::effect::{self, authority, serving, sidecar};
 use super::http_route::{Call, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let call = Call::of(asked, client);
     let services = serving(facts.mesh, asked, client);
     out.examined += services.len();
-    let not_routed = asked.trace.outcome.kind == Kind::NoRoute && !asked.seen.is_some_and(|seen| seen.is_success());
+    let not_routed = asked.trace.outcome.kind == Kind::NoRoute && !asked.seen.is_some_and(Seen::is_success);
     if !not_routed || services.iter().any(|service| !matches!(call.takes(service), Taken::Nothing)) {
         return;
     }

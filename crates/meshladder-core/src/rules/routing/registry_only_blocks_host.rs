@@ -4,7 +4,7 @@ use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::services::number;
 use crate::mesh::{Mesh, ObjectRef, Stored};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
 use crate::walk::Scheme;
 
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         return;
     }
     out.examined();
-    if asked.trace.outcome.kind == Kind::Forwarded || asked.seen.is_some_and(|seen| seen.is_success()) {
+    if asked.trace.outcome.kind == Kind::Forwarded || asked.seen.is_some_and(Seen::is_success) {
         return;
     }
     let port = asked.question.to.port;
@@ -55,7 +55,6 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 let mode = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"ALLOW_ANY\"}}}";
                 finding.fix(Fix::merge(&sidecar.id, mode));
             }
-            finding.fix(Fix::look("meshladder explain ML0614"));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::ObjectRef;
 use crate::mesh::services::ports;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0620",
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the Service that is called has the port that is called",
     needs: &["k8s/services.json"],
-    uses: &["k8s/pods.json"],
+    uses: &["k8s/pods.json", "k8s/serviceentries.networking.istio.io.json"],
     explains: &["ML07", "ML08", "ML10", "ML0612", "ML0614"],
     docs: include_str!("service_has_no_such_port.md"),
     check: Check::Request(check),
@@ -28,7 +28,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let known: Vec<u16> = ports(service).map(|port| port.number).collect();
     // A headless Service resolves to its pods, which may listen on any port; an alias leads elsewhere.
     let is_plain = !facts_of.cluster_ips.is_empty() && facts_of.kind != "ExternalName";
-    if known.is_empty() || known.contains(&port) || !is_plain || asked.seen.is_some_and(|seen| seen.is_success()) {
+    if known.is_empty() || known.contains(&port) || !is_plain || asked.seen.is_some_and(Seen::is_success) {
+        return;
+    }
+    // A ServiceEntry may add ports to the same host.
+    if facts.mesh.registered(&asked.host).any(|owner| owner.id.kind == "ServiceEntry") {
         return;
     }
     let list: Vec<_> = known.iter().map(u16::to_string).collect();

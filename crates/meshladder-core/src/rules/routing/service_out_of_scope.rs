@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::export::export_node;
 use crate::mesh::scope::Scope;
 use crate::mesh::{Mesh, ObjectRef, Stored};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
 use crate::snapshot::DocId;
 
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let shows = format!("the client's proxy sent it to {}", line.cluster);
         finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
     }
-    let passes = asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(|seen| seen.is_success());
+    let passes = asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success);
     finding.severity(if passes { Severity::Warning } else { Severity::Error });
 }
 

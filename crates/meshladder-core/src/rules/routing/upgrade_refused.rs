@@ -36,13 +36,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let what = header("upgrade").map_or_else(|| "the upgrade".to_owned(), |kind| format!("the upgrade to {kind}"));
     let port = asked.question.to.port;
     let service = asked.service.and_then(|service| facts.mesh.service(&service.namespace, &service.name));
-    let proof = match told {
-        Some(line) => Evidence::line(&DocId::new(&line.doc), line.number, "the proxy refused it"),
-        None => {
-            let proxy = asked.trace.hops.first().map_or("", |hop| &hop.proxy);
-            Evidence::document(&DocId::new(format!("proxies/{proxy}/config_dump.json")), "its upgrade_configs")
-        }
-    };
+    let proxy = asked.trace.hops.first().map_or("", |hop| &hop.proxy);
+    let dump = || Evidence::document(&DocId::new(format!("proxies/{proxy}/config_dump.json")), "its upgrade_configs");
+    let logged = told.map(|line| Evidence::line(&DocId::new(&line.doc), line.number, "the proxy refused it"));
+    let proof = logged.unwrap_or_else(dump);
     let subject = service.map_or_else(|| ObjectRef::new("Request", "", ""), |service| service.id.clone());
     let message = format!("a proxy refuses {what} on port {port} of {}: it allows websocket only", asked.host);
     let finding = out.find(subject, message, proof);

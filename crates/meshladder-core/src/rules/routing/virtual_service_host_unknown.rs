@@ -28,9 +28,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let written = lost.host.str().unwrap_or_default();
         let full = fqdn(written, &service.namespace);
         let Some(meant) = effect::means(facts.mesh, lost.host, &full) else { continue };
-        let means = if written == full { String::new() } else { format!(", which means {full},") };
+        let in_full = if written == full { String::new() } else { format!(", which means {full},") };
         let message =
-            format!("host {written}{means} of {service} is no Service; the Service is {meant}{}", lost.consequence());
+            format!("host {written}{in_full} of {service} is no Service; the Service is {meant}{}", lost.consequence());
         let finding = out.find(service.clone(), message, lost.proof());
         lost.tell(finding);
         let place = lost.service.spec_strings("hosts").position(|host| host == written).unwrap_or_default();

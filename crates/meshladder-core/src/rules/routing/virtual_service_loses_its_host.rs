@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let message = format!(
             "{service} has no effect on calls to {}: {}{}",
             lost.host.str().unwrap_or_default(),
-            step.why,
+            step.why.replace(": ", " because "),
             lost.consequence()
         );
         let finding = out.find(service.clone(), message, lost.proof());

@@ -38,9 +38,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let gateways = lost.service.spec_strings("gateways").map(escape);
         let gateways: Vec<_> = std::iter::once(escape("mesh")).chain(gateways).collect();
         finding.fix(Fix::merge(service, format!("{{\"spec\":{{\"gateways\":[{}]}}}}", gateways.join(","))));
-        finding.fix(Fix::look(format!(
-            "meshladder pc route POD --name PORT -o json | grep virtual-service/{}",
-            service.name
-        )));
+        if let Some(pod) = lost.hits.iter().find(|hit| hit.kind == "Pod") {
+            finding.fix(Fix::look(format!("meshladder pc route {}.{}", pod.name, pod.namespace)));
+        }
     }
 }
