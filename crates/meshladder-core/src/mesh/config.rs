@@ -130,7 +130,7 @@ pub fn config_maps(objects: &Objects) -> impl Iterator<Item = (&str, &Stored)> {
 }
 
 /// What an `outboundTrafficPolicy` below this node says; none when it says nothing.
-pub(super) fn is_registry_only(config: &Node) -> Option<bool> {
+pub fn is_registry_only(config: &Node) -> Option<bool> {
     Some(config.at(["outboundTrafficPolicy", "mode"])?.str()? == "REGISTRY_ONLY")
 }
 

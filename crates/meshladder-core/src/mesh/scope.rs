@@ -76,8 +76,9 @@ impl<'m> Scope<'m> {
         Import { holds: taken.is_some(), by: Some((sidecar, taken.unwrap_or(egress))) }
     }
 
-    /// `./host`, `*/host`, `~/*`, `namespace/host`; a host without a namespace means `*/host`.
-    fn entry_takes(&self, entry: &Node, namespace: &str, host: &str) -> bool {
+    /// Whether an entry of `hosts` takes a host of a namespace: `./host`, `*/host`, `~/*`, `namespace/host`; one without a
+    /// namespace means `*/host`.
+    pub fn entry_takes(&self, entry: &Node, namespace: &str, host: &str) -> bool {
         let entry = entry.str().unwrap_or_default();
         let (from, pattern) = entry.split_once('/').unwrap_or(("*", entry));
         let is_from = match from {

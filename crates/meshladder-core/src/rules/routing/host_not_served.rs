@@ -1,0 +1,147 @@
+//! See the page beside this file.
+
+use super::effect::{self, authority, gateway};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::mesh::gateways::servers;
+use crate::mesh::host::covers;
+use crate::mesh::traffic::hosts;
+use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::sim::trace::Kind;
+use crate::snapshot::DocId;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0612",
+    name: "host-not-served",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "the proxy has a virtual host for the host that the request asks for",
+    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/gateways.networking.istio.io.json"],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("host_not_served.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let outcome = &asked.trace.outcome;
+    out.examined();
+    if !matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || asked.seen.is_some_and(Seen::is_success) {
+        return;
+    }
+    let host = authority(asked);
+    match gateway(facts.mesh, asked) {
+        Some(pod) => at_gateway(facts.mesh, asked, pod, &host, out),
+        None if outcome.kind == Kind::NoListener && asked.client.is_none() => no_port(facts.mesh, asked, out),
+        None if asked
+            .trace
+            .hops
+            .first()
+            .is_some_and(|hop| hop.direction == "outbound" && hop.virtual_host.is_none()) =>
+        {
+            let message =
+                format!("the client's proxy has no virtual host for {host} on port {}", asked.question.to.port);
+            if outcome.kind == Kind::NoRoute && facts.mesh.registered(&asked.host).next().is_none() {
+                let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(asked));
+                finding.hits.extend(asked.client.map(crate::mesh::PodFacts::reference));
+                finding.fix(Fix::advice("call the Service by its name, or send the Host header that it is known by"));
+            }
+        }
+        None => {}
+    }
+}
+
+fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mut Sink) {
+    let port = asked.question.to.port;
+    let named = |service: &&Stored| {
+        service.spec_list("gateways").iter().any(|gateway| gateway.str() != Some("mesh"))
+            && hosts(service).any(|(_, full)| covers(&full, host))
+    };
+    let bound = effect::serving(mesh, asked, None);
+    // With routes for the host it is the path that none is for.
+    if !bound.is_empty() || asked.trace.hops.first().is_some_and(|hop| hop.virtual_host.is_some()) {
+        return;
+    }
+    let claims: Vec<_> = mesh.objects.of_kind("VirtualService").iter().filter(named).collect();
+    let server = mesh.server_for(pod, port, host);
+    let exact = server.filter(|server| server.hosts().any(|(_, pattern)| pattern == host));
+    let finding = if let Some(service) = claims.first() {
+        let node = hosts(service).find(|(_, full)| covers(full, host)).map_or(&service.node, |(node, _)| node);
+        let steps = mesh.gateway_steps(service, node, pod);
+        let why = steps.iter().find(|step| !step.holds).map_or("it is not bound to it", |step| &step.why);
+        let message = format!("{} has routes for {host}, but {} does not get them: {why}", service.id, pod.id);
+        let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the host"));
+        finding.see(proof(asked));
+        finding
+    } else if let Some(server) = exact {
+        let gateway = server.gateway;
+        let message = format!("{} takes {host} on port {port}, and no VirtualService has routes for it", gateway.id);
+        let finding = out.find(gateway.id.clone(), message, Evidence::of(gateway, server.node, "it takes the host"));
+        finding.see(proof(asked));
+        finding
+    } else {
+        let message = match &*served(mesh, pod, port).join(", ") {
+            "" => format!("no Gateway serves {host} on port {port}"),
+            known => {
+                format!("no Gateway serves {host} on port {port}; the gateway in {} serves {known}", pod.id.namespace)
+            }
+        };
+        out.find(ObjectRef::new("Request", "", ""), message, proof(asked))
+    };
+    finding.hits(pod.id.clone());
+    for gateway in mesh.gateways_of(pod) {
+        for server in servers(gateway).filter(|server| server.port == port) {
+            if let Some(hosts) = server.node.get("hosts") {
+                finding.see(Evidence::of(gateway, hosts, format!("the hosts of {} on port {port}", gateway.id)));
+            }
+        }
+    }
+    advise(finding, &served(mesh, pod, port), host);
+}
+
+fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
+    let port = asked.question.to.port;
+    let gateways = || mesh.objects.of("Gateway", "networking.istio.io");
+    if gateways().flat_map(servers).any(|server| server.port == port) {
+        return;
+    }
+    let message = format!("no Gateway has a server on port {port}");
+    let proof = gateways().next().map_or_else(
+        || proof(asked),
+        |gateway| Evidence::of(gateway, gateway.spec_at(["servers"]).unwrap_or(&gateway.node), "the ports there are"),
+    );
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.confidence(Confidence::Likely);
+    finding.fix(Fix::advice("call a port that a Gateway has a server for, or add a server to a Gateway"));
+}
+
+/// The hosts that a gateway has on a port.
+fn served(mesh: &Mesh, pod: &Stored, port: u16) -> Vec<String> {
+    let servers = mesh.gateways_of(pod).into_iter().flat_map(servers).filter(|server| server.port == port);
+    let mut hosts: Vec<_> = servers.flat_map(|server| server.hosts()).map(|(_, host)| host.to_owned()).collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+fn advise(finding: &mut Finding, served: &[String], host: &str) {
+    if let Some(known) = served.iter().find(|known| !known.starts_with('*')) {
+        finding.fix(Fix::advice(format!("send the Host that is served, such as {known}")));
+    }
+    finding.fix(Fix::advice(format!(
+        "or add {host} to the hosts of a server of the Gateway and of a VirtualService bound to it"
+    )));
+}
+
+/// The bytes that decided, else the proxy's dump.
+fn proof(asked: &Asked<'_>) -> Evidence {
+    let hop = asked.trace.hops.first();
+    let steps = hop.into_iter().flat_map(|hop| hop.steps.iter().rev());
+    let mut places = steps.filter(|step| step.stage == "route").flat_map(|step| &step.evidence);
+    if let Some(at) = places.next().or(asked.trace.outcome.evidence.first()) {
+        return Evidence::offset(&at.doc, at.offset, "the route configuration: no virtual host fits");
+    }
+    let proxy = hop.map_or("", |hop| &hop.proxy);
+    Evidence::document(&DocId::new(format!("proxies/{proxy}/config_dump.json")), "no virtual host fits")
+}

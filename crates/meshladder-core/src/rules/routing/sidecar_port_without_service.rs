@@ -1,0 +1,93 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::scope::Scope;
+use crate::mesh::services::{number, ports};
+use crate::mesh::{Mesh, Stored};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0617",
+    name: "sidecar-port-without-service",
+    aka: &["KIA1004"],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "every egress listener of a Sidecar with a port has a Service on that port",
+    needs: &[
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    uses: &["k8s/pods.json"],
+    explains: &["ML0612", "ML0614", "ML10"],
+    docs: include_str!("sidecar_port_without_service.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let client = asked.and_then(|asked| sidecar(mesh, asked));
+    for object in mesh.objects.of_kind("Sidecar") {
+        let own = client.and_then(|client| mesh.scope(client).sidecar);
+        if asked.is_some() && own.is_none_or(|own| own.id != object.id) {
+            continue;
+        }
+        for (place, listener) in object.spec_list("egress").iter().enumerate() {
+            let Some(port) = listener.at(["port", "number"]).and_then(number) else { continue };
+            if asked.is_some_and(|asked| asked.question.to.port != port) {
+                continue;
+            }
+            out.examined();
+            let wanted = asked.map(|asked| asked.host.as_str());
+            if !is_served(mesh, object, listener, port, wanted) {
+                find(object, place, listener, port, asked, out);
+            }
+        }
+    }
+}
+
+fn find(object: &Stored, place: usize, listener: &Node, port: u16, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let message = match asked {
+        Some(asked) => {
+            format!("{} has a listener of its own for port {port}, which does not import {}", object.id, asked.host)
+        }
+        None => format!("{} has a listener for port {port}, and nothing that it imports has that port", object.id),
+    };
+    let node = listener.get("port").unwrap_or(listener);
+    let finding = out.find(object.id.clone(), message, Evidence::of(object, node, "only for this port"));
+    if let Some(hosts) = listener.get("hosts") {
+        finding.see(Evidence::of(object, hosts, "all that it imports on this port"));
+    }
+    finding.hits.extend(asked.and_then(|asked| asked.client).map(crate::mesh::PodFacts::reference));
+    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+        finding.severity(Severity::Error);
+    }
+    let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
+    finding.fix(Fix::json_patch(&object.id, remove));
+    finding.fix(Fix::advice("or import the Services that have the port"));
+}
+
+/// Whether a listener imports a Service or ServiceEntry with its port: any, or the one that is called.
+fn is_served(mesh: &Mesh, object: &Stored, listener: &Node, port: u16, wanted: Option<&str>) -> bool {
+    let scope = Scope { namespace: &object.id.namespace, labels: None, sidecar: Some(object) };
+    let hosts = listener.get("hosts").map_or(&[][..], Node::items);
+    let takes = |namespace: &str, host: &str| {
+        wanted.is_none_or(|wanted| wanted == host || crate::mesh::host::covers(host, wanted))
+            && hosts.iter().any(|entry| scope.entry_takes(entry, namespace, host))
+    };
+    let service = |service: &Stored| {
+        let host = format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace);
+        ports(service).any(|p| p.number == port) && takes(&service.id.namespace, &host)
+    };
+    let entry = |entry: &Stored| {
+        let has_port = entry.spec_list("ports").iter().any(|p| p.get("number").and_then(number) == Some(port));
+        has_port && entry.spec_strings("hosts").any(|host| takes(&entry.id.namespace, host))
+    };
+    // What is in no registry passes a listener no worse than without it.
+    let unknown = wanted.is_some_and(|wanted| mesh.registered(wanted).next().is_none());
+    unknown
+        || mesh.objects.of_kind("Service").iter().any(service)
+        || mesh.objects.of_kind("ServiceEntry").iter().any(entry)
+}

@@ -1,0 +1,95 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+use std::ptr;
+
+use super::effect;
+use crate::doc::tree::Node;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::fleet::Proxy;
+use crate::mesh::scope::{Scope, is_router};
+use crate::mesh::services::{Protocol, ports};
+use crate::mesh::traffic::{binds_mesh, hosts};
+use crate::mesh::{Mesh, Stored};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0608",
+    name: "virtual-service-not-in-proxy",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Info,
+    claim: "every proxy has a route of each VirtualService that is for it",
+    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("virtual_service_not_in_proxy.md"),
+    check: Check::Proxy(check),
+};
+
+fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let (Some(pod), Some(dump)) = (proxy.pod, &proxy.docs.config_dump) else { return };
+    let Some(pod) = mesh.objects.get("Pod", &pod.namespace, &pod.name).filter(|pod| !is_router(pod)) else { return };
+    let scope = mesh.scope(pod);
+    let there = named_in(&dump.text);
+    for service in mesh.objects.of_kind("VirtualService") {
+        if there.contains(&(service.id.namespace.as_str(), service.id.name.as_str())) {
+            out.examined();
+            continue;
+        }
+        let Some(host) = expected(mesh, service, scope) else { continue };
+        out.examined();
+        let message = format!("{} should route the calls of {} and is not among its routes", service.id, pod.id);
+        let finding = out.find(service.id.clone(), message, Evidence::of(service, host, "the host that is called"));
+        finding.see(Evidence::document(&dump.id, "no route here names the VirtualService"));
+        finding.hits(pod.id.clone()).confidence(Confidence::Likely);
+        finding.fix(Fix::look(format!("meshladder ps -n {}", pod.id.namespace)));
+    }
+}
+
+/// Namespace and name of every VirtualService that a route of the dump was made from:
+/// `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/catalog`.
+fn named_in(dump: &str) -> BTreeSet<(&str, &str)> {
+    const MARK: &str = "/virtual-service/";
+    let places = dump.match_indices(MARK);
+    places
+        .filter_map(|(at, _)| {
+            let namespace = dump[..at].rsplit('/').next()?;
+            let name = dump[at + MARK.len()..].split('"').next()?;
+            Some((namespace, name))
+        })
+        .collect()
+}
+
+/// The host for which a sidecar should have a route of a VirtualService, by all that objects tell.
+fn expected<'m>(mesh: &'m Mesh, service: &'m Stored, scope: Scope<'m>) -> Option<&'m Node> {
+    if !mesh.is_exported_to(service, scope.namespace) || !binds_mesh(service) || !is_for_anybody(service) {
+        return None;
+    }
+    let mut hosts = hosts(service).filter(|(_, full)| !full.starts_with('*'));
+    let found = hosts.find(|(_, full)| {
+        let is_http = || {
+            let protocol = |protocol: Protocol| protocol.is_http() || protocol == Protocol::Sniffed;
+            mesh.service_of_host(full).is_some_and(|service| ports(service).any(|port| protocol(port.protocol)))
+        };
+        let known = || mesh.registry(scope, full).first().is_some_and(|owner| owner.id.kind == "Service");
+        let wins = || {
+            let used = mesh.virtual_services(scope, full);
+            // Several that cover the host may share it in ways that are not told apart here.
+            used.len() == 1 && ptr::eq(used[0], service)
+        };
+        is_http() && known() && wins()
+    });
+    found.map(|(node, _)| node)
+}
+
+/// Whether one of its routes is for any client and port.
+fn is_for_anybody(service: &Stored) -> bool {
+    const NARROW: [&str; 4] = ["gateways", "sourceLabels", "sourceNamespace", "port"];
+    let any = |block: &Node| NARROW.iter().all(|key| block.get(key).is_none());
+    service.spec_list("http").iter().any(|route| {
+        let blocks = route.get("match").map_or(&[][..], Node::items);
+        route.get("delegate").is_none() && (blocks.is_empty() || blocks.iter().any(any))
+    })
+}
