@@ -3,16 +3,26 @@
 use super::Rule;
 
 mod clients;
+mod destination_rule_for_unknown_host;
+mod entries;
+mod external_name_breaks_port;
 mod gateway_port_not_on_service;
 mod gateway_selects_no_pod;
 mod gateway_server_conflict;
 mod gateway_takes_no_such_host;
+mod grpc_on_a_tcp_port;
 mod met;
 mod nearest;
+mod one_certificate_on_several_servers;
+mod patch;
+mod route_leads_nowhere;
 mod route_to_missing_port;
 mod route_to_undefined_subset;
 mod route_to_unknown_host;
 mod section_against_tls_mode;
+mod server_first_port_undeclared;
+mod tcp_and_http_on_one_wildcard_port;
+mod tls_without_sni;
 mod virtual_service_host_in_no_registry;
 mod virtual_service_names_missing_gateway;
 
@@ -35,4 +45,12 @@ pub(super) static RULES: &[&Rule] = &[
     &gateway_server_conflict::RULE,
     &gateway_port_not_on_service::RULE,
     &section_against_tls_mode::RULE,
+    &one_certificate_on_several_servers::RULE,
+    &tls_without_sni::RULE,
+    &destination_rule_for_unknown_host::RULE,
+    &route_leads_nowhere::RULE,
+    &tcp_and_http_on_one_wildcard_port::RULE,
+    &grpc_on_a_tcp_port::RULE,
+    &external_name_breaks_port::RULE,
+    &server_first_port_undeclared::RULE,
 ];

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, SERVICES, met};
+use super::{GATEWAYS, PODS, SERVICES, met, patch};
 use crate::doc::tree::{Node, Value};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::gateways::{Server, servers};
 use crate::mesh::services::{ports, target_port};
@@ -72,10 +72,11 @@ fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], out: &mut Sink)
     );
     let at = server.node.get("port").unwrap_or(server.node);
     let finding = out.find(server.gateway.id.clone(), message, Evidence::of(server.gateway, at, "the port it serves"));
-    finding.see(Evidence::of(service, service.spec_at(["ports"]).unwrap_or(&service.node), "the ports there are"));
+    let has_ports = service.spec_at(["ports"]).unwrap_or(&service.node);
+    finding.see(Evidence::of(service, has_ports, "the ports there are"));
     finding.hits(service.id.clone()).hits(pod.id.clone());
     let name = format!("{}-{}", server.node.at(["port", "name"]).and_then(Node::str).unwrap_or("tcp"), server.port);
     let port = server.port;
     let value = format!(r#"{{"name":"{name}","port":{port},"targetPort":{port}}}"#);
-    finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"add","path":"/spec/ports/-","value":{value}}}]"#)));
+    finding.fix(patch::set(service, has_ports, "-", &value));
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::gateways::{gateway_name, servers};
@@ -81,8 +81,7 @@ fn tell(mesh: &Mesh, clients: &Clients<'_>, gateway: &Stored, out: &mut Sink) {
     values.sort_unstable();
     values.dedup();
     for value in values {
-        let patch = format!(r#"[{{"op":"replace","path":"/spec/selector","value":{{"istio":{}}}}}]"#, escape(value));
-        finding.fix(Fix::json_patch(&gateway.id, patch));
+        finding.fix(patch::replace(gateway, selector, &format!(r#"{{"istio":{}}}"#, escape(value))));
     }
     finding.fix(Fix::advice("give the selector the labels of the gateway's pods, or delete the Gateway"));
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -111,11 +111,9 @@ fn not_taken(
         for pod in facts.mesh.gateway_pods(gateway) {
             finding.hits(pod.id.clone());
         }
-        let position = gateway.spec_list("servers").iter().position(|server| server.get("hosts").is_some());
-        if let Some(position) = position {
+        if let Some(hosts) = gateway.spec_list("servers").iter().find_map(|server| server.get("hosts")) {
             let value = escape(&format!("{}/{full}", service.id.namespace));
-            let patch = format!(r#"[{{"op":"add","path":"/spec/servers/{position}/hosts/-","value":{value}}}]"#);
-            finding.fix(Fix::json_patch(&gateway.id, patch));
+            finding.fix(patch::set(gateway, hosts, "-", &value));
         }
     }
     finding.fix(Fix::advice("make the hosts of the VirtualService and those of the Gateway's servers meet"));

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use crate::finding::{Evidence, Rung, Severity};
 use crate::mesh::gateways::{gateway_name, servers};
 use crate::mesh::services::number;
 use crate::mesh::traffic::{Destination, binds_mesh, destinations};
@@ -93,10 +93,7 @@ fn tell(service: &Stored, to: &Destination<'_>, owners: &[&Stored], wanted: u16,
     if !is_used {
         finding.severity(Severity::Info);
     }
-    let pointer = service.pointer_of(to.node);
-    let path = pointer.strip_prefix(&service.pointer).unwrap_or_default();
     for port in ports.iter().take(2) {
-        let patch = format!(r#"[{{"op":"add","path":"{path}/port","value":{{"number":{port}}}}}]"#);
-        finding.fix(Fix::json_patch(&service.id, patch));
+        finding.fix(patch::set(service, to.node, "port", &format!(r#"{{"number":{port}}}"#)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clients::Clients;
 use super::nearest::nearest;
-use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -106,10 +106,7 @@ fn offer(
 ) {
     let name = to.subset.unwrap_or_default();
     if let Some(near) = nearest(name, known.iter().copied()) {
-        let pointer = service.pointer_of(to.node);
-        let path = pointer.strip_prefix(&service.pointer).unwrap_or_default();
-        let patch = format!(r#"[{{"op":"replace","path":"{path}/subset","value":{}}}]"#, escape(near));
-        finding.fix(Fix::json_patch(&service.id, patch));
+        finding.fix(patch::set(service, to.node, "subset", &escape(near)));
     }
     // The last subset is most often the newest version, which is what a new name is given to.
     let Some((stored, newest)) = rule.subsets().into_iter().next_back() else { return };
@@ -120,8 +117,8 @@ fn offer(
         .map(|m| format!("{}:{}", escape(&m.key), escape(m.value.str().unwrap_or_default())))
         .collect();
     let value = format!(r#"{{"name":{},"labels":{{{}}}}}"#, escape(name), labels.join(","));
-    let patch = format!(r#"[{{"op":"add","path":"/spec/subsets/-","value":{value}}}]"#);
-    finding.fix(Fix::json_patch(&stored.id, patch));
+    let subsets = stored.spec_at(["subsets"]).unwrap_or(&stored.node);
+    finding.fix(patch::set(stored, subsets, "-", &value));
 }
 
 fn defined<'m>(rule: &DestinationRule<'m>) -> Vec<&'m str> {

@@ -2,7 +2,7 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -86,10 +86,7 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
         finding.see(Evidence::object(owner, "what has the name"));
     }
     if let Some(meant) = meant {
-        let pointer = service.pointer_of(to.node);
-        let path = pointer.strip_prefix(&service.pointer).unwrap_or_default();
-        let patch = format!(r#"[{{"op":"replace","path":"{path}/host","value":{}}}]"#, escape(&meant));
-        finding.fix(Fix::json_patch(&service.id, patch));
+        finding.fix(patch::replace(service, at, &escape(&meant)));
     }
     finding.fix(Fix::advice("write the full name of a Service that exists, or create a ServiceEntry for the host"));
 }

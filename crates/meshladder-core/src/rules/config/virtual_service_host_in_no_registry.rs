@@ -2,7 +2,7 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -29,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
-        for (position, (node, host)) in hosts(service).enumerate() {
+        for (node, host) in hosts(service) {
             // A wildcard stands for whatever Services there are.
             if host.starts_with('*') || is_for_gateway(facts, service, node) {
                 continue;
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             out.examined();
             if !is_known {
                 let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
-                unknown(service, (position, node), &host, meant.filter(|_| is_used), out);
+                unknown(service, node, &host, meant.filter(|_| is_used), out);
             }
         }
     }
@@ -63,7 +63,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, host: &str, mea
     visible && !met::is_through_gateway(asked) && (wanted == host || meant == Some(&wanted))
 }
 
-fn unknown(service: &Stored, (position, node): (usize, &Node), host: &str, meant: Option<String>, out: &mut Sink) {
+fn unknown(service: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
     let written = node.str().unwrap_or_default();
     let message = match &meant {
         Some(meant) => format!("{} is for host {written}, which is no Service; {meant} is one", service.id),
@@ -78,9 +78,7 @@ fn unknown(service: &Stored, (position, node): (usize, &Node), host: &str, meant
             if let Some((name, namespace)) = service_name(&meant) {
                 finding.hits(ObjectRef::new("Service", namespace, name));
             }
-            let value = escape(&meant);
-            let patch = format!(r#"[{{"op":"replace","path":"/spec/hosts/{position}","value":{value}}}]"#);
-            finding.fix(Fix::json_patch(&service.id, patch));
+            finding.fix(patch::replace(service, node, &escape(&meant)));
         }
     }
     finding.fix(Fix::advice("write the full name of a Service, or create a ServiceEntry for the host"));

@@ -2,7 +2,7 @@
 
 use super::clients::Clients;
 use super::nearest::{distance, nearest};
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met};
+use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for (position, entry) in service.spec_list("gateways").iter().enumerate() {
+        for entry in service.spec_list("gateways") {
             let name = entry.str().unwrap_or_default();
             if name == "mesh" {
                 continue;
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             out.examined();
             let (namespace, name) = gateway_name(name, &service.id.namespace);
             if facts.mesh.gateway(namespace, name).is_none() {
-                missing(facts.mesh, &clients, service, (position, entry), severity, out);
+                missing(facts.mesh, &clients, service, entry, severity, out);
             }
         }
     }
@@ -71,14 +71,7 @@ fn severity(
     }
 }
 
-fn missing(
-    mesh: &Mesh,
-    clients: &Clients<'_>,
-    service: &Stored,
-    (position, entry): (usize, &Node),
-    severity: Severity,
-    out: &mut Sink,
-) {
+fn missing(mesh: &Mesh, clients: &Clients<'_>, service: &Stored, entry: &Node, severity: Severity, out: &mut Sink) {
     let written = entry.str().unwrap_or_default();
     let (namespace, name) = gateway_name(written, &service.id.namespace);
     let meant = meant(mesh, service, written);
@@ -93,9 +86,7 @@ fn missing(
         if let Some(gateway) = meant.split_once('/').and_then(|(namespace, name)| mesh.gateway(namespace, name)) {
             finding.see(Evidence::object(gateway, "the Gateway that may be meant"));
         }
-        let path = format!("/spec/gateways/{position}");
-        let patch = format!(r#"[{{"op":"replace","path":"{path}","value":{}}}]"#, escape(&meant));
-        finding.fix(Fix::json_patch(&service.id, patch));
+        finding.fix(patch::replace(service, entry, &escape(&meant)));
     }
     finding.fix(Fix::advice("name a Gateway that exists, as namespace/name, or create this one"));
     finding.fix(Fix::look("kubectl get gateways.networking.istio.io -A"));
