@@ -1,6 +1,7 @@
 //! Clusters: which endpoints a request may go to, and how it is sent there (`envoy.config.cluster.v3.Cluster`).
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -48,6 +49,8 @@ pub struct Cluster<'a> {
     pub endpoints: Vec<Endpoint<'a>>,
     sockets: Sockets<'a>,
     choice: Choice,
+    /// Looked up when first asked for.
+    protocol: OnceCell<Protocol>,
 }
 
 /// Where a cluster sends a request.
@@ -143,6 +146,7 @@ impl<'a> Cluster<'a> {
             endpoints: Vec::new(),
             sockets: Sockets::default(),
             choice: Choice::None("the cluster has no endpoints"),
+            protocol: OnceCell::new(),
             name,
         };
         let mut policy = Policy::default();

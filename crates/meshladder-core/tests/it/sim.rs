@@ -53,5 +53,6 @@ fn request(case: &Case) -> Request {
         path: case.path.clone(),
         headers: case.headers.clone(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! `trace`: what happens to one request.
+//! `trace`: what happens to one request, or to many.
 
 use std::io::{IsTerminal, Write};
 
@@ -12,6 +12,9 @@ use crate::args::{Global, TextOrJson, Trace};
 use crate::exit::{Outcome, USAGE};
 use crate::out;
 
+mod line;
+mod many;
+
 /// A request that reaches the application.
 const FORWARDED: u8 = 0;
 /// One that does not.
@@ -22,6 +25,9 @@ const UNDECIDED: u8 = 5;
 pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
+    if let Some(path) = &args.requests {
+        return many::run(global, args, path, &snapshot, &mesh);
+    }
     let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     let keep = args.verbose || args.output == TextOrJson::Json;
     let trace = walk::trace(&snapshot, &mesh, &question, keep);
@@ -37,9 +43,13 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         }
     }
     out.flush()?;
-    Ok(match trace.outcome.kind {
+    Ok(code(trace.outcome.kind))
+}
+
+fn code(kind: Kind) -> u8 {
+    match kind {
         Kind::Forwarded => FORWARDED,
         Kind::Undecided => UNDECIDED,
         _ => ENDED,
-    })
+    }
 }
