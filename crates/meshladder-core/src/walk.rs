@@ -332,3 +332,6 @@ impl Walker<'_, '_> {
 fn nowhere(end: End) -> (Vec<Hop>, Vec<Branch>) {
     (Vec::new(), vec![Branch { weight: Some(1.0), cluster: None, endpoint: None, end }])
 }
+
+#[cfg(test)]
+mod tests;

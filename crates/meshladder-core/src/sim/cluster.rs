@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use super::matcher::unmodelled;
@@ -29,7 +29,9 @@ use sockets::Sockets;
 /// The clusters of one proxy that take requests.
 #[derive(Debug, Default)]
 pub struct Clusters<'a> {
-    by_name: BTreeMap<Cow<'a, str>, Cluster<'a>>,
+    /// In the order of their names.
+    all: Vec<Cluster<'a>>,
+    by_name: HashMap<Cow<'a, str>, usize>,
 }
 
 /// One cluster.
@@ -89,17 +91,19 @@ impl<'a> Clusters<'a> {
         let known = endpoint::Known::read(dump, statuses);
         let in_use = dump.of(Section::Clusters).filter(|c| matches!(c.state, State::Static | State::Active));
         let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
-        Self { by_name: clusters.map(|cluster| (cluster.name.clone(), cluster)).collect() }
+        let sorted: BTreeMap<_, _> = clusters.map(|cluster| (cluster.name.clone(), cluster)).collect();
+        let all: Vec<_> = sorted.into_values().collect();
+        Self { by_name: all.iter().enumerate().map(|(number, c)| (c.name.clone(), number)).collect(), all }
     }
 
     /// The cluster of that name; without it a request ends with `NC`, `cluster_not_found`.
     pub fn find(&self, name: &str) -> Option<&Cluster<'a>> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(|number| &self.all[*number])
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Cluster<'a>> {
-        self.by_name.values()
+        self.all.iter()
     }
 }
 
@@ -229,8 +233,10 @@ impl Endpoint<'_> {
 
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
-        let Address::Socket(ip, port) = &self.address else { return None };
-        Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
+        *self.parsed.get_or_init(|| {
+            let Address::Socket(ip, port) = &self.address else { return None };
+            Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
+        })
     }
 }
 

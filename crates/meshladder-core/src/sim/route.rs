@@ -213,6 +213,13 @@ impl<'a> RouteTable<'a> {
 }
 
 impl<'a> RouteDecision<'_, 'a> {
+    /// Whether any of [`Self::scopes`] says something.
+    pub fn has_overrides(&self, branch: Option<&Branch<'_, 'a>>) -> bool {
+        let entry = branch.and_then(|branch| branch.entry).map(|entry| &entry.scope);
+        let around = [&self.route.scope, &self.virtual_host.scope, &self.table.scope];
+        entry.into_iter().chain(around).any(|scope| !scope.is_empty())
+    }
+
     /// What counts for filters that this request meets, the most specific one first: weighted cluster, route, virtual
     /// host, route configuration. `branch` is the one of the target's that is looked at.
     pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Scope<'a>> {

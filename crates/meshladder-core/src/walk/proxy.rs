@@ -44,6 +44,7 @@ pub(super) struct Proxy<'a> {
     tables: Cache<usize, RouteTable<'a>>,
     /// By the places of the route and of the entry of its weighted clusters.
     overrides: Cache<(usize, usize), Overrides>,
+    no_overrides: Rc<Overrides>,
 }
 
 /// The inside of a filter chain.
@@ -91,6 +92,7 @@ impl<'a> Proxy<'a> {
             chains: Cache::default(),
             tables: Cache::default(),
             overrides: Cache::default(),
+            no_overrides: Rc::default(),
         })
     }
 
@@ -134,6 +136,9 @@ impl<'a> Proxy<'a> {
             Target::Clusters(all) => branch.and_then(|number| all.get(number)),
             _ => None,
         };
+        if !decision.has_overrides(branch) {
+            return Rc::clone(&self.no_overrides);
+        }
         let entry = branch.and_then(|branch| branch.entry).map_or(0, |entry| entry.raw.offset());
         let key = (decision.route.raw.offset(), entry);
         self.overrides.get(key, || Overrides::of_scopes(&decision.scopes(branch), &self.runtime))

@@ -55,6 +55,11 @@ impl<'a> Scope<'a> {
         scope
     }
 
+    /// Whether nothing is said of any filter.
+    pub fn is_empty(&self) -> bool {
+        self.typed_per_filter_config.is_none() && self.cors.is_none()
+    }
+
     /// The names of the filters of which something is said.
     pub fn filters(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         self.typed_per_filter_config.into_iter().flat_map(Raw::members).map(|(name, _)| name)
