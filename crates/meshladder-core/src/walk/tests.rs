@@ -42,7 +42,7 @@ fn snapshot(routes: &str, filters: &str, more: &str) -> Snapshot {
     let any = r#"{"name": "app", "match": {"prefix": "/"}, "route": {"cluster": "app"}}"#;
     let mut builder = Builder::new();
     let mut add = |pod: &str, text: String| {
-        builder.add(DocId::new(&format!("proxies/shop/{pod}/config_dump.json")), pod, text.into());
+        builder.add(DocId::new(format!("proxies/shop/{pod}/config_dump.json")), pod, text.into());
     };
     add("client", dump("10.0.0.1", filters, routes, more, &clusters));
     add("server", dump("10.0.0.2", &denies, any, "", &cluster("app", "127.0.0.1")));

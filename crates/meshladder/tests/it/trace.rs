@@ -68,7 +68,7 @@ fn many(lines: &str, words: &[&str]) -> Run {
 fn many_requests_end_as_each_does_alone() {
     let urls =
         ["http://catalog.shop:8080/", "http://payments.shop:8080/", "http://cart.shop:8080/x", "http://a.example/"];
-    let lines: String = urls.iter().map(|url| format!("{{\"to\":\"{url}\"}}\n")).collect();
+    let lines = urls.map(|url| format!("{{\"to\":\"{url}\"}}\n")).concat();
     let run = many(&lines, &["--from", "tools/curl"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stderr.contains("4 requests in "), "{}", run.stderr);
@@ -124,7 +124,8 @@ fn every_step_points_at_what_decided_it() {
         for url in ["http://catalog.shop:8080/", "http://payments.shop:8080/a", "http://a.example/", "tcp://10.9.9.9:9"]
         {
             let trace = json(&["--from", from, "--to", url]);
-            for step in trace["hops"].as_array().into_iter().flatten().flat_map(|hop| hop["steps"].as_array()).flatten()
+            for step in
+                trace["hops"].as_array().into_iter().flatten().filter_map(|hop| hop["steps"].as_array()).flatten()
             {
                 let evidence = step["evidence"].as_array().expect("a list");
                 assert!(!evidence.is_empty(), "{from} to {url}: {step}");
