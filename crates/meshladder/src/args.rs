@@ -91,8 +91,8 @@ Examples:
   meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz
   meshladder trace --from shop/cart --requests yesterday.jsonl -s bundle.tar.gz > outcomes.jsonl
 
-Exit code: 0 the request reaches the application, 1 it ends elsewhere, 5 that cannot be told. Of many requests the
-worst counts: 3 a line that cannot be read, then 5, then 1")]
+Exit code: 0 the request reaches the application, 1 it ends elsewhere, 5 that cannot be told.
+Of many requests the worst counts: 3 a line that cannot be read, then 5, then 1")]
     Trace(Trace),
     /// Make, list and check bundles
     #[command(before_help = "\

@@ -148,3 +148,9 @@ fn every_step_points_at_what_decided_it() {
         assert!(objects.contains(object), "{object} is not among {objects:?}");
     }
 }
+
+#[test]
+fn stdin_cannot_be_source_and_requests() {
+    let run = meshladder(&["trace", "-s", "-", "--requests", "-"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
+}
