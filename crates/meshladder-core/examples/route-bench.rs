@@ -103,5 +103,6 @@ fn request(n: usize) -> Request {
         path,
         headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }

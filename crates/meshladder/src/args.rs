@@ -124,7 +124,11 @@ Examples:
 Examples:
   meshladder trace --from tools/curl --to http://catalog.shop:8080/ -s bundle.tar.gz
   meshladder trace --from shop/cart -X POST --to http://payments.shop:8080/charge --verbose -s bundle.tar.gz
-  meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz")]
+  meshladder trace --from outside --to https://shop.example.com/ -o json -s bundle.tar.gz
+  meshladder trace --from shop/cart --requests yesterday.jsonl -s bundle.tar.gz > outcomes.jsonl
+
+Exit code: 0 the request reaches the application, 1 it ends elsewhere, 5 that cannot be told.
+Of many requests the worst counts: 3 a line that cannot be read, then 5, then 1")]
     Trace(Trace),
     /// Who may do what: the policies a proxy has, and what they decide of one request
     #[command(before_help = "\
@@ -208,6 +212,10 @@ pub(crate) enum StatusOutput {
 pub(crate) struct Trace {
     #[command(flatten)]
     pub(crate) request: request::RequestFlags,
+    /// Many requests, one JSON object a line (`-` for stdin): `{"from":"shop/cart","to":"http://catalog:8080/"}`, with the
+    /// other flags' names as members. What a line leaves out, the flags say. Prints an outcome a line
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) requests: Option<PathBuf>,
     /// Show the candidates that lost, each with its reason
     #[arg(short, long)]
     pub(crate) verbose: bool,

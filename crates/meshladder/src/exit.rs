@@ -35,6 +35,10 @@ impl Failure {
         Self { code, message: message.into(), hint: None }
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What to try next, on a line of its own.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

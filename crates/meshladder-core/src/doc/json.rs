@@ -14,7 +14,7 @@ mod text;
 pub use check::check;
 pub use cursor::Cursor;
 pub use locate::pointer_to;
-pub use text::{escape, unescape};
+pub use text::{escape, escape_into, unescape};
 
 /// One JSON value inside a document.
 #[derive(Clone, Copy, Debug)]

@@ -91,6 +91,13 @@ impl<'a> FilterChains<'a> {
         found
     }
 
+    /// A chain's name, or what stands in for it.
+    pub fn label(&self, chain: &Chain<'a>) -> String {
+        let number = self.chains.iter().position(|other| other.at == chain.at);
+        let rows: Vec<_> = self.rows.iter().filter(|row| Some(row.chain) == number).collect();
+        chain.label(&rows)
+    }
+
     /// Every chain, and what became of it.
     fn explain(&self, path: &index::Path<'_, 'a>, seen: &Seen<'_>, record: &mut Record) {
         for (number, chain) in self.chains.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Clusters: which endpoints a request may go to, and how it is sent there (`envoy.config.cluster.v3.Cluster`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use super::matcher::unmodelled;
@@ -28,7 +29,9 @@ use sockets::Sockets;
 /// The clusters of one proxy that take requests.
 #[derive(Debug, Default)]
 pub struct Clusters<'a> {
-    by_name: BTreeMap<Cow<'a, str>, Cluster<'a>>,
+    /// In the order of their names.
+    all: Vec<Cluster<'a>>,
+    by_name: HashMap<Cow<'a, str>, usize>,
 }
 
 /// One cluster.
@@ -48,6 +51,8 @@ pub struct Cluster<'a> {
     pub endpoints: Vec<Endpoint<'a>>,
     sockets: Sockets<'a>,
     choice: Choice,
+    /// Looked up when first asked for.
+    protocol: OnceCell<Protocol>,
 }
 
 /// Where a cluster sends a request.
@@ -86,17 +91,19 @@ impl<'a> Clusters<'a> {
         let known = endpoint::Known::read(dump, statuses);
         let in_use = dump.of(Section::Clusters).filter(|c| matches!(c.state, State::Static | State::Active));
         let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
-        Self { by_name: clusters.map(|cluster| (cluster.name.clone(), cluster)).collect() }
+        let sorted: BTreeMap<_, _> = clusters.map(|cluster| (cluster.name.clone(), cluster)).collect();
+        let all: Vec<_> = sorted.into_values().collect();
+        Self { by_name: all.iter().enumerate().map(|(number, c)| (c.name.clone(), number)).collect(), all }
     }
 
     /// The cluster of that name; without it a request ends with `NC`, `cluster_not_found`.
     pub fn find(&self, name: &str) -> Option<&Cluster<'a>> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(|number| &self.all[*number])
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Cluster<'a>> {
-        self.by_name.values()
+        self.all.iter()
     }
 }
 
@@ -143,6 +150,7 @@ impl<'a> Cluster<'a> {
             endpoints: Vec::new(),
             sockets: Sockets::default(),
             choice: Choice::None("the cluster has no endpoints"),
+            protocol: OnceCell::new(),
             name,
         };
         let mut policy = Policy::default();
@@ -225,8 +233,10 @@ impl Endpoint<'_> {
 
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
-        let Address::Socket(ip, port) = &self.address else { return None };
-        Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
+        *self.parsed.get_or_init(|| {
+            let Address::Socket(ip, port) = &self.address else { return None };
+            Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
+        })
     }
 }
 

@@ -10,6 +10,7 @@ mod string;
 mod template;
 
 pub use cookie::CookieMatcher;
+pub(in crate::sim) use cookie::cookie;
 pub use header::HeaderMatcher;
 pub use path::{PathMatch, without_query_and_fragment};
 pub use query::{QueryParameterMatcher, query_parameter};

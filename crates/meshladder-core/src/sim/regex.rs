@@ -20,6 +20,8 @@ mod translate;
 #[derive(Clone, Debug)]
 pub struct Regex {
     pattern: Box<str>,
+    /// What every match starts with, as far as that is plain to see.
+    prefix: Box<str>,
     full: Result<regex::bytes::Regex, Box<str>>,
 }
 
@@ -31,7 +33,7 @@ impl Regex {
     pub fn full(pattern: &str) -> Self {
         // A pattern may end in a flag group such as `(?i)`; the inner group keeps it from reaching the anchor.
         let full = translate::translate(&latin_1(pattern)).and_then(|rust| build(&format!(r"\A(?:{rust})\z")));
-        Self { pattern: pattern.into(), full }
+        Self { pattern: pattern.into(), prefix: literal_prefix(pattern).into(), full }
     }
 
     /// The pattern as the configuration has it.
@@ -47,6 +49,8 @@ impl Regex {
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> Tri {
         match &self.full {
+            // Most paths fail here, and a large table's expressions are seldom at hand in the processor's caches.
+            Ok(_) if !text.starts_with(&*self.prefix) => Tri::No,
             Ok(regex) => regex.is_match(latin_1(text).as_bytes()).into(),
             Err(problem) => self.unknown(problem),
         }
@@ -55,6 +59,17 @@ impl Regex {
     fn unknown(&self, problem: &str) -> Tri {
         Tri::unknown(format!("what the regular expression `{}` means: {problem}", self.pattern))
     }
+}
+
+/// The letters, digits and slashes that a pattern starts with, without one that a repeat may make optional.
+fn literal_prefix(pattern: &str) -> &str {
+    if pattern.contains('|') {
+        return "";
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_');
+    let end = pattern.find(|c| !is_plain(c)).unwrap_or(pattern.len());
+    let is_repeated = pattern[end..].starts_with(['*', '?', '+', '{']);
+    &pattern[..if is_repeated { end.saturating_sub(1) } else { end }]
 }
 
 /// A pattern whose matches are replaced (`type.matcher.v3.RegexMatchAndSubstitute`).

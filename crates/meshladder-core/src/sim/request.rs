@@ -19,6 +19,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// What verified tokens say.
     pub claims: Claims,
+    /// Headers that a proxy on the way sets to what cannot be told, each with the fact that is missing.
+    pub unknown_headers: Vec<(Box<str>, Box<str>)>,
 }
 
 /// A connection as a listener sees it.
@@ -81,8 +83,14 @@ impl Request {
         pseudo.into_iter().chain(rest)
     }
 
+    /// The fact that is missing to tell whether a header that was not stated is there; none when it is absent.
+    pub fn missing(&self, name: &str) -> Option<Box<str>> {
+        let unknown = self.unknown_headers.iter().find(|(other, _)| **other == *name).map(|(_, fact)| fact.clone());
+        unknown.or_else(|| Self::may_be_added(name).then(|| format!("the header {name}").into()))
+    }
+
     /// Whether a header that was not stated may still be there: clients and proxies add these on their own.
-    pub fn may_be_added(name: &str) -> bool {
+    fn may_be_added(name: &str) -> bool {
         matches!(
             name,
             "user-agent"
@@ -97,5 +105,34 @@ impl Request {
             || name.starts_with("x-b3-")
             || name.starts_with("x-envoy-")
             || name == "x-request-id"
+    }
+}
+
+#[cfg(test)]
+pub(in crate::sim) mod tests {
+    use super::*;
+
+    /// A plain `GET` from nobody in particular.
+    pub(in crate::sim) fn get(authority: &str, path: &str) -> Request {
+        let destination = ([10, 0, 0, 1].into(), 8080);
+        Request {
+            connection: Connection { destination, source: None, tls: None, plain_http: Some("http/1.1") },
+            method: "GET".to_owned(),
+            scheme: "http".to_owned(),
+            authority: authority.to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            claims: Claims::None,
+            unknown_headers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_header_that_a_proxy_sets_to_something_unknown_is_neither_there_nor_absent() {
+        let mut request = get("a.test", "/");
+        assert_eq!(request.missing("x-user"), None);
+        assert_eq!(request.missing("x-request-id").as_deref(), Some("the header x-request-id"));
+        request.unknown_headers.push(("x-user".into(), "the value of x-user".into()));
+        assert_eq!(request.missing("x-user").as_deref(), Some("the value of x-user"));
     }
 }

@@ -1,5 +1,6 @@
 //! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and what that does to it.
 
+use super::filters::Scope;
 use super::runtime::Runtime;
 use super::{Answer, Considered, Record, Request, State, Tri};
 use crate::doc::json::Raw;
@@ -40,6 +41,7 @@ pub struct RouteTable<'a> {
     domains: Domains,
     ignore_path_parameters: bool,
     headers: HeaderChanges,
+    scope: Scope<'a>,
     most_specific_header_mutations_wins: bool,
 }
 
@@ -95,6 +97,7 @@ impl<'a> RouteTable<'a> {
             domains: Domains::default(),
             ignore_path_parameters: false,
             headers: HeaderChanges::default(),
+            scope: Scope::default(),
             most_specific_header_mutations_wins: false,
         };
         for (key, value) in raw.members() {
@@ -113,6 +116,7 @@ impl<'a> RouteTable<'a> {
                 }
                 other => {
                     table.headers.read(other, value);
+                    table.scope.read(other, value);
                 }
             }
         }
@@ -209,11 +213,18 @@ impl<'a> RouteTable<'a> {
 }
 
 impl<'a> RouteDecision<'_, 'a> {
-    /// The messages whose `typed_per_filter_config` counts for this request, the most specific one first: weighted
-    /// cluster, route, virtual host, route configuration. `branch` is the one of the target's that is looked at.
-    pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Raw<'a>> {
-        let entry = branch.and_then(|branch| branch.entry).map(|entry| entry.raw);
-        entry.into_iter().chain([self.route.raw, self.virtual_host.raw, self.table.raw]).collect()
+    /// Whether any of [`Self::scopes`] says something.
+    pub fn has_overrides(&self, branch: Option<&Branch<'_, 'a>>) -> bool {
+        let entry = branch.and_then(|branch| branch.entry).map(|entry| &entry.scope);
+        let around = [&self.route.scope, &self.virtual_host.scope, &self.table.scope];
+        entry.into_iter().chain(around).any(|scope| !scope.is_empty())
+    }
+
+    /// What counts for filters that this request meets, the most specific one first: weighted cluster, route, virtual
+    /// host, route configuration. `branch` is the one of the target's that is looked at.
+    pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Scope<'a>> {
+        let entry = branch.and_then(|branch| branch.entry).map(|entry| entry.scope);
+        entry.into_iter().chain([self.route.scope, self.virtual_host.scope, self.table.scope]).collect()
     }
 }
 

@@ -2,16 +2,15 @@
 
 use std::net::IpAddr;
 
-use super::hop::Forward;
-use super::proxy::{Loaded, Proxy};
-use super::{ELSEWHERE, Question, Scheme, Walker};
+use super::proxy::Proxy;
+use super::{Detail, Documents, ELSEWHERE, Question, Scheme, Walk, Walker, documents};
 use crate::doc::json::Raw;
 use crate::envoy::dump::Section;
 use crate::mesh::Mesh;
 use crate::sim::listener::Listener;
 use crate::sim::request::{Connection, Request};
 use crate::sim::trace::{End, Trace};
-use crate::snapshot::{ProxyRef, Shape, Snapshot};
+use crate::snapshot::{ProxyRef, Snapshot};
 
 /// Walks requests through the proxy of one server only, each on the connection that its question describes. Beside each
 /// question stands the pod's own port, where the objects tell it. The proxy is compiled once.
@@ -22,17 +21,20 @@ pub fn inbound(
     questions: &[(Question, Option<u16>)],
     keep: bool,
 ) -> Vec<Trace> {
-    let loaded = Loaded::open(snapshot, server);
-    let proxy = loaded.as_ref().map_err(Clone::clone).and_then(Proxy::compile);
+    let documents = Documents::of(snapshot);
+    let walk = Walk::new(&documents, mesh);
+    let number = documents.find(&server.namespace, &server.pod);
+    let number = number.ok_or_else(|| documents::missing(&server.namespace, &server.pod));
+    let proxy = number.and_then(|number| walk.proxy(number).map_err(str::to_owned));
+    let detail = if keep { Detail::Losers } else { Detail::Steps };
     let each = questions.iter().map(|(question, port)| {
-        let walker = Walker { snapshot, mesh, question, keep };
+        let walker = Walker { walk: &walk, question, detail, now: snapshot.taken_at() };
         let proxy = match &proxy {
             Ok(proxy) => proxy,
             Err(fact) => return Trace { hops: Vec::new(), outcome: End::undecided(fact), branches: Vec::new() },
         };
         let request = walker.arriving(walker.address_of(server, *port));
-        let forward = Forward { request, is_tcp: question.to.scheme == Scheme::Tcp };
-        let (hops, branches) = walker.enter(proxy, &forward);
+        let (hops, branches) = walker.enter(proxy, &request, question.to.scheme == Scheme::Tcp);
         let outcome = branches.first().map_or_else(|| End::undecided("where the request ends"), |b| b.end.clone());
         Trace { hops, outcome, branches }
     });
@@ -41,10 +43,12 @@ pub fn inbound(
 
 /// The request as it arrives at a server's address, on the connection that the question describes.
 pub fn arriving(snapshot: &Snapshot, mesh: &Mesh, question: &Question, destination: (IpAddr, u16)) -> Request {
-    Walker { snapshot, mesh, question, keep: false }.arriving(destination)
+    let documents = Documents::of(snapshot);
+    let walk = Walk::new(&documents, mesh);
+    Walker { walk: &walk, question, detail: Detail::Ends, now: None }.arriving(destination)
 }
 
-impl Walker<'_> {
+impl Walker<'_, '_> {
     fn arriving(&self, destination: (IpAddr, u16)) -> Request {
         let connection = self.question.to_server(&self.plain_connection(self.question.source_ip));
         self.request(Connection { destination, ..connection })
@@ -53,30 +57,27 @@ impl Walker<'_> {
     /// Address and port at which a server takes what the URL names; `port` is what the objects say.
     fn address_of(&self, server: &ProxyRef, port: Option<u16>) -> (IpAddr, u16) {
         let url = &self.question.to;
-        let pod = self.mesh.pod(&server.namespace, &server.pod).and_then(|pod| pod.ips.first().copied());
+        let pod = self.walk.mesh.pod(&server.namespace, &server.pod).and_then(|pod| pod.ips.first().copied());
         if let (Some(address), Some(port)) = (pod, port) {
             return (address, port);
         }
-        let own = self.own_word(server, &url.host, url.port);
+        let number = self.walk.documents.find(&server.namespace, &server.pod);
+        let own = number.and_then(|number| self.own_word(number, &url.host, url.port));
         let address = pod.or(own.map(|(address, _)| address)).unwrap_or(ELSEWHERE);
         (address, port.or(own.map(|(_, port)| port)).unwrap_or(url.port))
     }
 
     /// The proxies that say of themselves that they serve a host.
     pub(super) fn servers_by_own_word(&self, host: &str, port: u16) -> Vec<(IpAddr, u16)> {
-        if !self.mesh.services.is_empty() {
+        if !self.walk.mesh.services.is_empty() {
             return Vec::new();
         }
-        let proxies: Vec<_> = self.snapshot.proxies_with(Shape::ConfigDump).map(|(proxy, _)| proxy).collect();
-        proxies.iter().filter_map(|proxy| self.own_word(proxy, host, port)).collect()
+        (0..self.walk.documents.len()).filter_map(|number| self.own_word(number, host, port)).collect()
     }
 
-    fn own_word(&self, proxy: &ProxyRef, host: &str, port: u16) -> Option<(IpAddr, u16)> {
-        let loaded = Loaded::open(self.snapshot, proxy).ok()?;
-        let proxy = Proxy::compile(&loaded).ok()?;
-        let node = proxy.dump.section(Section::Bootstrap)?.at(["bootstrap", "node", "metadata"])?;
-        let ips = node.string_at("INSTANCE_IPS")?;
-        let address = ips.split(',').find_map(|ip| ip.trim().parse().ok())?;
+    fn own_word(&self, number: usize, host: &str, port: u16) -> Option<(IpAddr, u16)> {
+        let proxy = self.walk.proxy(number).ok()?;
+        let address = *self.walk.documents.node(number).addresses.first()?;
         if !proxy.clusters_serve(host) {
             return None;
         }

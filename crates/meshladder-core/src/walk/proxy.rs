@@ -1,64 +1,71 @@
-//! One proxy's configuration, compiled for a walk.
+//! One proxy's configuration, compiled for a walk. What only some requests meet is compiled when one first does.
 
-use std::net::IpAddr;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::documents::Loaded;
 use crate::doc::json::Raw;
-use crate::envoy::clusters::{self, Clusters as Statuses};
+use crate::envoy::clusters::Clusters as Statuses;
 use crate::envoy::dump::{Dump, Section};
+use crate::sim::chain::Chain;
 use crate::sim::cluster::Clusters;
+use crate::sim::filters::{FilterChain, Overrides};
 use crate::sim::listener::Listeners;
+use crate::sim::network::{Kind, NetworkFilters};
+use crate::sim::path::BeforeRouting;
+use crate::sim::rbac::RbacFilter;
+use crate::sim::route::{RouteDecision, RouteTable, Target};
 use crate::sim::runtime::Runtime;
-use crate::sim::tls::Secrets;
-use crate::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
+use crate::sim::tls::{Secrets, Transport};
+use crate::sim::upgrade::Upgrades;
+use crate::snapshot::DocId;
 use crate::x509;
-
-/// A proxy's documents, read.
-pub(super) struct Loaded {
-    proxy: ProxyRef,
-    dump: Document,
-    /// `/clusters` in its JSON form.
-    statuses: Option<String>,
-}
 
 /// A proxy, ready to be asked.
 pub(super) struct Proxy<'a> {
     /// `namespace/pod`.
-    pub(super) name: String,
-    pub(super) doc: DocId,
-    pub(super) dump: Dump<'a>,
-    pub(super) runtime: Runtime<'a>,
+    pub(super) name: &'a str,
+    pub(super) doc: &'a DocId,
     pub(super) listeners: Listeners<'a>,
     pub(super) clusters: Clusters<'a>,
     pub(super) secrets: Secrets<'a>,
     /// The SPIFFE identity in its own certificate.
     pub(super) identity: Option<String>,
+    pub(super) dump: Dump<'a>,
+    runtime: Runtime<'a>,
+    /// By the place of the filter chain in the dump.
+    chains: Cache<usize, Inside<'a>>,
+    /// By the place of the route configuration.
+    tables: Cache<usize, RouteTable<'a>>,
+    /// By the places of the route and of the entry of its weighted clusters.
+    overrides: Cache<(usize, usize), Overrides>,
+    no_overrides: Rc<Overrides>,
 }
 
-impl Loaded {
-    /// Reads a proxy's documents.
-    ///
-    /// # Errors
-    /// The fact that is missing: the dump.
-    pub(super) fn open(snapshot: &Snapshot, proxy: &ProxyRef) -> Result<Self, String> {
-        let of = |shape| snapshot.proxies_with(shape).find(|(p, _)| p == proxy).map(|(_, id)| id);
-        let missing = || format!("the config dump of {}/{}", proxy.namespace, proxy.pod);
-        let dump = snapshot.open(of(Shape::ConfigDump).ok_or_else(missing)?).map_err(|problem| problem.to_string())?;
-        let text = of(Shape::Clusters).and_then(|id| snapshot.open(id).ok());
-        let statuses = text.and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
-        Ok(Self { proxy: proxy.clone(), dump, statuses })
-    }
+/// The inside of a filter chain.
+pub(super) struct Inside<'a> {
+    pub(super) transport: Transport<'a>,
+    pub(super) filters: NetworkFilters<'a>,
+    /// The policies of each of them.
+    pub(super) policies: Vec<Option<RbacFilter>>,
+    pub(super) manager: Option<Manager<'a>>,
+}
 
-    /// Whether the proxy says that an address is its own.
-    pub(super) fn has_address(&self, address: IpAddr) -> bool {
-        let Ok(dump) = Dump::index(&self.dump.text, &[]) else { return false };
-        let ips =
-            dump.section(Section::Bootstrap).and_then(|b| b.at(["bootstrap", "node", "metadata", "INSTANCE_IPS"]));
-        let ips = ips.and_then(Raw::string).unwrap_or_default();
-        ips.split(',').any(|ip| ip.trim().parse() == Ok(address))
-    }
+/// A connection manager.
+pub(super) struct Manager<'a> {
+    pub(super) at: usize,
+    pub(super) before: BeforeRouting,
+    pub(super) upgrades: Upgrades,
+    /// None when the proxy does not have it.
+    pub(super) table: Option<Rc<RouteTable<'a>>>,
+    pub(super) filters: FilterChain<'a>,
+    /// Whether the filter `istio.alpn` says which HTTP a request is.
+    pub(super) says_http: bool,
 }
 
 impl<'a> Proxy<'a> {
@@ -74,25 +81,92 @@ impl<'a> Proxy<'a> {
         }
         let statuses = loaded.statuses.as_deref().and_then(|text| Statuses::read(text).ok());
         Ok(Self {
-            name: format!("{}/{}", loaded.proxy.namespace, loaded.proxy.pod),
-            doc: loaded.dump.id.clone(),
+            name: &loaded.name,
+            doc: &loaded.dump.id,
             runtime: dump.section(Section::Bootstrap).map(Runtime::compile).unwrap_or_default(),
             listeners: Listeners::compile(&dump),
             clusters: Clusters::compile(&dump, statuses.as_ref()),
             secrets: Secrets::compile(&dump),
             identity: identity(&dump),
             dump,
+            chains: Cache::default(),
+            tables: Cache::default(),
+            overrides: Cache::default(),
+            no_overrides: Rc::default(),
         })
     }
 
-    /// The route configuration of that name.
-    pub(super) fn route_config(&self, name: &str) -> Option<Raw<'a>> {
-        self.dump.of(Section::Routes).find(|r| r.name == name).and_then(|r| r.raw)
+    /// What is inside a filter chain.
+    pub(super) fn inside(&self, chain: &Chain<'a>) -> Rc<Inside<'a>> {
+        self.chains.get(chain.at, || {
+            let filters = NetworkFilters::compile(chain.raw);
+            let policies = filters.filters.iter().map(|filter| match filter.kind {
+                Kind::Rbac => filter.config.map(RbacFilter::compile),
+                _ => None,
+            });
+            let manager = filters.filters.iter().find(|filter| matches!(filter.kind, Kind::HttpConnectionManager));
+            Inside {
+                transport: Transport::compile(chain.raw.get("transport_socket")),
+                policies: policies.collect(),
+                manager: manager.and_then(|filter| filter.config).map(|config| self.manager(config)),
+                filters,
+            }
+        })
+    }
+
+    fn manager(&self, config: Raw<'a>) -> Manager<'a> {
+        let table = config.get("route_config").or_else(|| {
+            let name = config.at(["rds", "route_config_name"])?.string()?;
+            self.dump.of(Section::Routes).find(|r| r.name == name).and_then(|r| r.raw)
+        });
+        let filters = FilterChain::compile(config, &self.runtime, &|name| self.extension(name));
+        Manager {
+            at: config.offset(),
+            before: BeforeRouting::compile(config, &self.runtime),
+            upgrades: Upgrades::compile(config),
+            table: table.map(|raw| self.tables.get(raw.offset(), || RouteTable::compile(raw, &self.runtime))),
+            says_http: filters.filters().iter().any(|filter| filter.name == "istio.alpn"),
+            filters,
+        }
+    }
+
+    /// What a route and the things around it say of filters; `branch` is the one of the weighted clusters.
+    pub(super) fn overrides(&self, decision: &RouteDecision<'_, 'a>, branch: Option<usize>) -> Rc<Overrides> {
+        let branch = match &decision.target {
+            Target::Clusters(all) => branch.and_then(|number| all.get(number)),
+            _ => None,
+        };
+        if !decision.has_overrides(branch) {
+            return Rc::clone(&self.no_overrides);
+        }
+        let entry = branch.and_then(|branch| branch.entry).map_or(0, |entry| entry.raw.offset());
+        let key = (decision.route.raw.offset(), entry);
+        self.overrides.get(key, || Overrides::of_scopes(&decision.scopes(branch), &self.runtime))
     }
 
     /// What ECDS delivered for a filter.
-    pub(super) fn extension(&self, name: &str) -> Option<Raw<'a>> {
+    fn extension(&self, name: &str) -> Option<Raw<'a>> {
         self.dump.of(Section::Ecds).find(|r| r.name == name).and_then(|r| r.raw)
+    }
+}
+
+/// Values that are made once and then shared.
+struct Cache<K, V>(RefCell<HashMap<K, Rc<V>>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    fn get(&self, key: K, make: impl FnOnce() -> V) -> Rc<V> {
+        if let Some(value) = self.0.borrow().get(&key) {
+            return Rc::clone(value);
+        }
+        let value = Rc::new(make());
+        self.0.borrow_mut().insert(key, Rc::clone(&value));
+        value
     }
 }
 

@@ -56,5 +56,6 @@ fn request(case: &Case) -> Request {
         path: case.path.clone(),
         headers: case.headers.clone(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }

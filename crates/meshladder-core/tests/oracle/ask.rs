@@ -59,6 +59,7 @@ pub(crate) fn request(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Requ
         path: "/".to_owned(),
         headers: Vec::new(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

@@ -12,7 +12,7 @@ use meshladder_core::sim::inspect::{ListenerFilters, Seen};
 use meshladder_core::sim::request::Connection;
 use serde_json::{Value, json};
 
-use crate::harness::{Coverage, Envoy, Random, bootstrap, requests, say, seed};
+use crate::harness::{Coverage, Envoy, Part, Random, bootstrap};
 use crate::wire;
 
 mod generate;
@@ -40,9 +40,8 @@ const A_ROUND: usize = 2_000;
 
 #[test]
 fn filter_chains_agree_with_envoy() {
-    let seed = seed();
-    let total = requests(8_000);
-    say(&format!("filter chains: {total} connections, MESHLADDER_SEED={seed}"));
+    let part = Part::begin("filter chains", 8_000);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
         let random = Random::new(seed.wrapping_add(round as u64));

@@ -11,7 +11,7 @@ use meshladder_core::sim::Record;
 use meshladder_core::sim::cluster::{Clusters, Health, Pick, Selected};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Coverage, Envoy, Random, bootstrap, connection_manager, listener, requests, say, seed};
+use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, connection_manager, listener};
 
 mod generate;
 
@@ -34,10 +34,9 @@ const OUTCOMES: [&str; 10] = [
 
 #[test]
 fn endpoints_agree_with_envoy() {
-    let seed = seed();
-    let total = requests(8_000).max(A_CLUSTER).div_ceil(A_CLUSTER);
-    say(&format!("clusters: {total} with {A_CLUSTER} requests each, MESHLADDER_SEED={seed}"));
-    let mut random = Random::new(seed);
+    let part = Part::begin("clusters", 8_000);
+    let total = part.total.div_ceil(A_CLUSTER);
+    let mut random = Random::new(part.seed);
     let upstream = upstream();
     let ports: Vec<_> = (0..ENDPOINTS).map(|number| upstream.port(&format!("endpoint {number}"))).collect();
     let mut coverage = Coverage::default();

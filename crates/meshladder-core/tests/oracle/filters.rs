@@ -11,7 +11,7 @@ use meshladder_core::time::Time;
 use serde_json::Value;
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{self, Client, Coverage, Envoy, Random, bootstrap, cluster, listener, requests, say, seed};
+use crate::harness::{self, Client, Coverage, Envoy, Part, Random, bootstrap, cluster, listener};
 
 mod generate;
 
@@ -32,9 +32,8 @@ const LISTENERS: usize = 12;
 
 #[test]
 fn filters_agree_with_envoy() {
-    let seed = seed();
-    let total = requests(6_000);
-    say(&format!("filters: {total} requests, MESHLADDER_SEED={seed}"));
+    let part = Part::begin("filters", 6_000);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
         let random = Random::new(seed.wrapping_add(round as u64));

@@ -14,12 +14,45 @@ pub(crate) use random::Random;
 
 use std::io::Write;
 
-/// How many requests a test should send: `MESHLADDER_ORACLE_REQUESTS`, or its own default.
-pub(crate) fn requests(default: usize) -> usize {
-    number("MESHLADDER_ORACLE_REQUESTS").map_or(default, |n| usize::try_from(n).unwrap_or(usize::MAX))
+/// What all parts together send unless told otherwise.
+const ALL: usize = 82_480;
+
+/// One part of the oracle: how many requests it sends and where its generator starts. When it fails it says how to see
+/// that again.
+pub(crate) struct Part {
+    pub(crate) total: usize,
+    pub(crate) seed: u64,
 }
 
-/// Where the generator starts: `MESHLADDER_SEED`, or always the same.
+impl Part {
+    /// A part that sends `default` of [`ALL`]; `MESHLADDER_ORACLE_REQUESTS` is shared out in the same proportion.
+    pub(crate) fn begin(title: &str, default: usize) -> Self {
+        let total = wanted().map_or(default, |wanted| (wanted * default).div_ceil(ALL));
+        say(&format!("{title}: {total} requests, seed {}", seed()));
+        Self { total, seed: seed() }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let requests = wanted().map(|wanted| format!(" --requests {wanted}")).unwrap_or_default();
+            say(&format!("replay: scripts/oracle --seed {}{requests}", self.seed));
+        }
+    }
+}
+
+/// A run that is shorter than usual cannot meet everything.
+fn is_short() -> bool {
+    wanted().is_some_and(|wanted| wanted < ALL)
+}
+
+/// `MESHLADDER_ORACLE_REQUESTS`: how many requests all parts together should send.
+fn wanted() -> Option<usize> {
+    number("MESHLADDER_ORACLE_REQUESTS").map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+/// Where the generators start: `MESHLADDER_SEED`, or always the same.
 pub(crate) fn seed() -> u64 {
     number("MESHLADDER_SEED").unwrap_or(20_261_115)
 }

@@ -15,9 +15,7 @@ use meshladder_core::time::Time;
 use serde_json::{Value, json};
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{
-    Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
-};
+use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener, seed};
 
 mod generate;
 mod keys;
@@ -49,14 +47,16 @@ const OUTCOMES: [&str; 21] = [
     "403 denied by a policy",
 ];
 
+const ALGORITHMS: [&str; 12] =
+    ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA", "HS256", "HS384", "HS512"];
+
 const A_ROUND: usize = 2_000;
 const PROVIDERS: usize = 6;
 
 #[test]
 fn tokens_agree_with_envoy() {
-    let seed = seed();
-    let total = requests(6_000);
-    say(&format!("JWT: {total} requests, MESHLADDER_SEED={seed}"));
+    let part = Part::begin("JWT", 6_000);
+    let Part { total, seed } = part;
     let keys = Keys::generate(seed);
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
@@ -82,6 +82,7 @@ fn every_algorithm_agrees_with_envoy() {
     let mut client = Client::new(envoy.port("in"));
     let manager = Raw::of(&text).expect("JSON").get("typed_config").expect("a manager");
     let chain = FilterChain::compile(manager, &Runtime::default(), &|_| None);
+    let mut coverage = Coverage::default();
     for (kid, key) in &keys.0 {
         for (algorithm, is_good) in
             key.algorithms().iter().flat_map(|algorithm| [(algorithm, true), (algorithm, false)])
@@ -97,8 +98,10 @@ fn every_algorithm_agrees_with_envoy() {
             let envoys = Said::by_envoy(&client.send(&on_the_wire(&request)));
             assert_eq!(envoys.status, if is_good { 503 } else { 401 }, "{kid} {algorithm}");
             assert_eq!(Said::by_walk(&walk), Ok(envoys), "{kid} {algorithm} {is_good}");
+            coverage.hit(algorithm, is_good);
         }
     }
+    coverage.conclude("JWT algorithms", &ALGORITHMS, &[]);
 }
 
 fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {

@@ -12,7 +12,7 @@ use meshladder_core::sim::request::{Connection, Tls};
 use serde_json::{Value, json};
 
 use crate::chain::{answering, listener_filter};
-use crate::harness::{Coverage, Envoy, Random, bootstrap, requests, say, seed};
+use crate::harness::{Coverage, Envoy, Part, Random, bootstrap};
 use crate::wire;
 
 const V4: [&str; 4] = ["10.1.0.1", "10.1.0.2", "172.16.0.1", "0.0.0.0"];
@@ -25,9 +25,8 @@ const A_ROUND: usize = 300;
 
 #[test]
 fn hand_over_agrees_with_envoy() {
-    let seed = seed();
-    let total = requests(3_000);
-    say(&format!("listeners: {total} connections, MESHLADDER_SEED={seed}"));
+    let part = Part::begin("listeners", 3_000);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
         let random = Random::new(seed.wrapping_add(round as u64));

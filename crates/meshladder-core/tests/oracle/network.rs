@@ -10,7 +10,7 @@ use meshladder_core::sim::{Record, Tri, chain::Found};
 use serde_json::{Value, json};
 
 use crate::chain::listener_filter;
-use crate::harness::{Envoy, bootstrap, cluster, connection_manager, listener};
+use crate::harness::{Coverage, Envoy, bootstrap, cluster, connection_manager, listener};
 use crate::wire;
 
 const CLUSTERS: [&str; 3] = ["one", "two", "three"];
@@ -30,6 +30,7 @@ fn network_filters_lead_where_envoy_goes() {
     // An endpoint that takes connections and says nothing.
     let up = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there is a free port");
     let envoy = Envoy::start(&bootstrap(listeners, clusters(up.local_addr().expect("it is bound").port())));
+    let mut coverage = Coverage::default();
     for case in &cases {
         let connection = connection(case.sni, envoy.port(case.name));
         let before = counters(&envoy, case.name);
@@ -38,7 +39,9 @@ fn network_filters_lead_where_envoy_goes() {
         let grown: Vec<_> = after.iter().zip(&before).filter(|(a, b)| a.1 > b.1).map(|(a, _)| a.0).collect();
         assert_eq!(grown.join(", "), case.expected, "Envoy, {}", case.name);
         assert_eq!(ours(&envoy, case.name, &connection), case.expected, "ours, {}", case.name);
+        coverage.hit(case.expected, true);
     }
+    coverage.conclude("network filters", &[], &["NC", "UH one", "UH two", "UH three", "denied", "http"]);
 }
 
 fn cases() -> Vec<Case> {

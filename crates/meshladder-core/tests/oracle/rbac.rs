@@ -18,9 +18,7 @@ use meshladder_core::time::Time;
 use serde_json::{Value, json};
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{
-    Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
-};
+use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
 
 mod generate;
 mod identity;
@@ -36,9 +34,8 @@ const A_ROUND: usize = 3_000;
 
 #[test]
 fn policies_agree_with_envoy() {
-    let seed = seed();
-    let total = requests(9_000);
-    say(&format!("RBAC: {total} requests, MESHLADDER_SEED={seed}"));
+    let part = Part::begin("RBAC", 9_000);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
         let random = Random::new(seed.wrapping_add(round as u64));
@@ -196,10 +193,11 @@ fn proxy_protocol() -> Value {
 /// The same policies for any TCP: whether what was sent comes back tells whether the connection was let through.
 #[test]
 fn policies_for_tcp_agree_with_envoy() {
-    let total = requests(A_TCP_ROUND);
+    let part = Part::begin("RBAC for TCP", A_TCP_ROUND);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_TCP_ROUND) {
-        tcp_round(Random::new(seed().wrapping_add(round as u64)), &mut coverage);
+        tcp_round(Random::new(seed.wrapping_add(round as u64)), &mut coverage);
     }
     coverage.conclude("RBAC for TCP", &["TCP connection let through"], &[]);
 }

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{
-    Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
-};
+use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
 
 mod chance;
 mod coverage;
@@ -23,14 +21,14 @@ const A_ROUND: usize = 2500;
 
 #[test]
 fn routes_are_those_of_envoy() {
-    let total = requests(40_000);
-    say(&format!("routes: {total} requests, MESHLADDER_SEED={}", seed()));
+    let part = Part::begin("routes", 40_000);
+    let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
-        let random = Random::new(seed().wrapping_add(u64::try_from(round).expect("a small number") << 32));
+        let random = Random::new(seed.wrapping_add(u64::try_from(round).expect("a small number") << 32));
         self::round(random, A_ROUND.min(total - round * A_ROUND), &mut coverage);
     }
-    coverage::conclude(&coverage, total);
+    coverage::conclude(coverage);
 }
 
 /// One Envoy with several listeners, each with its own connection manager and route table.
@@ -77,8 +75,7 @@ fn mismatch(manager: &Value, request: &requests::Sent, expected: &expected::Expe
     let mut options = table.clone();
     options.as_object_mut().expect("an object").remove("virtual_hosts");
     format!(
-        "MESHLADDER_SEED={}\nconnection manager: {settings}\nroute table: {options}\nEnvoy's virtual host: {:#}\nrequest: {}\nEnvoy: {observed:?}\nours:  {:?}\nconsidered: {:#?}",
-        seed(),
+        "connection manager: {settings}\nroute table: {options}\nEnvoy's virtual host: {:#}\nrequest: {}\nEnvoy: {observed:?}\nours:  {:?}\nconsidered: {:#?}",
         of(&observed.vhost),
         String::from_utf8_lossy(&request.bytes()),
         (&expected.outcomes, &expected.undecided),

@@ -3,7 +3,7 @@
 use meshladder_core::sim::Tri;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Envoy, bootstrap, connection_manager, listener, say};
+use crate::harness::{Client, Coverage, Envoy, bootstrap, connection_manager, listener};
 
 #[path = "../it/sim/truth.rs"]
 mod table;
@@ -19,19 +19,26 @@ fn the_truth_tables_hold_for_envoy() {
     let manager = connection_manager(json!({"virtual_hosts": hosts}), Vec::new(), &json!({}));
     let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], Vec::new()));
     let mut client = Client::new(envoy.port("in"));
-    let mut asked = 0;
+    let mut coverage = Coverage::default();
     let mut wrong = Vec::new();
     for (n, row) in rows.iter().enumerate() {
         for case in row.cases.iter().filter(|case| !matches!(case.expected, Tri::Unknown(_))) {
             let answer = client.send(&bytes(n, case));
-            asked += 1;
+            coverage.hit(file(&row.place), answer.status == 200);
             if Tri::from(answer.status == 200) != case.expected {
                 wrong.push(format!("{}: {}: {case:?}, Envoy says {}", row.place, row.route_match, answer.status));
             }
         }
     }
-    say(&format!("truth tables: {} rows, {asked} requests", rows.len()));
+    let mut files: Vec<_> = rows.iter().map(|row| file(&row.place)).collect();
+    files.dedup();
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    coverage.conclude("truth tables", &files, &[]);
+}
+
+/// The table that a row stands in.
+fn file(place: &str) -> &str {
+    place.split(':').next().unwrap_or(place)
 }
 
 fn virtual_host(n: usize, row: &Row) -> Value {

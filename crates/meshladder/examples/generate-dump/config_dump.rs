@@ -8,7 +8,7 @@ use crate::template::{Templates, list};
 const VERSION: (&str, &str) = ("version", "2026-11-15T06:40:11Z/703");
 const TIME: (&str, &str) = ("time", "2026-11-15T06:33:08.822Z");
 
-pub(crate) fn write(out: &mut impl Write, services: usize) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, services: usize, routes: usize) -> io::Result<()> {
     let t = &Templates::load();
     write!(out, r#"{{"configs":["#)?;
     bootstrap(out, t)?;
@@ -21,7 +21,7 @@ pub(crate) fn write(out: &mut impl Write, services: usize) -> io::Result<()> {
     write!(out, ",")?;
     listener_section(out, t, services)?;
     write!(out, r#",{{"@type":"type.googleapis.com/envoy.admin.v3.ScopedRoutesConfigDump"}},"#)?;
-    route_section(out, t, services)?;
+    route_section(out, t, services, routes)?;
     write!(out, ",")?;
     t.write(out, "secrets", &[VERSION, TIME])?;
     write!(out, "]}}")
@@ -206,7 +206,7 @@ fn virtual_listeners(out: &mut impl Write, t: &Templates) -> io::Result<()> {
 /// The ports with a listener on 0.0.0.0 and a route configuration of that name.
 const ROUTE_PORTS: [&str; 3] = ["80", "8080", "9090"];
 
-fn route_section(out: &mut impl Write, t: &Templates, services: usize) -> io::Result<()> {
+fn route_section(out: &mut impl Write, t: &Templates, services: usize, routes: usize) -> io::Result<()> {
     let kind = r#""@type":"type.googleapis.com/envoy.config.route.v3.RouteConfiguration","#;
     let section = r#""@type":"type.googleapis.com/envoy.admin.v3.RoutesConfigDump""#;
     write!(out, r#"{{{section},"static_route_configs":[{{"route_config":"#)?;
@@ -216,7 +216,7 @@ fn route_section(out: &mut impl Write, t: &Templates, services: usize) -> io::Re
         write!(out, r#"{{"route_config":{{{kind}"name":"{port}","virtual_hosts":["#)?;
         let services = (0..services).map(Service::new).filter(|s| port != "80" || s.has_virtual_service());
         for service in services {
-            virtual_host(out, t, port, &service)?;
+            virtual_host(out, t, port, &service, routes)?;
             write!(out, ",")?;
         }
         t.write(out, "allow-any", &[])?;
@@ -241,11 +241,30 @@ const ROUTES: [[&str; 5]; 3] = [
 
 const DEFAULT_ROUTE: [[&str; 5]; 1] = [[r#""prefix":"/""#, "/*", "", "0s", "default"]];
 
-fn virtual_host(out: &mut impl Write, t: &Templates, port: &str, service: &Service) -> io::Result<()> {
-    let routes: &[_] = if service.has_virtual_service() { &ROUTES } else { &DEFAULT_ROUTE };
-    let routes = routes.iter().map(|[matches, operation, subset, timeout, route]| {
+/// What stands before them where more routes are wanted.
+fn more_routes(count: usize) -> Vec<[String; 2]> {
+    let one = |number: usize| {
+        let path = format!("/part-{number}/");
+        let matches = match number % 4 {
+            0 => format!(r#""case_sensitive":true,"safe_regex":{{"regex":"{path}[a-z]+/[0-9]+"}}"#),
+            1 => {
+                format!(r#""prefix":"{path}","headers":[{{"name":"x-tenant","string_match":{{"exact":"t{number}"}}}}]"#)
+            }
+            2 => format!(r#""case_sensitive":true,"path":"{path}index""#),
+            _ => format!(r#""prefix":"{path}""#),
+        };
+        [matches, path]
+    };
+    (0..count).map(one).collect()
+}
+
+fn virtual_host(out: &mut impl Write, t: &Templates, port: &str, service: &Service, at_least: usize) -> io::Result<()> {
+    let own: &[_] = if service.has_virtual_service() { &ROUTES } else { &DEFAULT_ROUTE };
+    let more = more_routes(at_least.saturating_sub(own.len()));
+    let more = more.iter().map(|[matches, operation]| [&**matches, &**operation, "", "0s", "part"]);
+    let routes = more.chain(own.iter().copied()).map(|[matches, operation, subset, timeout, route]| {
         let mut values = vec![
-            ("match", *matches),
+            ("match", matches),
             ("operation", operation),
             ("subset", if service.has_subsets() { subset } else { "" }),
             ("timeout", timeout),

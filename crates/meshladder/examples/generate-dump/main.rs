@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use indent::Indent;
 
-const USAGE: &str = "usage: generate-dump --size 100MB | --services N [--kind config_dump|clusters]";
+const USAGE: &str = "usage: generate-dump --size 100MB | --services N [--routes N] [--kind config_dump|clusters]";
 
 #[derive(Clone, Copy, Default)]
 enum Kind {
@@ -29,20 +29,21 @@ enum Extent {
 }
 
 fn main() -> ExitCode {
-    let result = parse(std::env::args().skip(1)).and_then(|(kind, extent)| {
+    let result = parse(std::env::args().skip(1)).and_then(|(kind, extent, routes)| {
         let services = match extent {
             Extent::Services(count) => count,
-            Extent::Bytes(size) => services_for(kind, size),
+            Extent::Bytes(size) => services_for(kind, size, routes),
         };
-        write(kind, services, BufWriter::new(io::stdout().lock())).map(drop).map_err(|e| e.to_string())
+        write(kind, services, routes, BufWriter::new(io::stdout().lock())).map(drop).map_err(|e| e.to_string())
     });
     let Err(message) = result else { return ExitCode::SUCCESS };
     let _ = writeln!(io::stderr(), "{message}");
     ExitCode::from(2)
 }
 
-fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent), String> {
-    let (mut kind, mut extent) = (Kind::default(), None);
+/// What to write, how much of it, and how many routes a virtual host has at least.
+fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent, usize), String> {
+    let (mut kind, mut extent, mut routes) = (Kind::default(), None, 0);
     while let Some(flag) = args.next() {
         let value = args.next().ok_or(USAGE)?;
         match (&*flag, &*value) {
@@ -50,10 +51,11 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent), Strin
             ("--kind", "clusters") => kind = Kind::Clusters,
             ("--size", size) => extent = Some(bytes(size).map(Extent::Bytes).ok_or("--size: expected such as 100MB")?),
             ("--services", n) => extent = Some(n.parse().map(Extent::Services).map_err(|_| "--services: no number")?),
+            ("--routes", n) => routes = n.parse().map_err(|_| "--routes: no number")?,
             _ => return Err(USAGE.into()),
         }
     }
-    Ok((kind, extent.ok_or(USAGE)?))
+    Ok((kind, extent.ok_or(USAGE)?, routes))
 }
 
 /// `100MB` is 100 million bytes.
@@ -65,18 +67,18 @@ fn bytes(size: &str) -> Option<u64> {
 }
 
 /// How many services make a dump of `size` bytes: beyond a fixed part the size is linear in their number.
-fn services_for(kind: Kind, size: u64) -> usize {
+fn services_for(kind: Kind, size: u64, routes: usize) -> usize {
     const SAMPLE: usize = 300;
-    let length = |services| write(kind, services, Length(0)).map_or(0, |length| length.0);
+    let length = |services| write(kind, services, routes, Length(0)).map_or(0, |length| length.0);
     let (one, two) = (length(SAMPLE), length(2 * SAMPLE));
     let fixed = (2 * one).saturating_sub(two);
     usize::try_from(size.saturating_sub(fixed) * SAMPLE as u64 / (two - one)).expect("the dump fits in memory")
 }
 
-fn write<W: Write>(kind: Kind, services: usize, out: W) -> io::Result<W> {
+fn write<W: Write>(kind: Kind, services: usize, routes: usize, out: W) -> io::Result<W> {
     let mut out = Indent::new(out);
     match kind {
-        Kind::ConfigDump => config_dump::write(&mut out, services)?,
+        Kind::ConfigDump => config_dump::write(&mut out, services, routes)?,
         Kind::Clusters => clusters::write(&mut out, services)?,
     }
     out.finish()

@@ -16,12 +16,22 @@ pub(super) fn question(
     mesh: &Mesh,
 ) -> Result<Question, Failure> {
     let to = flags.to.as_deref().ok_or_else(|| Failure::new(USAGE, "what is called? name it with --to URL"))?;
+    question_to(flags, to, namespace, snapshot, mesh)
+}
+
+/// The same with another URL than the flags say.
+pub(super) fn question_to(
+    flags: &RequestFlags,
+    to: &str,
+    namespace: Option<&str>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Result<Question, Failure> {
     let to = Url::parse(to).map_err(|why| Failure::new(USAGE, why))?;
     let headers = flags.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
     let principal = flags.principal.as_deref().map(Principal::parse);
     let from = match flags.from.as_deref() {
         None => Caller::Somebody,
-        Some("outside") => Caller::Outside,
         Some(text) => caller(text, namespace, snapshot, mesh)?,
     };
     Ok(Question {
@@ -61,8 +71,11 @@ fn claims(flags: &RequestFlags) -> Result<Claims, Failure> {
     flags.jwt_claims.iter().map(claim).collect::<Result<_, _>>().map(Claims::Given)
 }
 
-/// A pod by its name, or a pod of a workload: `ns/name`, `name.ns`, `deploy/name`.
-fn caller(text: &str, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Caller, Failure> {
+/// `outside`, a pod by its name, or a pod of a workload: `ns/name`, `name.ns`, `deploy/name`.
+pub(super) fn caller(text: &str, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Caller, Failure> {
+    if text == "outside" {
+        return Ok(Caller::Outside);
+    }
     if let Some((namespace, name)) = text.split_once('/') {
         let pods = || mesh.pods.iter().filter(|pod| pod.namespace == namespace);
         let of = |pod: &&meshladder_core::mesh::PodFacts| pod.owner.rsplit('/').next() == Some(name);

@@ -1,6 +1,7 @@
-//! `trace`: what happens to one request.
+//! `trace`: what happens to one request, or to many.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::trace::{Marks, to_json, to_text};
@@ -9,8 +10,11 @@ use meshladder_core::walk;
 
 use super::{request, source};
 use crate::args::{Global, TextOrJson, Trace};
-use crate::exit::{Outcome, USAGE};
+use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
+
+mod line;
+mod many;
 
 /// A request that reaches the application.
 const FORWARDED: u8 = 0;
@@ -20,8 +24,15 @@ const ENDED: u8 = 1;
 const UNDECIDED: u8 = 5;
 
 pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
+    let requests = args.requests.as_deref();
+    if requests == Some(Path::new("-")) && global.source.iter().any(|source| source == Path::new("-")) {
+        return Err(Failure::new(USAGE, "stdin is named twice: by -s and by --requests"));
+    }
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
+    if let Some(path) = requests {
+        return many::run(global, args, path, &snapshot, &mesh);
+    }
     let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     let keep = args.verbose || args.output == TextOrJson::Json;
     let trace = walk::trace(&snapshot, &mesh, &question, keep);
@@ -35,9 +46,13 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         }
     }
     out.flush()?;
-    Ok(match trace.outcome.kind {
+    Ok(code(trace.outcome.kind))
+}
+
+fn code(kind: Kind) -> u8 {
+    match kind {
         Kind::Forwarded => FORWARDED,
         Kind::Undecided => UNDECIDED,
         _ => ENDED,
-    })
+    }
 }

@@ -21,7 +21,22 @@ pub fn unescape(inside: &str) -> Cow<'_, str> {
 /// A JSON string, quotes included.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
+    escape_into(&mut out, text);
+    out
+}
+
+/// The same behind other text.
+pub fn escape_into(out: &mut String, text: &str) {
     out.push('"');
+    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
+        out.push_str(text);
+    } else {
+        escape_inside(out, text);
+    }
+    out.push('"');
+}
+
+fn escape_inside(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -35,8 +50,6 @@ pub fn escape(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out.push('"');
-    out
 }
 
 fn unescaped(rest: &mut std::str::Chars<'_>) -> char {

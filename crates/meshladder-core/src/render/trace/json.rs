@@ -1,21 +1,33 @@
 //! A trace as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
+use std::collections::BTreeMap;
+
 use crate::doc::json::{Raw, escape, pointer_to};
 use crate::doc::place::Place;
 use crate::render::json::{self, Style};
 use crate::sim::Considered;
 use crate::sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{DocId, Document, Snapshot};
 
 /// The trace as pretty JSON. `request` is what was asked, as a JSON object; evidence is looked up in `snapshot`.
 pub fn to_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> String {
-    let text = compact(trace, request, &mut |at| evidence(at, snapshot));
+    let text = to_compact_json(trace, request, snapshot);
     let mut pretty = String::new();
     // An object was just written, and a String takes everything.
     if let Ok(raw) = Raw::of(&text) {
         let _ = json::write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
     }
     pretty
+}
+
+/// The same on one line.
+pub fn to_compact_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> String {
+    // A large document is read anew each time it is opened, and most steps are about the same two.
+    let mut open: BTreeMap<DocId, Option<Document>> = BTreeMap::new();
+    compact(trace, request, &mut |at| {
+        let document = open.entry(at.doc.clone()).or_insert_with(|| snapshot.open(&at.doc).ok());
+        evidence(at, document.as_ref())
+    })
 }
 
 fn compact(trace: &Trace, request: &str, evidence: &mut dyn FnMut(&At) -> String) -> String {
@@ -27,11 +39,6 @@ fn compact(trace: &Trace, request: &str, evidence: &mut dyn FnMut(&At) -> String
         end_fields(&trace.outcome),
         branches.join(",")
     )
-}
-
-/// One line for one of many requests.
-pub fn to_line(end: &End, id: &str) -> String {
-    format!("{{\"id\":{},{}}}", escape(id), end_fields(end))
 }
 
 fn end_fields(end: &End) -> String {
@@ -117,9 +124,9 @@ fn considered_json(candidate: &Considered) -> String {
 }
 
 /// Pointer and line of a place; only the document's id when it can no longer be read.
-fn evidence(at: &At, snapshot: &Snapshot) -> String {
+fn evidence(at: &At, document: Option<&Document>) -> String {
     let doc = escape(at.doc.as_str());
-    let Ok(document) = snapshot.open(&at.doc) else { return format!("{{\"doc\":{doc}}}") };
+    let Some(document) = document else { return format!("{{\"doc\":{doc}}}") };
     let pointer = pointer_to(&document.text, at.offset).unwrap_or_default();
     let line = Place::of(&document.text, at.offset).line;
     format!("{{\"doc\":{doc},\"pointer\":{},\"line\":{line}}}", escape(&pointer))

@@ -10,7 +10,7 @@ use crate::mesh::{PodFacts, Stored};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Facts};
 use crate::sim::authz::{Objects, Policies, Traffic, Verdict};
-use crate::sim::rbac::PolicyName;
+use crate::sim::rbac::{PolicyName, policy_in};
 use crate::sim::request::{Connection, Request, Tls};
 use crate::sim::{Record, State};
 use crate::snapshot::{Coverage, Need};
@@ -49,10 +49,6 @@ impl<'r> Denial<'r> {
 fn server<'r>(asked: &'r Asked<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
     let is_caller = |pod: &&PodFacts| asked.client.is_some_and(|client| client.reference() == pod.reference());
     told.pod.filter(|pod| !is_caller(pod)).or(asked.servers.first().copied())
-}
-
-fn policy_in(details: &str) -> Option<&str> {
-    details.strip_prefix("rbac_access_denied_matched_policy[")?.strip_suffix(']')
 }
 
 /// Whether AuthorizationPolicies were all read.
@@ -137,6 +133,7 @@ fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>
         path: question.to.path.clone(),
         headers: question.headers.iter().filter(|(name, _)| name != "host").cloned().collect(),
         claims: question.claims.clone(),
+        unknown_headers: Vec::new(),
     }
 }
 

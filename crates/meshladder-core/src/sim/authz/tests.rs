@@ -27,6 +27,7 @@ fn request(method: &str, path: &str, peer: Option<&str>) -> Request {
         path: path.to_owned(),
         headers: vec![("x-team".to_owned(), "blue".to_owned())],
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

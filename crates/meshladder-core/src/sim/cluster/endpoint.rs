@@ -1,7 +1,9 @@
 //! Endpoints and their health, from the dump and from `/clusters`.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::policy::Policy;
 use super::sockets::Place;
@@ -31,6 +33,8 @@ pub struct Endpoint<'a> {
     /// Its locality's `Metadata`.
     pub locality_metadata: Option<Raw<'a>>,
     pub(super) socket: Place,
+    /// The address, once somebody has asked for it.
+    pub(super) parsed: OnceCell<Option<(IpAddr, u16)>>,
     /// Whether it does not count among the endpoints of its priority.
     pub is_excluded: bool,
 }
@@ -118,6 +122,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
                 metadata: None,
                 locality_metadata: group.get("metadata"),
                 socket: Place::Otherwise,
+                parsed: OnceCell::new(),
                 is_excluded: false,
             };
             for (key, value) in entry.members() {
@@ -157,6 +162,7 @@ fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
         metadata: same.and_then(|endpoint| endpoint.metadata),
         locality_metadata: same.and_then(|endpoint| endpoint.locality_metadata),
         socket: Place::Otherwise,
+        parsed: OnceCell::new(),
         is_excluded: host.eds_health() == DRAINING || EXCLUDED.iter().any(|flag| host.has(flag)),
     }
 }

@@ -66,6 +66,10 @@ impl<'a> Cluster<'a> {
 
     /// Which HTTP it speaks.
     pub fn protocol(&self) -> Protocol {
+        *self.protocol.get_or_init(|| self.read_protocol())
+    }
+
+    fn read_protocol(&self) -> Protocol {
         let options = self.raw.get("typed_extension_protocol_options");
         let options = options.and_then(|all| all.get("envoy.extensions.upstreams.http.v3.HttpProtocolOptions"));
         let Some(options) = options else {

@@ -1,5 +1,7 @@
 //! `typed_per_filter_config`: what a route and the things around it say of filters.
 
+use std::borrow::Cow;
+
 use super::Typed;
 use super::cors::CorsPolicy;
 use super::ext_authz::ExtAuthzPerRoute;
@@ -35,19 +37,68 @@ pub(super) enum PerRoute {
     Other,
 }
 
+/// The parts of a message that say something of filters: of an entry of `weighted_clusters`, a `Route`, a `VirtualHost` or
+/// a `RouteConfiguration`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope<'a> {
+    typed_per_filter_config: Option<Raw<'a>>,
+    cors: Option<Raw<'a>>,
+}
+
+impl<'a> Scope<'a> {
+    /// Looks for them in a message.
+    pub fn of(message: Raw<'a>) -> Self {
+        let mut scope = Self::default();
+        for (key, value) in message.members() {
+            scope.read(&key, value);
+        }
+        scope
+    }
+
+    /// Whether nothing is said of any filter.
+    pub fn is_empty(&self) -> bool {
+        self.typed_per_filter_config.is_none() && self.cors.is_none()
+    }
+
+    /// The names of the filters of which something is said.
+    pub fn filters(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        self.typed_per_filter_config.into_iter().flat_map(Raw::members).map(|(name, _)| name)
+    }
+
+    /// Takes in a member of a message.
+    pub fn read(&mut self, key: &str, value: Raw<'a>) {
+        match key {
+            "typed_per_filter_config" => self.typed_per_filter_config = Some(value),
+            "cors" => self.cors = Some(value),
+            // A `Route` has it in its action.
+            "route" => self.cors = self.cors.or_else(|| value.get("cors")),
+            _ => {}
+        }
+    }
+}
+
 impl Overrides {
     /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a `VirtualHost`, a
     /// `RouteConfiguration`, those that there are, in this order.
-    pub fn compile(scopes: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
+    pub fn compile(messages: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
+        let scopes: Vec<_> = messages.iter().map(|message| Scope::of(*message)).collect();
+        Self::of_scopes(&scopes, runtime)
+    }
+
+    /// The same from what is known of the messages already.
+    pub fn of_scopes(scopes: &[Scope<'_>], runtime: &Runtime<'_>) -> Self {
         let mut overrides = Self::default();
-        for scope in scopes {
-            for (name, config) in scope.get("typed_per_filter_config").into_iter().flat_map(Raw::members) {
-                overrides.add(&name, PerRoute::compile(config, runtime));
-            }
+        for (name, config) in scopes.iter().filter_map(|scope| scope.typed_per_filter_config).flat_map(Raw::members) {
+            overrides.add(&name, PerRoute::compile(config, runtime));
         }
-        let fields = scopes.iter().filter_map(|scope| scope.get("cors").or_else(|| scope.at(["route", "cors"])));
+        let fields = scopes.iter().filter_map(|scope| scope.cors);
         overrides.cors_fields = fields.map(|policy| CorsPolicy::compile(policy, runtime)).collect();
         overrides
+    }
+
+    /// Whether nothing is said of any filter.
+    pub fn is_empty(&self) -> bool {
+        self.filters.is_empty() && self.cors_fields.is_empty()
     }
 
     fn add(&mut self, name: &str, entry: PerRoute) {

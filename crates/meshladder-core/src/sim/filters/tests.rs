@@ -16,6 +16,7 @@ fn request(headers: &[(&str, &str)]) -> Request {
         path: "/".to_owned(),
         headers: headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

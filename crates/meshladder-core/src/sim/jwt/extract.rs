@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doc::json::Raw;
+use crate::sim::matcher::cookie;
 use crate::sim::{Request, State};
 
 /// The places of one provider, or of all of them.
@@ -174,12 +175,4 @@ fn without_parameter(path: &str, name: &str) -> String {
     let keeps = |pair: &&str| decoded(pair.split_once('=').map_or(pair, |(key, _)| key)) != name;
     let kept: Vec<_> = query.split('&').filter(keeps).collect();
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
-}
-
-/// The first cookie of that name.
-fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
-    let cookies = request.values("cookie").flat_map(|line| line.split(';'));
-    let mut pairs = cookies.filter_map(|pair| pair.trim_start().split_once('='));
-    let value = pairs.find(|(key, _)| *key == name).map(|(_, value)| value)?;
-    Some(value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(value))
 }

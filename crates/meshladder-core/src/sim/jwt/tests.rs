@@ -31,6 +31,7 @@ fn request(headers: &[(&str, &str)], claims: Claims) -> Request {
         path: "/".to_owned(),
         headers: headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         claims,
+        unknown_headers: Vec::new(),
     }
 }
 

@@ -52,7 +52,7 @@ impl CookieMatcher {
 }
 
 /// The first cookie of that name.
-fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+pub(in crate::sim) fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
     let cookies = request.values("cookie").flat_map(|line| line.split(';'));
     let mut pairs = cookies.filter_map(|pair| pair.trim_start().split_once('='));
     let value = pairs.find(|(key, _)| *key == name).map(|(_, value)| value)?;

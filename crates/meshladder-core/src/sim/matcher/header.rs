@@ -51,7 +51,7 @@ impl HeaderMatcher {
     pub fn matches(&self, request: &Request) -> Tri {
         let mut values = request.values(&self.name).peekable();
         if values.peek().is_none() {
-            return self.matches_missing();
+            return self.matches_missing(request);
         }
         // "If there are multiple values for the same header, each value is matched on its own": one that matches
         // will do, and none may when the match is inverted.
@@ -59,14 +59,10 @@ impl HeaderMatcher {
     }
 
     /// A header that the request does not state: absent, unless clients and proxies add it on their own.
-    fn matches_missing(&self) -> Tri {
+    fn matches_missing(&self, request: &Request) -> Tri {
         let absent = self.matches_absent();
         let (Specifier::Present(_), true) = (&self.specifier, self.treat_missing_header_as_empty) else {
-            return if Request::may_be_added(&self.name) {
-                Tri::unknown(format!("the header {}", self.name))
-            } else {
-                absent
-            };
+            return request.missing(&self.name).map_or(absent, Tri::Unknown);
         };
         absent
     }
@@ -90,7 +86,7 @@ impl HeaderMatcher {
         let name = &self.name;
         let values: Vec<_> = request.values(name).collect();
         let Some(&first) = values.first() else {
-            let stated = if Request::may_be_added(name) { "not stated" } else { "absent" };
+            let stated = if request.missing(name).is_some() { "not stated" } else { "absent" };
             return format!("header {name} is {stated}");
         };
         let Specifier::Present(_) = self.specifier else {

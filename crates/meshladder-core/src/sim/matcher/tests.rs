@@ -21,6 +21,7 @@ fn request(path: &str, headers: &[(&str, &str)]) -> Request {
         path: path.to_owned(),
         headers: headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

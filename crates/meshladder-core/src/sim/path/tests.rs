@@ -1,18 +1,5 @@
 use super::*;
-use crate::sim::request::{Claims, Connection};
-
-fn request(authority: &str, path: &str) -> Request {
-    let destination = ([10, 0, 0, 1].into(), 8080);
-    Request {
-        connection: Connection { destination, source: None, tls: None, plain_http: Some("http/1.1") },
-        method: "GET".to_owned(),
-        scheme: "http".to_owned(),
-        authority: authority.to_owned(),
-        path: path.to_owned(),
-        headers: Vec::new(),
-        claims: Claims::None,
-    }
-}
+use crate::sim::request::tests::get as request;
 
 /// Host and path as matchers see them, or code, details and location of the answer.
 fn enter(manager: &str, authority: &str, path: &str) -> (String, String) {

@@ -43,6 +43,14 @@ impl Outcome {
         }
     }
 
+    /// The policy that decided what is enforced, when one matched.
+    pub fn policy(&self) -> Option<&str> {
+        match &self.enforced {
+            Some(Decision::Allowed { policy } | Decision::Denied { policy, .. }) => policy.as_deref(),
+            Some(Decision::Undecided { .. }) | None => None,
+        }
+    }
+
     /// What the log says of a request that does not pass: `%RESPONSE_CODE_DETAILS%`, for TCP
     /// `%CONNECTION_TERMINATION_DETAILS%`.
     pub fn details(&self) -> Option<String> {

@@ -19,6 +19,7 @@ fn request(method: &str, path: &str, peer: Option<&str>) -> Request {
         path: path.to_owned(),
         headers: Vec::new(),
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

@@ -145,3 +145,22 @@ fn rewriting_refers_to_groups_by_number() {
         assert_eq!(Rewrite::compile(pattern, substitution).apply(text).as_deref(), Some(expected), "{pattern}");
     }
 }
+
+#[test]
+fn what_a_match_starts_with_is_taken_only_from_what_is_plain() {
+    for (pattern, prefix) in [
+        ("/api/v[0-9]+", "/api/v"),
+        ("/ab*", "/a"),
+        ("/ab?c", "/a"),
+        ("/a{2}", "/"),
+        ("/a|/b", ""),
+        ("/(a|b)", ""),
+        ("(?i)/a", ""),
+        ("/a.b", "/a"),
+        ("^/a", ""),
+        ("/é", "/"),
+        ("*", ""),
+    ] {
+        assert_eq!(literal_prefix(pattern), prefix, "{pattern}");
+    }
+}

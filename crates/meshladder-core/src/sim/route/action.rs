@@ -190,8 +190,7 @@ impl Target<'_, '_> {
 pub(super) fn cluster_of_header(header: &str, request: &Request) -> Result<String, Box<str>> {
     match request.values(header).next() {
         Some(value) => Ok(value.to_owned()),
-        None if Request::may_be_added(header) => Err(format!("the header {header}").into()),
-        None => Ok(String::new()),
+        None => request.missing(header).map_or(Ok(String::new()), Err),
     }
 }
 

@@ -67,8 +67,7 @@ impl Domains {
             None => &*request.authority,
             Some(name) => match request.values(name).next() {
                 Some(value) => value,
-                None if Request::may_be_added(name) => return Found::Unknown(format!("the header {name}").into()),
-                None => return Found::Nothing,
+                None => return request.missing(name).map_or(Found::Nothing, Found::Unknown),
             },
         };
         let end = if self.ignore_port { port_start(host) } else { None };

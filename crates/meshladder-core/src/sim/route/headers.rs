@@ -27,6 +27,13 @@ impl HeaderChanges {
 }
 
 impl<'a> RouteDecision<'_, 'a> {
+    /// Whether [`Self::change_headers`] may do anything.
+    pub fn changes_headers(&self, branch: &Branch<'_, 'a>) -> bool {
+        let levels = [&self.route.headers, &self.virtual_host.headers, &self.table.headers];
+        let all = branch.entry.map(|entry| &entry.headers).into_iter().chain(levels);
+        all.into_iter().any(|changes| !changes.remove.is_empty() || !changes.add.is_empty())
+    }
+
     /// Changes the headers as they are forwarded to a branch of the target. Gives the headers whose new value cannot
     /// be told, each with the fact that is missing.
     pub fn change_headers(&self, branch: &Branch<'_, 'a>, state: &mut State<'_>) -> Vec<(Box<str>, Box<str>)> {

@@ -145,7 +145,7 @@ impl RouteMatch {
     }
 
     /// The match as a user would name it: `prefix /api`.
-    pub(super) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         self.path.as_ref().map_or_else(|| "no path specifier".to_owned(), PathMatch::describe)
     }
 

@@ -136,9 +136,9 @@ impl HostRewrite {
             Self::None => None,
             Self::Literal(host) => Some(host.to_string()),
             Self::Auto => return Err("the host name of the endpoint".into()),
-            Self::Header(name) => match request.values(name).next() {
-                None if Request::may_be_added(name) => return Err(format!("the header {name}").into()),
-                value => value.filter(|value| !value.is_empty()).map(str::to_owned),
+            Self::Header(name) => match (request.values(name).next(), request.missing(name)) {
+                (None, Some(fact)) => return Err(fact),
+                (value, _) => value.filter(|value| !value.is_empty()).map(str::to_owned),
             },
             Self::PathRegex(rewrite) => {
                 let path = without_query_and_fragment(&request.path);

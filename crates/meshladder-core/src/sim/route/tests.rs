@@ -1,19 +1,6 @@
 use super::*;
-use crate::sim::request::{Claims, Connection};
+use crate::sim::request::tests::get as request;
 use crate::sim::state::Known;
-
-fn request(authority: &str, path: &str) -> Request {
-    let destination = ([10, 0, 0, 1].into(), 8080);
-    Request {
-        connection: Connection { destination, source: None, tls: None, plain_http: Some("http/1.1") },
-        method: "GET".to_owned(),
-        scheme: "http".to_owned(),
-        authority: authority.to_owned(),
-        path: path.to_owned(),
-        headers: Vec::new(),
-        claims: Claims::None,
-    }
-}
 
 fn table(text: &str) -> RouteTable<'_> {
     RouteTable::compile(Raw::of(text).expect("JSON"), &Runtime::default())
@@ -163,17 +150,23 @@ fn redirects_change_only_what_they_name() {
 
 #[test]
 fn the_scopes_of_filter_configuration_start_with_the_most_specific() {
-    let table = table(
-        r#"{"name": "4", "virtual_hosts": [{"name": "3", "domains": ["*"], "routes": [{"name": "2", "match": {"prefix": "/"},
-            "route": {"weighted_clusters": {"clusters": [{"name": "1", "weight": 1}]}}}]}]}"#,
+    let own = |name: &str| format!(r#""typed_per_filter_config": {{"{name}": {{}}}}"#);
+    let text = format!(
+        r#"{{{}, "virtual_hosts": [{{{}, "name": "v", "domains": ["*"], "routes": [{{{}, "match": {{"prefix": "/"}},
+            "route": {{"weighted_clusters": {{"clusters": [{{{}, "name": "c", "weight": 1}}]}}}}}}]}}]}}"#,
+        own("4"),
+        own("3"),
+        own("2"),
+        own("1")
     );
+    let table = table(&text);
     let request = request("a", "/");
     let Routed::Route(decision) = table.route(&State::new(&request), &mut Record::dropping()) else {
         panic!("there is a route")
     };
     let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
-    let names: Vec<_> = decision.scopes(branches.first()).iter().map(|raw| raw.string_at("name")).collect();
-    assert_eq!(names, ["1", "2", "3", "4"].map(|name| Some(name.into())));
+    let names: Vec<_> = decision.scopes(branches.first()).iter().flat_map(Scope::filters).collect();
+    assert_eq!(names, ["1", "2", "3", "4"]);
     assert_eq!(decision.scopes(None).len(), 3);
 }
 

@@ -5,6 +5,7 @@ use super::matching::Context;
 use super::{Action, RouteMatch, facts};
 use crate::doc::json::Raw;
 use crate::envoy::name::istio_config;
+use crate::sim::filters::Scope;
 use crate::sim::matcher::unmodelled;
 use crate::sim::runtime::Runtime;
 use crate::sim::{Considered, Request, Tri};
@@ -25,6 +26,7 @@ pub struct VirtualHost<'a> {
     /// What routes without a policy of their own inherit, for display: name and value.
     pub facts: Vec<(&'static str, Box<str>)>,
     pub(super) headers: HeaderChanges,
+    pub(super) scope: Scope<'a>,
     /// Why its routes cannot be evaluated.
     pub(super) unmodelled: Option<Box<str>>,
 }
@@ -57,6 +59,7 @@ pub struct Route<'a> {
     /// `metadata`, for what else it says.
     pub metadata: Option<Raw<'a>>,
     pub(super) headers: HeaderChanges,
+    pub(super) scope: Scope<'a>,
 }
 
 impl<'a> VirtualHost<'a> {
@@ -69,6 +72,7 @@ impl<'a> VirtualHost<'a> {
             require_tls: RequireTls::None,
             facts: Vec::new(),
             headers: HeaderChanges::default(),
+            scope: Scope::default(),
             unmodelled: None,
         };
         for (key, value) in raw.members() {
@@ -79,6 +83,7 @@ impl<'a> VirtualHost<'a> {
                 "require_tls" => host.require_tls = RequireTls::compile(value),
                 "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
                 other => {
+                    host.scope.read(other, value);
                     if !host.headers.read(other, value) {
                         host.facts.extend(facts::read(other, value));
                     }
@@ -130,6 +135,7 @@ impl<'a> Route<'a> {
             istio_config: None,
             metadata: None,
             headers: HeaderChanges::default(),
+            scope: Scope::default(),
         };
         for (key, value) in raw.members() {
             match &*key {
@@ -140,6 +146,7 @@ impl<'a> Route<'a> {
                     route.metadata = Some(value);
                 }
                 other => {
+                    route.scope.read(other, value);
                     if route.headers.read(other, value) {
                         continue;
                     }

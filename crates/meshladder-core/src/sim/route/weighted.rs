@@ -8,6 +8,7 @@ use super::fraction::Dice;
 use super::headers::HeaderChanges;
 use crate::doc::json::Raw;
 use crate::sim::Request;
+use crate::sim::filters::Scope;
 use crate::sim::runtime::Runtime;
 
 /// Compiled weighted clusters.
@@ -33,6 +34,7 @@ pub struct WeightedCluster<'a> {
     /// `host_rewrite_literal`; empty for none.
     pub host_rewrite_literal: Box<str>,
     pub(super) headers: HeaderChanges,
+    pub(super) scope: Scope<'a>,
     cluster_header: Box<str>,
 }
 
@@ -85,12 +87,15 @@ impl<'a> WeightedCluster<'a> {
         let from_runtime =
             (!runtime_key_prefix.is_empty()).then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
         let mut headers = HeaderChanges::default();
+        let mut scope = Scope::default();
         for (key, value) in raw.members() {
             headers.read(&key, value);
+            scope.read(&key, value);
         }
         Self {
             raw,
             headers,
+            scope,
             weight: from_runtime.flatten().unwrap_or(weight),
             host_rewrite_literal: text("host_rewrite_literal").into(),
             cluster_header: text("cluster_header").to_ascii_lowercase().into(),

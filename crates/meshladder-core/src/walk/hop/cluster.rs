@@ -1,148 +1,181 @@
 //! Behind the filters: clusters, endpoints and the wire.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::net::IpAddr;
+use std::rc::Rc;
 
-use super::{Crossing, Forward, Next, Way, answered};
-use crate::envoy::clusters::Address;
-use crate::sim::Answer;
-use crate::sim::cluster::{Cluster, Health, Mode, Protocol, Selected};
+use super::{Crossing, Forward, Next, Sent, Way, answered, object};
+use crate::sim::cluster::{Cluster, Endpoint, Health, Mode, Pick, Protocol, Selected};
 use crate::sim::request::{Request, Tls};
-use crate::sim::route::{Action, RouteDecision, Target};
+use crate::sim::route::{Branch, RouteDecision};
+use crate::sim::state::State;
 use crate::sim::tls::Transport;
 use crate::sim::trace::{End, EndpointFact, Kind};
+use crate::sim::{Answer, Record};
+
+/// What goes to a cluster.
+pub(super) struct Outgoing<'r> {
+    request: Cow<'r, Request>,
+    /// The same on the connection to an endpoint, by the place of the TLS context that makes it.
+    sent: RefCell<Vec<(Option<usize>, Rc<Sent>)>>,
+    /// The address that the client wanted to reach, where a listener restored it.
+    original: Option<(IpAddr, u16)>,
+    /// The status when the cluster does not exist; none for bytes.
+    not_found: Option<u16>,
+    /// The fact that is missing to tell path or authority.
+    unknown: Option<Box<str>>,
+}
+
+impl<'r> Outgoing<'r> {
+    pub(super) fn tcp(request: &'r Request, original: Option<(IpAddr, u16)>) -> Self {
+        Self { request: Cow::Borrowed(request), sent: RefCell::default(), original, not_found: None, unknown: None }
+    }
+
+    pub(super) fn http(request: &'r Request, original: Option<(IpAddr, u16)>, not_found: u16) -> Self {
+        Self { not_found: Some(not_found), ..Self::tcp(request, original) }
+    }
+
+    /// Changes headers, then authority and path, as a route says.
+    pub(super) fn change(&mut self, decision: &RouteDecision<'_, '_>, branch: &Branch<'_, '_>, state: &State<'_>) {
+        if decision.changes_headers(branch) {
+            let mut state = state.clone();
+            let unknown = decision.change_headers(branch, &mut state);
+            let mut request = state.request.into_owned();
+            for (name, fact) in unknown {
+                request.headers.retain(|(other, _)| **other != *name);
+                request.unknown_headers.push((name, fact));
+            }
+            self.request = Cow::Owned(request);
+        }
+        let rewritten = decision.rewritten(branch, &self.request);
+        for (field, value) in [(true, rewritten.path), (false, rewritten.authority)] {
+            let own = if field { &self.request.path } else { &self.request.authority };
+            match value {
+                Ok(value) if value == *own => {}
+                Ok(value) if field => self.request.to_mut().path = value,
+                Ok(value) => self.request.to_mut().authority = value,
+                Err(fact) => self.unknown = Some(fact),
+            }
+        }
+    }
+
+    fn sent(&self, context: Option<usize>, tls: impl FnOnce() -> Option<Tls>) -> Rc<Sent> {
+        let mut sent = self.sent.borrow_mut();
+        if let Some((_, sent)) = sent.iter().find(|(other, _)| *other == context) {
+            return Rc::clone(sent);
+        }
+        let mut request = self.request.clone().into_owned();
+        if let Some(tls) = tls() {
+            request.connection.tls = Some(tls);
+            request.connection.plain_http = None;
+        }
+        let new = Rc::new(Sent { request, is_tcp: self.not_found.is_none(), unknown: self.unknown.clone() });
+        sent.push((context, Rc::clone(&new)));
+        new
+    }
+
+    /// The end where the proxy itself gives up.
+    fn failed(&self, kind: Kind, code: u16, flag: &'static str, details: &str, because: String) -> End {
+        match self.not_found {
+            Some(_) => answered(&Answer::new(&self.request, code, &[flag], details), because),
+            None => End::new(kind, 0, "", because).flag(flag),
+        }
+    }
+}
 
 impl<'a> Crossing<'_, 'a> {
-    pub(super) fn clusters(
-        &mut self,
-        decision: &RouteDecision<'_, 'a>,
-        request: &Request,
-        original: Option<(IpAddr, u16)>,
-    ) -> Vec<Way> {
-        let Target::Clusters(branches) = &decision.target else { return Vec::new() };
-        let total: u64 = branches.iter().map(|branch| branch.weight).sum();
-        let code = if let Action::Route(action) = &decision.route.action {
-            action.cluster_not_found_response_code
-        } else {
-            503
+    pub(super) fn cluster(&mut self, name: &str, outgoing: &Outgoing<'_>) -> Vec<Way> {
+        let proxy = self.proxy;
+        let Some(cluster) = proxy.clusters.find(name) else {
+            let because = format!("there is no cluster {name}");
+            self.step("cluster", || because.clone(), Record::dropping(), None);
+            let code = outgoing.not_found.unwrap_or_default();
+            return vec![Way::end(outgoing.failed(Kind::NoCluster, code, "NC", "cluster_not_found", because))];
         };
-        let mut ways = Vec::new();
-        for branch in branches {
-            let rewritten = decision.rewritten(branch, request);
-            let mut forwarded = request.clone();
-            if let (Ok(path), Ok(authority)) = (rewritten.path, rewritten.authority) {
-                (forwarded.path, forwarded.authority) = (path, authority);
+        self.step("cluster", || words(cluster), Record::dropping(), Some(cluster.at));
+        self.object(|| object::of_cluster(cluster));
+        let mut record = self.record();
+        let selected = cluster.select(outgoing.original, &mut record);
+        self.facts(cluster);
+        match selected {
+            Selected::None(why) => {
+                self.step("endpoint", || format!("none: {why}"), record, Some(cluster.at));
+                let because = format!("{name}: {why}");
+                vec![Way::end(outgoing.failed(Kind::NoEndpoints, 503, "UH", "no_healthy_upstream", because))]
             }
-            #[expect(clippy::cast_precision_loss, reason = "weights are small numbers")]
-            let share = if total == 0 { 1.0 } else { branch.weight as f64 / total as f64 };
-            let more = self.cluster(&branch.cluster, &forwarded, original, false, code, true);
-            ways.extend(more.into_iter().map(|way| Way {
-                weight: way.weight.map(|w| w * share),
-                cluster: Some(branch.cluster.to_string()),
-                ..way
-            }));
+            Selected::Unknown(fact) => {
+                self.step("endpoint", || format!("it depends on {fact}"), record, Some(cluster.at));
+                vec![Way::end(End::undecided(&fact))]
+            }
+            Selected::Original(ip, port) => {
+                let words = || format!("{ip}:{port}, where the client wanted to go");
+                self.step("endpoint", words, record, Some(cluster.at));
+                vec![self.forward(cluster, None, (ip, port), outgoing, 1.0)]
+            }
+            Selected::Endpoints { picks, lost } => {
+                let words = || format!("{} of {}", picks.len(), cluster.endpoints.len());
+                let at = picks.first().and_then(|pick| pick.endpoint.at).unwrap_or(cluster.at);
+                self.step("endpoint", words, record, Some(at));
+                self.picked(cluster, &picks, lost, outgoing)
+            }
+        }
+    }
+
+    fn picked(
+        &mut self,
+        cluster: &Cluster<'a>,
+        picks: &[Pick<'_, 'a>],
+        lost: u32,
+        outgoing: &Outgoing<'_>,
+    ) -> Vec<Way> {
+        let lost = f64::from(lost) / 100.0;
+        #[expect(clippy::cast_precision_loss, reason = "a cluster has far fewer endpoints than a float has digits")]
+        let share = (1.0 - lost) / picks.len().max(1) as f64;
+        let mut ways = Vec::with_capacity(picks.len());
+        for pick in picks {
+            ways.push(match pick.endpoint.socket() {
+                Some(socket) => self.forward(cluster, Some(pick.endpoint), socket, outgoing, share),
+                None => Way {
+                    weight: Some(share),
+                    ..Way::end(End::new(Kind::Forwarded, 200, "via_upstream", "it reaches a local socket"))
+                },
+            });
+        }
+        if lost > 0.0 {
+            let because = format!("{}: too few endpoints are healthy", cluster.name);
+            let end = outgoing.failed(Kind::NoEndpoints, 503, "UH", "no_healthy_upstream", because);
+            ways.push(Way { weight: Some(lost), ..Way::end(end) });
         }
         ways
     }
 
-    pub(super) fn cluster(
-        &mut self,
-        name: &str,
-        request: &Request,
-        original: Option<(IpAddr, u16)>,
-        is_tcp: bool,
-        code: u16,
-        is_http: bool,
-    ) -> Vec<Way> {
-        let proxy = self.proxy;
-        let Some(cluster) = proxy.clusters.find(name) else {
-            let end = if is_http {
-                answered(
-                    &Answer::new(request, code, &["NC"], "cluster_not_found"),
-                    format!("there is no cluster {name}"),
-                )
-            } else {
-                End::new(Kind::NoCluster, 0, "", format!("there is no cluster {name}")).flag("NC")
-            };
-            return vec![Way::end(end)];
-        };
-        let mut record = self.record();
-        let selected = cluster.select(original, &mut record);
-        self.facts(cluster);
-        match selected {
-            Selected::None(why) => {
-                self.step("endpoint", format!("none: {why}"), record, Some(cluster.at));
-                let end = if is_http {
-                    answered(&Answer::new(request, 503, &["UH"], "no_healthy_upstream"), format!("{name}: {why}"))
-                } else {
-                    End::new(Kind::NoEndpoints, 0, "", format!("{name}: {why}")).flag("UH")
-                };
-                vec![Way::end(end)]
-            }
-            Selected::Unknown(fact) => vec![Way::end(End::undecided(&fact))],
-            Selected::Original(ip, port) => {
-                self.step("endpoint", format!("{ip}:{port}, where the client wanted to go"), record, Some(cluster.at));
-                vec![self.forward(cluster, None, (ip, port), request, is_tcp, 1.0)]
-            }
-            Selected::Endpoints { picks, lost } => {
-                self.step("endpoint", format!("{} of {}", picks.len(), name), record, Some(cluster.at));
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "a cluster has far fewer endpoints than a float has digits"
-                )]
-                let share = (1.0 - f64::from(lost) / 100.0) / picks.len().max(1) as f64;
-                let mut ways: Vec<_> = Vec::new();
-                for pick in picks {
-                    let Address::Socket(host, port) = &pick.endpoint.address else {
-                        ways.push(Way::end(End::new(
-                            Kind::Forwarded,
-                            200,
-                            "via_upstream",
-                            "it reaches a local socket",
-                        )));
-                        continue;
-                    };
-                    let (Ok(ip), Ok(port)) = (host.parse(), u16::try_from(*port)) else { continue };
-                    ways.push(self.forward(cluster, Some(pick.endpoint), (ip, port), request, is_tcp, share));
-                }
-                if lost > 0 {
-                    let answer = Answer::new(request, 503, &["UH"], "no_healthy_upstream");
-                    let end = answered(&answer, format!("{name}: too few endpoints are healthy"));
-                    ways.push(Way { weight: Some(f64::from(lost) / 100.0), ..Way::end(end) });
-                }
-                ways
-            }
+    fn facts(&mut self, cluster: &Cluster<'a>) {
+        if self.detail < super::Detail::Steps {
+            return;
         }
-    }
-
-    pub(super) fn facts(&mut self, cluster: &Cluster<'a>) {
         for endpoint in &cluster.endpoints {
             let health = match &endpoint.health {
-                Health::Healthy => "HEALTHY".to_owned(),
-                Health::Degraded => "DEGRADED".to_owned(),
-                Health::Unhealthy(why) if why.contains("outlier") => "EJECTED".to_owned(),
-                Health::Unhealthy(_) => "UNHEALTHY".to_owned(),
+                Health::Healthy => "HEALTHY",
+                Health::Degraded => "DEGRADED",
+                Health::Unhealthy(why) if why.contains("outlier") => "EJECTED",
+                Health::Unhealthy(_) => "UNHEALTHY",
             };
             let (cluster, address) = (cluster.name.to_string(), endpoint.address.to_string());
-            self.hop.endpoints.push(EndpointFact { cluster, address, health });
+            self.hop.endpoints.push(EndpointFact { cluster, address, health: health.to_owned() });
         }
     }
 
-    pub(super) fn forward(
+    fn forward(
         &mut self,
         cluster: &Cluster<'a>,
-        endpoint: Option<&crate::sim::cluster::Endpoint<'a>>,
+        endpoint: Option<&Endpoint<'a>>,
         destination: (IpAddr, u16),
-        request: &Request,
-        is_tcp: bool,
+        outgoing: &Outgoing<'_>,
         weight: f64,
     ) -> Way {
-        let way = |next| Way {
-            weight: Some(weight),
-            cluster: None,
-            endpoint: Some(format!("{}:{}", destination.0, destination.1)),
-            flags: Vec::new(),
-            next,
-        };
+        let way =
+            |next| Way { weight: Some(weight), cluster: None, endpoint: Some(destination), flags: Vec::new(), next };
         if self.inbound {
             return way(Next::End(End::new(Kind::Forwarded, 200, "via_upstream", "it reaches the application")));
         }
@@ -150,21 +183,43 @@ impl<'a> Crossing<'_, 'a> {
             Ok(transport) => transport,
             Err(fact) => return way(Next::End(End::undecided(&fact))),
         };
-        let mode = Mode::of(transport);
-        self.hop.tls = mode.map_or("none", Mode::word);
-        let mut next = request.clone();
-        next.connection.destination = destination;
-        next.connection.source = request.connection.source;
-        if let Transport::Tls(context) = transport {
-            next.connection.tls = Some(Tls {
+        self.note_transport(transport, cluster);
+        let says_http = self.says_http && outgoing.not_found.is_some();
+        let context = if let Transport::Tls(context) = transport { Some(context) } else { None };
+        let sent = outgoing.sent(context.map(|context| context.at), || {
+            let context = context?;
+            Some(Tls {
                 sni: context.sni.as_ref().map(ToString::to_string),
-                alpn: protocols(cluster, context.alpn.iter().map(ToString::to_string), self.says_http && !is_tcp),
+                alpn: protocols(cluster, context.alpn.iter().map(ToString::to_string), says_http),
                 peer: context.has_certificate.then(|| self.proxy.identity.iter().cloned().collect()),
-            });
-            next.connection.plain_http = None;
-        }
-        way(Next::Forward(Box::new(Forward { request: next, is_tcp })))
+            })
+        });
+        way(Next::Forward(Forward { sent, destination }))
     }
+
+    /// How an endpoint is talked to; a step where that is new.
+    fn note_transport(&mut self, transport: &Transport<'a>, cluster: &Cluster<'a>) {
+        let word = Mode::of(transport).map_or("none", Mode::word);
+        let is_noted = self.hop.tls == word && self.hop.steps.iter().any(|step| step.stage == "tls");
+        self.hop.tls = word;
+        if !is_noted {
+            let at = if let Transport::Tls(context) = transport { context.at } else { cluster.at };
+            self.step("tls", || word.to_owned(), Record::dropping(), Some(at));
+        }
+    }
+}
+
+/// The cluster, how it finds and picks endpoints, and the limits at which requests end with `UO`.
+fn words(cluster: &Cluster<'_>) -> String {
+    let limits = cluster.thresholds();
+    let limit = |what: &str, limit: u64| (limit < 1_000_000).then(|| format!(", at most {limit} {what}"));
+    let limits = [
+        limit("connections", limits.connections),
+        limit("pending requests", limits.pending_requests),
+        limit("requests", limits.requests),
+    ];
+    let limits: String = limits.into_iter().flatten().collect();
+    format!("{} ({}, {}{limits})", cluster.name, cluster.discovery, cluster.lb_policy)
 }
 
 /// "the `istio.alpn` HTTP filter overrides to `istio-http/1.0`, `istio-http/1.1`, `istio-h2` (then the plain ones)"

@@ -1,138 +1,98 @@
 //! Inside an HTTP connection manager: path, route, filters.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
+use std::rc::Rc;
 
-use super::{Crossing, Way, answered, because_answered, by, policy_in};
-use crate::doc::json::Raw;
+use super::routed::{Leaf, leaves};
+use super::{Crossing, Way, answered, because_answered, by};
 use crate::sim::cluster::Selected;
-use crate::sim::filters::{Environment, FilterChain, Overrides, Upstream, Verdict};
-use crate::sim::path::{BeforeRouting, Entered};
+use crate::sim::filters::{Environment, Overrides, Upstream, Verdict, Walk};
+use crate::sim::path::Entered;
+use crate::sim::rbac::policy_in;
 use crate::sim::request::Request;
-use crate::sim::route::{RouteTable, Routed, Target};
+use crate::sim::route::{RouteTable, Routed};
 use crate::sim::state::{Caller, State};
 use crate::sim::trace::{DryRun, End};
 use crate::sim::{Answer, Record};
+use crate::walk::Detail;
+use crate::walk::proxy::Manager;
 
 impl<'a> Crossing<'_, 'a> {
     pub(super) fn http(
         &mut self,
-        manager: Raw<'a>,
+        manager: &Manager<'a>,
         request: &Request,
         caller: Caller,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
-        let proxy = self.proxy;
-        let before = BeforeRouting::compile(manager, &proxy.runtime);
-        let entered = match before.enter(request) {
+        let entered = match manager.before.enter(request) {
             Entered::Request(request) => request,
             Entered::Answered { answer, location } => {
                 let because = location
                     .map_or("the connection manager answers".to_owned(), |l| format!("the client is sent to {l}"));
+                self.step("path", || because.clone(), Record::dropping(), Some(manager.at));
                 return vec![Way::end(answered(&answer, because))];
             }
         };
-        let config = manager.get("route_config").or_else(|| {
-            let name = manager.at(["rds", "route_config_name"])?.string()?;
-            proxy.route_config(&name)
-        });
-        let Some(config) = config else {
-            let answer = Answer::new(&entered, 404, &["NR"], "route_not_found");
-            return vec![Way::end(answered(&answer, "the proxy does not have the route configuration".to_owned()))];
+        if (&entered.path, &entered.authority) != (&request.path, &request.authority) {
+            let words = || format!("taken for {}{}", entered.authority, entered.path);
+            self.step("path", words, Record::dropping(), Some(manager.at));
+        }
+        let Some(table) = &manager.table else {
+            let because = "the proxy does not have the route configuration".to_owned();
+            self.step("route", || format!("none: {because}"), Record::dropping(), Some(manager.at));
+            return vec![Way::end(answered(&Answer::new(&entered, 404, &["NR"], "route_not_found"), because))];
         };
-        let table = RouteTable::compile(config, &proxy.runtime);
-        self.hop.route_config = Some(table.name.to_string());
+        self.note(|hop| hop.route_config = Some(table.name.to_string()));
         let mut record = self.record();
-        let mut state = State { caller, ..State::new(&entered) };
+        let state = State { caller, ..State::new(&entered) };
         let routed = table.route(&state, &mut record);
         self.routed(&routed, &entered, record, table.raw.offset());
-        let chain = FilterChain::compile(manager, &proxy.runtime, &|name| proxy.extension(name));
-        self.says_http = chain.filters().iter().any(|filter| filter.name == "istio.alpn");
-        self.filters(&chain, &routed, &mut state, original)
-    }
-
-    pub(super) fn routed(&mut self, routed: &Routed<'_, 'a>, request: &Request, record: Record, at: usize) {
-        match routed {
-            Routed::Route(decision) => {
-                self.hop.virtual_host = Some(decision.virtual_host.name.to_string());
-                self.hop.route = (!decision.route.name.is_empty()).then(|| decision.route.name.to_string());
-                let chosen = format!("{} › {}", decision.virtual_host.name, decision.route.name);
-                self.step("route", chosen, record, Some(decision.route.raw.offset()));
-                self.object(decision.route.istio_config.as_ref().map(|config| format!("VirtualService {config}")));
-            }
-            Routed::RequireTls { virtual_host, .. } => {
-                self.hop.virtual_host = Some(virtual_host.name.to_string());
-                self.step("route", "the client is sent to https", record, Some(virtual_host.raw.offset()));
-            }
-            Routed::NoRoute { virtual_host } => {
-                self.hop.virtual_host = virtual_host.map(|v| v.name.to_string());
-                self.step("route", format!("none for {}{}", request.authority, request.path), record, Some(at));
-            }
-            Routed::Undecided { virtual_host, fact, .. } => {
-                self.hop.virtual_host = virtual_host.map(|v| v.name.to_string());
-                self.step("route", format!("it depends on {fact}"), record, Some(at));
-            }
-            Routed::Branches(_) => self.step("route", "chance decides", record, Some(at)),
+        self.says_http = manager.says_http;
+        let leaves = leaves(&routed);
+        self.note_clusters(&leaves);
+        let mut ways = Vec::new();
+        for leaf in &leaves {
+            let more = self.filters(manager, table, leaf, state.clone(), original);
+            ways.extend(more.into_iter().map(|way| Way { weight: way.weight.map(|w| w * leaf.share), ..way }));
         }
+        ways
     }
 
-    pub(super) fn filters(
+    /// One way that the route may lead, through the filters and beyond.
+    fn filters<'r>(
         &mut self,
-        chain: &FilterChain<'a>,
-        routed: &Routed<'_, 'a>,
-        state: &mut State<'_>,
+        manager: &Manager<'a>,
+        table: &RouteTable<'a>,
+        leaf: &Leaf<'_, '_, 'a>,
+        mut state: State<'r>,
         original: Option<(IpAddr, u16)>,
-    ) -> Vec<Way> {
-        let decision = if let Routed::Route(decision) = routed { Some(decision) } else { None };
-        let branch = decision.and_then(|d| if let Target::Clusters(all) = &d.target { all.first() } else { None });
-        if let Some(Target::Clusters(branches)) = decision.map(|decision| &decision.target) {
-            let weight = |weight: u64| (branches.len() > 1).then_some(weight);
-            self.hop.clusters = branches.iter().map(|b| (b.cluster.to_string(), weight(b.weight))).collect();
+    ) -> Vec<Way>
+    where
+        'a: 'r,
+    {
+        if let Some(answer) = manager.upgrades.refusal(&state.request, leaf.routed) {
+            self.step("filter", || "the upgrade is not allowed".to_owned(), Record::dropping(), Some(manager.at));
+            return vec![Way::end(answered(&answer, "the upgrade is not allowed".to_owned()))];
         }
-        let scopes = decision.map(|decision| decision.scopes(branch)).unwrap_or_default();
-        let overrides = Overrides::compile(&scopes, &self.proxy.runtime);
-        let cluster = decision.and_then(|d| match &d.target {
-            Target::Clusters(branches) if branches.len() == 1 => Some(branches[0].cluster.to_string()),
-            _ => None,
-        });
-        let clusters = &self.proxy.clusters;
-        let upstream = |name: &str| match clusters.find(name) {
-            None => Upstream::Missing,
-            Some(cluster) => match cluster.select(None, &mut Record::dropping()) {
-                Selected::Endpoints { .. } | Selected::Original(..) => Upstream::Usable,
-                Selected::None(_) => Upstream::Unhealthy,
-                Selected::Unknown(fact) => Upstream::Unknown(fact),
-            },
-        };
         let Some(now) = self.now else { return vec![Way::end(End::undecided("when the Snapshot was taken"))] };
-        let environment = Environment { now, upstream: &upstream, cluster: cluster.as_deref() };
+        let decision = leaf.decision();
+        state.route = decision.map(|decision| decision.route.raw);
+        let overrides = decision.map(|decision| self.proxy.overrides(decision, leaf.branch)).unwrap_or_default();
+        let proxy = self.proxy;
+        let upstream = |name: &str| upstream(&proxy.clusters, name);
+        let environment = Environment { now, upstream: &upstream, cluster: leaf.cluster() };
         let mut record = self.record();
-        let walk = chain.evaluate(&overrides, state, &environment, &mut record);
-        let mut denied_by = None;
-        for step in &walk.steps {
-            if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
-                self.hop.dry_run.extend(DryRun::of(outcome));
-            }
-            let word = match &step.verdict {
-                Verdict::Passed(why) => format!("{}: {why}", step.filter),
-                Verdict::Rbac(_) => format!("{}: lets it pass", step.filter),
-                Verdict::Skipped(_) => continue,
-                Verdict::Answered(answer, _) => {
-                    denied_by = policy_in(&answer.details).map(str::to_owned);
-                    format!("{}: answers {} {}", step.filter, answer.code, answer.details)
-                }
-                Verdict::Branches(_) => format!("{}: chance or load decides", step.filter),
-                Verdict::Undecided(fact) => format!("{}: it depends on {fact}", step.filter),
-            };
-            self.step("filter", word, Record::dropping(), Some(step.at));
-        }
-        if self.keep
-            && let Some(step) = self.hop.steps.last_mut()
-        {
-            step.considered.extend(record.considered);
-        }
+        let walk = manager.filters.evaluate(&overrides, &mut state, &environment, &mut record);
+        let denied_by = self.note_filters(&walk, record);
         if let Some(fact) = &walk.undecided {
             return vec![Way::end(End::undecided(fact))];
         }
+        let again = match self.route_again(table, leaf, &overrides, &state) {
+            Ok(again) => again,
+            Err(fact) => return vec![Way::end(End::undecided(&fact))],
+        };
         let mut ways = Vec::new();
         for branch in &walk.branches {
             if let Some(answer) = &branch.answer {
@@ -143,7 +103,10 @@ impl<'a> Crossing<'_, 'a> {
                 ways.push(Way { weight: branch.weight, flags: branch.flags.clone(), ..Way::end(end) });
                 continue;
             }
-            let more = self.route_on(routed, &state.request, original);
+            let more = match &again {
+                Some(routed) => self.route_all(routed, &state, original),
+                None => self.route_on(leaf, &state, original),
+            };
             ways.extend(more.into_iter().map(|way| Way {
                 weight: way.weight.zip(branch.weight).map(|(a, b)| a * b),
                 flags: branch.flags.clone(),
@@ -153,37 +116,86 @@ impl<'a> Crossing<'_, 'a> {
         ways
     }
 
-    /// Behind the filters: where the route leads.
-    pub(super) fn route_on(
+    /// The route, looked up once more when a filter asked for it and it is now another.
+    fn route_again<'t>(
         &mut self,
-        routed: &Routed<'_, 'a>,
-        request: &Request,
-        original: Option<(IpAddr, u16)>,
-    ) -> Vec<Way> {
-        if let Some((answer, location)) = routed.answer(request) {
-            let because = match (routed, location) {
-                (_, Some(location)) => format!("the client is sent to {location}"),
-                (Routed::NoRoute { virtual_host: None }, _) => format!("no virtual host is for {}", request.authority),
-                (Routed::NoRoute { .. }, _) => format!("no route matches {} {}", request.method, request.path),
-                _ => "the route answers by itself".to_owned(),
+        table: &'t RouteTable<'a>,
+        leaf: &Leaf<'_, '_, 'a>,
+        overrides: &Rc<Overrides>,
+        state: &State<'_>,
+    ) -> Result<Option<Routed<'t, 'a>>, Box<str>> {
+        if !state.clears_route {
+            return Ok(None);
+        }
+        let mut record = self.record();
+        let routed = table.route(state, &mut record);
+        let place = |leaf: &Leaf<'_, '_, 'a>| leaf.decision().map(|decision| decision.route.raw.offset());
+        let now = leaves(&routed);
+        if now.iter().all(|other| place(other) == place(leaf)) {
+            return Ok(None);
+        }
+        // Filters behind the one that asked see the new route, and those before it the old one.
+        let of = |leaf: &Leaf<'_, '_, 'a>| leaf.decision().map(|d| self.proxy.overrides(d, leaf.branch));
+        if !overrides.is_empty() || now.iter().filter_map(of).any(|overrides| !overrides.is_empty()) {
+            return Err(
+                "which of two routes' filter settings count, since a filter has the route looked up again".into()
+            );
+        }
+        self.hop.clusters.clear();
+        self.routed(&routed, &state.request, record, table.raw.offset());
+        self.note_clusters(&now);
+        drop(now);
+        Ok(Some(routed))
+    }
+
+    /// A step for each filter that did something; gives the policy that denies. Branches share most of them.
+    fn note_filters(&mut self, walk: &Walk<'_>, record: Record) -> Option<String> {
+        let denied_by = walk.steps.last().and_then(|step| match &step.verdict {
+            Verdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
+            _ => None,
+        });
+        for step in &walk.steps {
+            if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
+                self.hop.dry_run.extend(DryRun::of(outcome).filter(|dry| !self.hop.dry_run.contains(dry)));
+            }
+        }
+        let mut last = None;
+        let steps = if self.detail >= Detail::Steps { &walk.steps[..] } else { &[] };
+        for step in steps {
+            let (word, object): (Cow<'_, str>, _) = match &step.verdict {
+                Verdict::Skipped(_) => continue,
+                Verdict::Passed(why) => (why.clone(), None),
+                Verdict::Rbac(outcome) => ("lets it pass".into(), outcome.policy().map(|policy| by(Some(policy)))),
+                Verdict::Answered(answer, _) => {
+                    let policy = denied_by.as_deref().filter(|policy| *policy != "none");
+                    let words = format!("answers {} {}", answer.code, answer.details);
+                    (words.into(), policy.map(|policy| by(Some(policy))))
+                }
+                Verdict::Branches(_) => ("chance or load decides".into(), None),
+                Verdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
             };
-            return vec![Way::end(answered(&answer, because))];
+            let chosen = format!("{}: {word}", step.filter);
+            if self.hop.steps.iter().any(|other| other.stage == "filter" && other.chosen == chosen) {
+                continue;
+            }
+            self.step("filter", || chosen, Record::dropping(), Some(step.at));
+            self.object(|| object);
+            last = self.hop.steps.len().checked_sub(1);
         }
-        match routed {
-            Routed::Route(decision) => self.clusters(decision, request, original),
-            Routed::Undecided { fact, .. } => vec![Way::end(End::undecided(fact))],
-            Routed::Branches(branches) => branches
-                .iter()
-                .flat_map(|(share, routed)| {
-                    #[expect(clippy::cast_precision_loss, reason = "fractions are of at most a million")]
-                    let part = share.of as f64 / share.total.max(1) as f64;
-                    let ways = self.route_on(routed, request, original);
-                    ways.into_iter()
-                        .map(move |way| Way { weight: way.weight.map(|w| w * part), ..way })
-                        .collect::<Vec<_>>()
-                })
-                .collect(),
-            Routed::NoRoute { .. } | Routed::RequireTls { .. } => Vec::new(),
+        if let Some(step) = last {
+            self.hop.steps[step].considered.extend(record.considered);
         }
+        denied_by
+    }
+}
+
+fn upstream(clusters: &crate::sim::cluster::Clusters<'_>, name: &str) -> Upstream {
+    match clusters.find(name) {
+        None => Upstream::Missing,
+        Some(cluster) => match cluster.select(None, &mut Record::dropping()) {
+            Selected::Endpoints { .. } | Selected::Original(..) => Upstream::Usable,
+            Selected::None(_) => Upstream::Unhealthy,
+            Selected::Unknown(fact) => Upstream::Unknown(fact),
+        },
     }
 }

@@ -88,6 +88,7 @@ fn request(random: &mut Random) -> Request {
         path: random.word(&REQUESTED).to_owned(),
         headers: if random.chance(50) { vec![("x-team".to_owned(), "blue".to_owned())] } else { Vec::new() },
         claims: Claims::None,
+        unknown_headers: Vec::new(),
     }
 }
 

@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use super::{filters, generate, host};
 use crate::ask::{self, Said, on_the_wire};
 use crate::certificate::Certificate;
-use crate::harness::{
-    Client, Coverage, Envoy, Random, bootstrap, cluster, connection_manager, listener, requests, say, seed,
-};
+use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
 
 /// What clients present; the last one presents nothing.
 const CLIENTS: [Option<&[&str]>; 5] = [
@@ -27,9 +25,8 @@ const CLIENTS: [Option<&[&str]>; 5] = [
 
 #[test]
 fn identities_agree_with_envoy() {
-    let total = requests(2_000);
-    say(&format!("identities: {total} requests, MESHLADDER_SEED={}", seed()));
-    let mut random = Random::new(seed());
+    let part = Part::begin("identities", 2_000);
+    let mut random = Random::new(part.seed);
     let leaves: Vec<_> = (0..60).map(|_| principal(&mut random)).collect();
     let hosts: Vec<_> = leaves.iter().enumerate().map(|(number, leaf)| host(number, &policy(leaf))).collect();
     let manager = connection_manager(json!({"virtual_hosts": hosts}), filters(), &json!({"use_remote_address": true}));
@@ -43,7 +40,7 @@ fn identities_agree_with_envoy() {
     let chain = FilterChain::compile(manager, &runtime, &|_| None);
     let hosts: Vec<_> = manager.get("route_config").expect("routes").list("virtual_hosts").collect();
     let mut coverage = Coverage::default();
-    for _ in 0..total {
+    for _ in 0..part.total {
         let (number, client) = (random.below(hosts.len()), random.below(CLIENTS.len()));
         let mut request = ask::request(generate::socket("127.0.0.1:1"), generate::socket("127.0.0.1:80"));
         let peer = CLIENTS[client].map(|uris| uris.iter().map(|uri| (*uri).to_owned()).collect());

@@ -55,6 +55,7 @@ impl Sent {
                 .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
                 .collect(),
             claims: Claims::None,
+            unknown_headers: Vec::new(),
         }
     }
 }
