@@ -12,6 +12,7 @@ mod http_port_gets_tls;
 mod no_common_root;
 mod plain_text_meets_strict;
 mod pod_address_meets_strict;
+mod port_bypasses_proxy;
 mod secret_not_delivered;
 mod secret_warming;
 mod servers;
@@ -33,4 +34,5 @@ pub(super) static RULES: &[&Rule] = &[
     &http_port_gets_tls::RULE,
     &no_common_root::RULE,
     &foreign_trust_domain::RULE,
+    &port_bypasses_proxy::RULE,
 ];

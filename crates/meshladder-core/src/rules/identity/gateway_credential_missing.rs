@@ -126,10 +126,8 @@ fn tell(
             };
             let own: Vec<_> = mesh.objects.in_namespace("Secret", namespace).filter(fits).collect();
             if let [own] = own.as_slice() {
-                let path = escape(&met::path_in(server.gateway, name));
-                let value = escape(&own.id.name);
-                let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":{value}}}]");
-                finding.fix(Fix::json_patch(id, patch));
+                let path = met::path_in(server.gateway, name);
+                finding.fix(met::put(server.gateway, "replace", &path, &escape(&own.id.name)));
             }
             if let Some(secret) = elsewhere.first() {
                 finding.fix(Fix::command(
