@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod certificate_out_of_time;
+mod certificate_ref_missing;
 mod certs;
 mod client_tls_against_server;
 mod destination_rule_never_used;
@@ -35,4 +36,5 @@ pub(super) static RULES: &[&Rule] = &[
     &no_common_root::RULE,
     &foreign_trust_domain::RULE,
     &port_bypasses_proxy::RULE,
+    &certificate_ref_missing::RULE,
 ];

@@ -49,13 +49,18 @@ fn read(proxy: ProxyRef, doc: &Document) -> Held {
     let Ok(root) = Raw::of(&doc.text) else { return held };
     for entry in root.list("certificates") {
         held.own.extend(entry.list("cert_chain").map(cert));
-        held.roots.extend(entry.list("ca_cert").map(cert));
+        held.roots.extend(entry.list("ca_cert").filter(is_of_mesh).map(cert));
     }
     for list in [&mut held.own, &mut held.roots] {
         list.sort_by(|a, b| (&a.serial, a.at).cmp(&(&b.serial, b.at)));
         list.dedup_by(|a, b| a.serial == b.serial);
     }
     held
+}
+
+/// The system's bundle of public roots is no root of the mesh, and may well hold old ones.
+fn is_of_mesh(raw: &Raw<'_>) -> bool {
+    raw.string_at("path").is_none_or(|path| path == "<inline>" || path.contains("istio"))
 }
 
 fn cert(raw: Raw<'_>) -> Cert {
