@@ -17,6 +17,7 @@ mod outlier_detection_counts_alone;
 mod outlier_detection_keeps_traffic_local;
 mod outliers;
 mod pod_name_without_route;
+mod pods_not_created;
 mod proxy_endpoints_differ;
 mod proxy_has_no_endpoints;
 mod service_entry_shadows_service;
@@ -48,4 +49,5 @@ pub(super) static RULES: &[&Rule] = &[
     &headless_endpoint_gone::RULE,
     &services_disagree_on_port::RULE,
     &service_entry_shadows_service::RULE,
+    &pods_not_created::RULE,
 ];

@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod certificate_out_of_time;
+mod certificate_ref_missing;
 mod certs;
 mod client_tls_against_server;
 mod destination_rule_never_used;
@@ -12,6 +13,7 @@ mod http_port_gets_tls;
 mod no_common_root;
 mod plain_text_meets_strict;
 mod pod_address_meets_strict;
+mod port_bypasses_proxy;
 mod secret_not_delivered;
 mod secret_warming;
 mod servers;
@@ -33,4 +35,6 @@ pub(super) static RULES: &[&Rule] = &[
     &http_port_gets_tls::RULE,
     &no_common_root::RULE,
     &foreign_trust_domain::RULE,
+    &port_bypasses_proxy::RULE,
+    &certificate_ref_missing::RULE,
 ];

@@ -1,7 +1,6 @@
 //! See the page beside this file.
 
 use super::{met, outliers};
-use crate::doc::json::escape;
 use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -52,8 +51,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.hits(service.id.clone());
         }
         if hosts.len() > 1 {
-            let path = escape(&format!("{}/maxEjectionPercent", met::path_in(rule, detection)));
-            finding.fix(Fix::json_patch(&rule.id, format!("[{{\"op\":\"add\",\"path\":{path},\"value\":50}}]")));
+            let path = format!("{}/maxEjectionPercent", met::path_in(rule, detection));
+            finding.fix(met::put(rule, "add", &path, "50"));
         } else {
             finding.fix(Fix::advice(format!(
                 "a single endpoint cannot be spared: take outlierDetection out of {}",

@@ -1,5 +1,6 @@
 //! What a rule meets: the Services it looks at, and who should stand behind them.
 
+use crate::doc::json::escape;
 use crate::doc::tree::{Node, Value};
 use crate::envoy::clusters::{self, Clusters};
 use crate::envoy::name::ClusterName;
@@ -119,6 +120,11 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
 pub(in crate::rules) fn path_in(object: &Stored, part: &Node) -> String {
     let pointer = object.pointer_of(part);
     pointer.strip_prefix(object.pointer.as_str()).unwrap_or(&pointer).to_owned()
+}
+
+/// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
+pub(in crate::rules) fn put(object: &Stored, op: &str, path: &str, value: &str) -> Fix {
+    Fix::json_patch(&object.id, format!("[{{\"op\":\"{op}\",\"path\":{},\"value\":{value}}}]", escape(path)))
 }
 
 /// Whether a Boolean is set.

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             *longest = (*longest).max(*run);
         }
         let longest = runs.values().map(|(_, longest)| *longest).max().unwrap_or(0);
-        let (Some(last), true) = (lines().filter(|line| line.code >= 500).last(), longest < threshold) else {
+        let (Some(last), true) = (lines().rfind(|line| line.code >= 500), longest < threshold) else {
             continue;
         };
         let message = format!(

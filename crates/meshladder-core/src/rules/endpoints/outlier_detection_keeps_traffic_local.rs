@@ -1,7 +1,6 @@
 //! See the page beside this file.
 
 use super::{locality, met, outliers};
-use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -66,12 +65,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         if setting.is_some() || fails {
             finding.severity(Severity::Info);
         }
-        finding.fix(Fix::json_patch(&rule.id, switch_off(rule, detection)));
+        finding.fix(switch_off(rule, detection));
     }
 }
 
 /// Beside `outlierDetection`, since settings of a port are not inherited.
-fn switch_off(rule: &Stored, detection: &Node) -> String {
+fn switch_off(rule: &Stored, detection: &Node) -> Fix {
     let own = met::path_in(rule, detection);
     let policy = own.strip_suffix("/outlierDetection").unwrap_or(&own);
     let has_balancer = rule.node.pointer(policy).is_some_and(|policy| policy.get("loadBalancer").is_some());
@@ -80,5 +79,5 @@ fn switch_off(rule: &Stored, detection: &Node) -> String {
     } else {
         (format!("{policy}/loadBalancer"), "{\"localityLbSetting\":{\"enabled\":false}}")
     };
-    format!("[{{\"op\":\"add\",\"path\":{},\"value\":{value}}}]", escape(&path))
+    met::put(rule, "add", &path, value)
 }

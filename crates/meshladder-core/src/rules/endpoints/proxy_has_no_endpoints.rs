@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             continue;
         }
         let pods = met.pods(facts.mesh, subset);
-        let fits = |address: &&slices::Address<'_>| {
+        let fits = |address: &&slices::Listed<'_>| {
             let is_one = |pod: &&&crate::mesh::Stored| {
                 pod.node.at(["status", "podIP"]).and_then(crate::doc::tree::Node::str) == Some(address.address)
             };
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             "the proxy of {} has no endpoint for {}, while its EndpointSlices have {}",
             client.id,
             met.service.id,
-            met::count(ready.len(), "ready address").replace("addresss", "addresses")
+            met::count(ready.len(), "ready endpoint")
         );
         let subject = met::workload_ref(facts.mesh, client);
         let finding = out.find(subject, message, proof);

@@ -50,6 +50,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             finding.see(Evidence::of(first, port.node, "the older Service's port"));
             finding.hits(first.id.clone());
             met::hit(finding, other, &[pod], asked);
+            // What is sniffed may still be told apart on the wire.
+            if [port, clash].iter().any(|port| port.protocol == Protocol::Sniffed) {
+                finding.severity(Severity::Info);
+            }
             finding.fix(Fix::advice("give both ports a name or appProtocol that says the same protocol"));
         }
     }

@@ -6,14 +6,14 @@ use crate::mesh::{Mesh, Stored};
 
 /// One address of a Service's port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Address<'m> {
+pub(super) struct Listed<'m> {
     pub(super) slice: &'m Stored,
     pub(super) address: &'m str,
     pub(super) is_ready: bool,
 }
 
 /// The addresses that EndpointSlices have for a Service's port.
-pub(super) fn addresses<'m>(mesh: &'m Mesh, service: &Stored, port: Option<u16>) -> Vec<Address<'m>> {
+pub(super) fn addresses<'m>(mesh: &'m Mesh, service: &Stored, port: Option<u16>) -> Vec<Listed<'m>> {
     let name = ports(service).find(|p| port == Some(p.number)).map(|p| p.name.to_owned());
     let mut found = Vec::new();
     for slice in mesh.endpoint_slices(service).filter(|slice| has_port(slice, name.as_deref())) {
@@ -21,7 +21,7 @@ pub(super) fn addresses<'m>(mesh: &'m Mesh, service: &Stored, port: Option<u16>)
             // "A nil value should be interpreted as "true"."
             let is_ready = endpoint.at(["conditions", "ready"]).is_none_or(|ready| ready.value != Value::Bool(false));
             let all = endpoint.get("addresses").map_or(&[][..], Node::items).iter().filter_map(Node::str);
-            found.extend(all.map(|address| Address { slice, address, is_ready }));
+            found.extend(all.map(|address| Listed { slice, address, is_ready }));
         }
     }
     found

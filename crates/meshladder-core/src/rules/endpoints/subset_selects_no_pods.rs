@@ -121,6 +121,5 @@ fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> O
     let [value] = values.as_slice() else { return None };
     let index = rule.spec_list("subsets").iter().position(|other| std::ptr::eq(other, subset))?;
     let key = member.key.replace('~', "~0").replace('/', "~1");
-    let path = escape(&format!("/spec/subsets/{index}/labels/{key}"));
-    Some(Fix::json_patch(&rule.id, format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":{}}}]", escape(value))))
+    Some(met::put(rule, "replace", &format!("/spec/subsets/{index}/labels/{key}"), &escape(value)))
 }

@@ -2,7 +2,6 @@
 
 use super::met::{self, Met};
 use crate::access_log::{self, Line};
-use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
@@ -30,7 +29,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let wanted = |port: &ServicePort<'_>| met.port.is_none_or(|number| number == port.number);
         for (index, port) in ports(met.service).enumerate().filter(|(_, port)| wanted(port)) {
             out.examined();
-            let at = Port { met: &met, index, port, pods: &pods };
+            let at = Lead { met: &met, index, port, pods: &pods };
             match port.target_port.filter(|target| number(target).is_none()) {
                 Some(name) => at.named(name, asked, out),
                 None => at.numbered(facts, asked, out),
@@ -40,14 +39,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// One port of a Service, and the pods behind it.
-struct Port<'m> {
+struct Lead<'m> {
     met: &'m Met<'m>,
     index: usize,
     port: ServicePort<'m>,
     pods: &'m [&'m Stored],
 }
 
-impl Port<'_> {
+impl Lead<'_> {
     /// A name that no container gives to a port leads nowhere.
     fn named(&self, name: &Node, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if self.pods.is_empty() || self.pods.iter().any(|pod| target_port(&self.port, pod).is_some()) {
@@ -115,9 +114,8 @@ impl Port<'_> {
         let best = best.or_else(|| declared.iter().find(|(name, _)| !name.is_empty() && *name == self.port.name));
         let only = || if let [only] = declared.as_slice() { Some(only) } else { None };
         if let Some((_, number)) = best.or_else(only) {
-            let path = escape(&format!("/spec/ports/{}/targetPort", self.index));
-            let patch = format!("[{{\"op\":\"add\",\"path\":{path},\"value\":{number}}}]");
-            finding.fix(Fix::json_patch(&self.met.service.id, patch));
+            let path = format!("/spec/ports/{}/targetPort", self.index);
+            finding.fix(met::put(self.met.service, "add", &path, &number.to_string()));
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);

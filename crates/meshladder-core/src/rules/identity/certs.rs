@@ -1,9 +1,14 @@
 //! `/certs`: the certificates that a proxy holds.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::doc::json::Raw;
+use crate::envoy::dump::{Dump, Resource, Section};
 use crate::rules::{Asked, Facts};
 use crate::snapshot::{DocId, Document, ProxyRef, Shape};
 use crate::time::Time;
+use crate::x509;
 
 /// One certificate.
 #[derive(Clone, Debug)]
@@ -44,13 +49,18 @@ fn read(proxy: ProxyRef, doc: &Document) -> Held {
     let Ok(root) = Raw::of(&doc.text) else { return held };
     for entry in root.list("certificates") {
         held.own.extend(entry.list("cert_chain").map(cert));
-        held.roots.extend(entry.list("ca_cert").map(cert));
+        held.roots.extend(entry.list("ca_cert").filter(is_of_mesh).map(cert));
     }
     for list in [&mut held.own, &mut held.roots] {
         list.sort_by(|a, b| (&a.serial, a.at).cmp(&(&b.serial, b.at)));
         list.dedup_by(|a, b| a.serial == b.serial);
     }
     held
+}
+
+/// The system's bundle of public roots is no root of the mesh, and may well hold old ones.
+fn is_of_mesh(raw: &Raw<'_>) -> bool {
+    raw.string_at("path").is_none_or(|path| path == "<inline>" || path.contains("istio"))
 }
 
 fn cert(raw: Raw<'_>) -> Cert {
@@ -65,11 +75,29 @@ fn cert(raw: Raw<'_>) -> Cert {
     }
 }
 
+/// The Secret that a gateway's certificate came from: namespace and name.
+pub(super) fn secret_of(facts: &Facts<'_>, held: &Held, cert: &Cert) -> Option<(String, String)> {
+    let doc = facts.snapshot.open(&DocId::of_proxy(&held.proxy, "config_dump.json")).ok()?;
+    let dump = Dump::index(&doc.text, &[Section::Secrets]).ok()?;
+    let is_it = |secret: &&Resource<'_>| {
+        let chain =
+            secret.raw.and_then(|raw| raw.at(["tls_certificate", "certificate_chain", "inline_bytes"])?.string());
+        let pem = chain.and_then(|text| STANDARD.decode(text.as_bytes()).ok()).unwrap_or_default();
+        let serial = |serial: &str| serial.trim_start_matches('0').to_ascii_lowercase();
+        x509::from_pem(&pem).into_iter().flatten().any(|one| serial(&one.serial) == serial(&cert.serial))
+    };
+    let name = &dump.of(Section::Secrets).find(is_it)?.name;
+    let (scheme, rest) = name.split_once("://")?;
+    let own = || (held.proxy.namespace.clone(), rest.to_owned());
+    let full = || rest.split_once('/').map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
+    if scheme == "kubernetes-gateway" { full() } else { Some(own()) }
+}
+
 impl Held {
     /// The trust domain of the proxy's identity.
     pub(super) fn trust_domain(&self) -> Option<(&Cert, &str)> {
         self.own.iter().find_map(|cert| {
-            let domain = cert.uris.iter().find_map(|uri| crate::x509::trust_domain(uri))?;
+            let domain = cert.uris.iter().find_map(|uri| x509::trust_domain(uri))?;
             Some((cert, domain))
         })
     }

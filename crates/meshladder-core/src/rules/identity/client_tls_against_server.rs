@@ -1,7 +1,8 @@
 //! See the page beside this file.
 
+use std::cell::OnceCell;
+
 use super::servers::{self, Server};
-use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::peer_authentication::MutualTls;
@@ -50,8 +51,8 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let mut told = Vec::new();
     for met in met::services(facts, Some(asked)) {
         out.examined();
-        let clients = std::slice::from_ref(&client.id);
-        clash(facts, facts.mesh.scope(client), &met, clients, &mut told, out);
+        let clients = Clients { scope: facts.mesh.scope(client), pods: std::slice::from_ref(&client.id) };
+        clash(facts, clients, &Behind::new(met), &mut told, out);
     }
 }
 
@@ -62,14 +63,45 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
         clients.entry(&pod.namespace).or_default().push(pod.reference());
     }
     let mut told = Vec::new();
-    for service in mesh.objects.of("Service", "") {
-        for port in ports(service) {
-            let met = Met { service, port: Some(port.number), subset: String::new() };
+    for met in met::services(facts, None) {
+        for port in ports(met.service) {
+            let behind = Behind::new(Met { port: Some(port.number), ..met.clone() });
             out.examined();
             for (namespace, pods) in &clients {
-                clash(facts, mesh.namespace_scope(namespace), &met, pods, &mut told, out);
+                clash(facts, Clients { scope: mesh.namespace_scope(namespace), pods }, &behind, &mut told, out);
             }
         }
+    }
+    // A pod without a proxy suffers only once somebody calls it.
+    for (_, _, at) in told.iter().filter(|(_, other, _)| other.kind == "Pod") {
+        out.findings[*at].severity(Severity::Warning);
+    }
+}
+
+/// Clients that import the same.
+#[derive(Clone, Copy)]
+struct Clients<'a> {
+    scope: Scope<'a>,
+    pods: &'a [ObjectRef],
+}
+
+/// A Service's port, and who is behind it, found once somebody asks.
+struct Behind<'f> {
+    met: Met<'f>,
+    pods: OnceCell<(Vec<Server<'f>>, Vec<&'f PodFacts>)>,
+}
+
+impl<'f> Behind<'f> {
+    fn new(met: Met<'f>) -> Self {
+        Self { met, pods: OnceCell::new() }
+    }
+
+    /// Those with a proxy, and those without.
+    fn pods(&self, facts: &Facts<'f>) -> &(Vec<Server<'f>>, Vec<&'f PodFacts>) {
+        self.pods.get_or_init(|| {
+            let bare = facts.mesh.pods.iter().filter(|pod| !pod.has_proxy && is_behind(&self.met, pod)).collect();
+            (servers::of_service(facts, &self.met), bare)
+        })
     }
 }
 
@@ -82,22 +114,23 @@ enum Sends {
 }
 
 /// Tells once of each pair of objects that disagree; who else they hit is added.
-fn clash(
-    facts: &Facts<'_>,
-    scope: Scope<'_>,
-    met: &Met<'_>,
-    clients: &[ObjectRef],
+fn clash<'f>(
+    facts: &Facts<'f>,
+    clients: Clients<'_>,
+    behind: &Behind<'f>,
     told: &mut Vec<(ObjectRef, ObjectRef, usize)>,
     out: &mut Sink,
 ) {
+    let met = &behind.met;
     let Some(port) = met.port else { return };
     let subset = Some(met.subset.as_str()).filter(|subset| !subset.is_empty());
-    let rules = facts.mesh.destination_rule(scope, &met.host());
+    let rules = facts.mesh.destination_rule(clients.scope, &met.host());
     let said = rules.as_ref().and_then(|rules| rules.setting("tls", port, subset));
-    let Some((rule, tls)) = said else { return };
-    let Some(sends) = sends(tls) else { return };
-    let servers = servers::of_service(facts, met);
-    let bare = facts.mesh.pods.iter().filter(|pod| !pod.has_proxy && is_behind(met, pod)).collect::<Vec<_>>();
+    let Some((rule, tls, sends)) = said.and_then(|(rule, tls)| Some((rule, tls, sends(tls)?))).or_else(|| never(facts))
+    else {
+        return;
+    };
+    let (servers, bare) = behind.pods(facts);
     let wrong = servers.iter().find(|server| refuses(server.mode.mode, sends));
     let (other, finding) = match (wrong, bare.first()) {
         (Some(server), _) => (against(server), tell(facts, rule, tls, sends, server, met)),
@@ -121,9 +154,17 @@ fn clash(
     });
     let made = &mut out.findings[at];
     made.hits(met.service.id.clone());
-    for pod in clients.iter().chain(servers.iter().map(|server| &server.pod.id)) {
+    for pod in clients.pods.iter().chain(servers.iter().map(|server| &server.pod.id)) {
         made.hits(pod.clone());
     }
+}
+
+/// Without automatic mutual TLS, clients that no rule tells otherwise send plain text.
+fn never<'f>(facts: &Facts<'f>) -> Option<(&'f Stored, &'f Node, Sends)> {
+    let config = &facts.mesh.config;
+    let map = config.object.as_ref().filter(|_| !config.auto_mtls)?;
+    let map = facts.mesh.objects.find(map)?;
+    Some((map, map.node.at(["data", "mesh"])?, Sends::Plain))
 }
 
 fn sends(tls: &Node) -> Option<Sends> {
@@ -177,9 +218,11 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
             met.service.id,
             policy.id
         );
-        let path = escape(&met::path_in(rule, mode));
-        let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"ISTIO_MUTUAL\"}}]");
-        let mut fixes = vec![Fix::json_patch(&rule.id, patch)];
+        if rule.id.kind == "ConfigMap" {
+            let fix = Fix::advice("set enableAutoMtls: true in the mesh's settings");
+            return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![fix]);
+        }
+        let mut fixes = vec![met::put(rule, "replace", &met::path_in(rule, mode), "\"ISTIO_MUTUAL\"")];
         if only_says_tls(rule) {
             fixes.insert(0, Fix::delete(&rule.id));
         }
@@ -189,14 +232,13 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
         policy.id, met.service.id, rule.id
     );
-    let path = escape(&met::path_in(policy, node));
-    let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"PERMISSIVE\"}}]");
+    let open = met::put(policy, "replace", &met::path_in(policy, node), "\"PERMISSIVE\"");
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
-        return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![Fix::json_patch(&policy.id, patch)]);
+        return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![open]);
     }
-    let mut fixes = vec![Fix::json_patch(&policy.id, patch)];
+    let mut fixes = vec![open];
     if policy.spec().is_some_and(|spec| spec.members().len() == 1) {
         fixes.push(Fix::delete(&policy.id));
     }
@@ -211,10 +253,9 @@ fn tell_bare(rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
         met.service.id,
         pod.workload()
     );
-    let path = escape(&met::path_in(rule, mode));
-    let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"DISABLE\"}}]");
+    let fix = met::put(rule, "replace", &met::path_in(rule, mode), "\"DISABLE\"");
     let proof = Evidence::of(rule, mode, "what clients send");
-    ((rule.id.clone(), message, proof), Vec::new(), vec![Fix::json_patch(&rule.id, patch)])
+    ((rule.id.clone(), message, proof), Vec::new(), vec![fix])
 }
 
 /// Whether nothing is lost without the rule.

@@ -10,6 +10,8 @@ use crate::mesh::services::{ports, target_port};
 use crate::mesh::{Mesh, Stored};
 use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::sim::trace::Kind;
+use crate::snapshot::{Coverage, Need};
 use crate::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,8 +21,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
-    needs: &["k8s/gateways.networking.istio.io.json", "k8s/pods.json", "k8s/secrets.json"],
-    uses: &["k8s/services.json"],
+    needs: &["k8s/gateways.networking.istio.io.json", "k8s/pods.json"],
+    uses: &["k8s/secrets.json", "k8s/services.json"],
     explains: &["ML08", "ML04"],
     docs: include_str!("gateway_credential_missing.md"),
     check: Check::Either(check),
@@ -44,12 +46,23 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             }
             let namespaces: BTreeSet<&str> = pods.iter().map(|pod| pod.id.namespace.as_str()).collect();
             for namespace in namespaces {
-                if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
+                if !can_list_secrets(facts) {
+                    // Who may not read Secrets can still see a handshake fail, and then needs this one.
+                    if asked.is_some_and(|asked| asked.trace.outcome.kind == Kind::TlsMismatch) {
+                        out.unknown(format!("Secret {namespace}/{text}"));
+                    }
+                } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
                     tell(mesh, server, name, namespace, &wrong, &pods, out);
                 }
             }
         }
     }
+}
+
+/// Whether Secrets were listed, so that one that is not there does not exist.
+pub(super) fn can_list_secrets(facts: &Facts<'_>) -> bool {
+    let coverage = facts.snapshot.coverage(&Need::of_path("k8s/secrets.json"));
+    matches!(coverage, Coverage::Complete | Coverage::Partial(_))
 }
 
 /// What is wrong with a credential.
@@ -126,10 +139,8 @@ fn tell(
             };
             let own: Vec<_> = mesh.objects.in_namespace("Secret", namespace).filter(fits).collect();
             if let [own] = own.as_slice() {
-                let path = escape(&met::path_in(server.gateway, name));
-                let value = escape(&own.id.name);
-                let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":{value}}}]");
-                finding.fix(Fix::json_patch(id, patch));
+                let path = met::path_in(server.gateway, name);
+                finding.fix(met::put(server.gateway, "replace", &path, &escape(&own.id.name)));
             }
             if let Some(secret) = elsewhere.first() {
                 finding.fix(Fix::command(

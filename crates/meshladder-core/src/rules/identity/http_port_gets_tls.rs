@@ -1,8 +1,7 @@
 //! See the page beside this file.
 
 use super::tls_port;
-use crate::doc::json::escape;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::walk::Scheme;
@@ -52,8 +51,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
             finding.severity(Severity::Info);
         }
-        let path = escape(&format!("{}/protocol", met::path_in(port.object, port.node)));
-        let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"TLS\"}}]");
-        finding.fix(Fix::json_patch(&port.object.id, patch));
+        let path = format!("{}/protocol", met::path_in(port.object, port.node));
+        finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
     }
 }

@@ -1,7 +1,6 @@
 //! See the page beside this file.
 
 use super::servers;
-use crate::doc::json::escape;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::peer_authentication::MutualTls;
 use crate::rules::endpoints::met;
@@ -48,9 +47,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.see(Evidence::line(&doc, line, "the server's proxy found no filter chain for plain text"));
         }
     }
-    let path = escape(&met::path_in(policy, mode));
-    let patch = format!("[{{\"op\":\"replace\",\"path\":{path},\"value\":\"PERMISSIVE\"}}]");
-    finding.fix(Fix::json_patch(&policy.id, patch));
+    finding.fix(met::put(policy, "replace", &met::path_in(policy, mode), "\"PERMISSIVE\""));
     finding.fix(Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),

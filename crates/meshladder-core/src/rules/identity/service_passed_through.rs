@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::doc::json::escape;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Rung, Severity};
 use crate::mesh::peer_authentication::MutualTls;
 use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -46,6 +46,5 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.severity(Severity::Error);
     }
     let entry = escape(&format!("{}/{host}", service.id.namespace));
-    let patch = format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/0/hosts/-\",\"value\":{entry}}}]");
-    finding.fix(Fix::json_patch(&sidecar.id, patch));
+    finding.fix(met::put(sidecar, "add", "/spec/egress/0/hosts/-", &entry));
 }

@@ -1,0 +1,122 @@
+//! See the page beside this file.
+
+use super::servers;
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::mesh::peer_authentication::MutualTls;
+use crate::mesh::services::{ports, target_port};
+use crate::mesh::{ObjectRef, Stored};
+use crate::rules::endpoints::met::{self, Met};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0814",
+    name: "port-bypasses-proxy",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "no port that is called over mutual TLS is taken out of a proxy's hands",
+    needs: &["k8s/pods.json", "k8s/services.json"],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("port_bypasses_proxy.md"),
+    check: Check::Either(check),
+};
+
+const INBOUND: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+const OUTBOUND: &str = "traffic.sidecar.istio.io/excludeOutboundPorts";
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
+        return;
+    }
+    if let Some(asked) = asked {
+        outbound(facts, asked, out);
+    }
+    // A client without a proxy sends plain text, which is what the application takes.
+    if asked.is_some_and(|asked| asked.client.is_some_and(|client| !client.has_proxy)) {
+        return;
+    }
+    for met in met::services(facts, asked) {
+        out.examined();
+        inbound(facts, asked, &met, out);
+    }
+}
+
+/// Clients send mutual TLS to a pod that has a proxy, and here only the application gets it.
+fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mut Sink) {
+    let client = asked.and_then(|asked| met::client_scope(facts, asked));
+    for pod in met.pods(facts.mesh, None) {
+        let Some((text, node)) = annotation(pod, INBOUND) else { continue };
+        let wanted = ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+        let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
+        let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else { continue };
+        let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
+        let rule = facts.mesh.destination_rule(scope, &met.host());
+        let says = rule.as_ref().and_then(|rule| rule.setting("tls", number, None));
+        let is_plain = says.is_some_and(|(_, tls)| tls.str_at("mode") == Some("DISABLE"));
+        // The label tells clients that a pod takes mutual TLS.
+        if is_plain || pod.label("security.istio.io/tlsMode") != Some("istio") {
+            continue;
+        }
+        let subject = met::workload_ref(facts.mesh, pod);
+        let message = format!(
+            "{subject} keeps port {port} from its proxy, so nobody takes the mutual TLS that clients of {} send there",
+            met.service.id
+        );
+        let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "ports that bypass the proxy"));
+        met::hit(finding, met.service, &[pod], asked);
+        if asked.is_none() {
+            finding.severity(Severity::Warning);
+        }
+        finding.fix(drop_annotation(&subject, INBOUND));
+        let host = met.host();
+        finding.fix(Fix::advice(format!(
+            "or tell clients: a DestinationRule for {host} with tls mode DISABLE on port {number}"
+        )));
+        return;
+    }
+}
+
+/// The client's own calls leave in plain text.
+fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = asked.client.filter(|client| client.has_proxy) else { return };
+    let Some(pod) = facts.mesh.objects.get("Pod", &client.namespace, &client.name) else { return };
+    let excluded = annotation(pod, OUTBOUND).filter(|(text, _)| lists(text, asked.question.to.port));
+    let strict = servers::of_request(facts, asked).into_iter().find(|server| server.mode.mode == MutualTls::Strict);
+    let (Some((_, node)), Some(server)) = (excluded, strict) else { return };
+    let subject = client.workload();
+    let message = format!(
+        "{subject} keeps calls to port {} from its proxy, so they leave in plain text, and {} takes only mutual TLS",
+        asked.question.to.port,
+        met::workload_ref(facts.mesh, server.pod)
+    );
+    let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "ports that bypass the proxy"));
+    if let Some((policy, mode)) = server.mode.by {
+        finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+    }
+    finding.hits(client.reference()).hits(server.pod.id.clone());
+    finding.fix(drop_annotation(&subject, OUTBOUND));
+}
+
+fn annotation<'m>(pod: &'m Stored, key: &str) -> Option<(&'m str, &'m Node)> {
+    let node = pod.node.at(["metadata", "annotations", key])?;
+    Some((node.str()?, node))
+}
+
+fn lists(text: &str, port: u16) -> bool {
+    text.split(',').any(|one| one.trim() == "*" || one.trim().parse() == Ok(port))
+}
+
+/// The pods change when their workload's template does.
+fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
+    let patch = format!("{{\"spec\":{{\"template\":{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}}}}}");
+    let ObjectRef { kind, namespace, name } = workload;
+    let kind = kind.to_lowercase();
+    Fix::command(Risk::Disruptive, format!("kubectl patch {kind} {name} -n {namespace} --type merge -p '{patch}'"))
+}
