@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Explain { what } => explain::run(what),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
-        Command::Demo => demo::run(),
+        Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),
         Command::Man { directory } => meta::man(directory),
