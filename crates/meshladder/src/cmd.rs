@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
-        Command::Demo => demo::run(),
+        Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),
         Command::Man { directory } => meta::man(directory),

@@ -11,8 +11,10 @@ mod inject_label_ignored;
 mod injection_webhook_unserved;
 mod namespace_labelled_twice;
 mod namespace_revision_unknown;
+mod network_policy_blocks_webhook;
 mod outsider;
 mod pod_older_than_injection;
+mod policy_without_proxy;
 mod proxy_not_ready;
 mod proxy_out_of_memory;
 mod redirection_not_in_place;
@@ -34,4 +36,6 @@ pub(super) static RULES: &[&Rule] = &[
     &start_hook_failed::RULE,
     &proxy_not_ready::RULE,
     &init_container_without_network::RULE,
+    &policy_without_proxy::RULE,
+    &network_policy_blocks_webhook::RULE,
 ];

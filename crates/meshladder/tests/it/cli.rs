@@ -129,7 +129,20 @@ fn as_a_kubectl_plugin_it_shows_itself_by_that_name() {
 fn the_demo_tells_its_story() {
     let run = support::meshladder(&["demo"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for told in ["STALE", "outbound|8080|v1|catalog.shop.svc.cluster.local 100", "shop/restrict-egress"] {
-        assert!(run.stdout.contains(told), "{told} is in {}", run.stdout);
+    let steps = [
+        "STALE",
+        "outbound|8080|v1|catalog.shop.svc.cluster.local 100",
+        "NetworkPolicy shop/restrict-egress keeps the proxies of namespace shop from istiod (TCP 15012)",
+        "VirtualService shop/catalog's 90/10, and frontend still sends everything to v1",
+        "✗ sync",
+        "error ML0401",
+        "tried on the objects: the cause goes away",
+        "Try next",
+        "meshladder check",
+    ];
+    let mut rest = run.stdout.as_str();
+    for told in steps {
+        let at = rest.find(told).unwrap_or_else(|| panic!("{told} comes next in {}", run.stdout));
+        rest = &rest[at..];
     }
 }

@@ -4,7 +4,7 @@ use crate::doc::tree::Node;
 use crate::envoy::name::ClusterName;
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::fleet::Proxy;
-use crate::mesh::ObjectRef;
+use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -66,5 +66,5 @@ fn has_ready(facts: &Facts<'_>, host: &str) -> bool {
 
 fn istiod(facts: &Facts<'_>) -> ObjectRef {
     let pod = facts.mesh.istiods(None).into_iter().find_map(|pod| facts.mesh.pod(&pod.id.namespace, &pod.id.name));
-    pod.map_or_else(|| ObjectRef::new("Deployment", &facts.mesh.config.root_namespace, "istiod"), |pod| pod.workload())
+    pod.map_or_else(|| ObjectRef::new("Deployment", &facts.mesh.config.root_namespace, "istiod"), PodFacts::workload)
 }

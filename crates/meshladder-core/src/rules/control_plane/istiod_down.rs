@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let all: Vec<&Stored> = facts.mesh.objects.of_kind("Deployment").iter().filter(|d| is_istiod(d)).collect();
     let (down, up): (Vec<&Stored>, Vec<&Stored>) = all.into_iter().partition(|d| !has_ready_pod(facts, d));
-    up.iter().for_each(|_| out.examined());
+    out.examined += up.len();
     for deployment in down {
         out.examined();
         let users = users(facts, deployment);
@@ -117,7 +117,7 @@ fn consequences(facts: &Facts<'_>, finding: &mut Finding) {
         let message = event.node.get("message").unwrap_or(&event.node);
         finding.see(Evidence::of(event, message, "a pod that could not be created"));
     }
-    let lost = facts.fleet.proxies.values().flat_map(|summary| summary.trouble.last());
+    let lost = facts.fleet.proxies.values().filter_map(|summary| summary.trouble.last());
     for (doc, line, _) in lost.filter(|(_, _, text)| text.contains("xds-grpc closed")).take(SHOWN) {
         finding.see(Evidence::line(doc, *line, "a proxy that lost its stream"));
     }

@@ -37,8 +37,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         }
         let config = &hook.config.id;
         let message = format!("{config} has every change of Istio's objects refused: {}", served.what);
+        let subject = served.service.map_or(config, |service| &service.id);
         let finding =
-            out.find(config.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
+            out.find(subject.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
         // It hits no traffic: only who changes objects meets it.
         finding.hits(config.clone());
         if served.service.is_none() {

@@ -73,7 +73,11 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
         count => format!("the pods of {count} workloads are refused"),
     };
     let message = format!("{config} must be asked about every new pod and does not answer, so {harm}: {}", served.what);
-    let finding = out.find(config.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
+    // A Service that nothing stands behind is what to look at; a webhook that outlived its Service is left over.
+    let subject = served.service.map_or(config, |service| &service.id);
+    let finding =
+        out.find(subject.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
+    finding.hits(config.clone());
     if refused.is_empty() {
         finding.severity(Severity::Warning);
         finding.hits.extend(selected.iter().map(|workload| workload.id.clone()));
@@ -109,8 +113,7 @@ fn refused<'f>(facts: &Facts<'f>, workload: &'f Stored) -> Option<Refused<'f>> {
     let count = |key: &str| workload.node.at(["status", key]).and_then(number).unwrap_or_default();
     let event = facts.mesh.objects.in_namespace("Event", &workload.id.namespace).find(|event| {
         let about = event.node.at(["involvedObject", "name"]).and_then(Node::str).unwrap_or_default();
-        let is_it = about == workload.id.name
-            || about.strip_prefix(workload.id.name.as_str()).is_some_and(|rest| is_hash(rest));
+        let is_it = about == workload.id.name || about.strip_prefix(workload.id.name.as_str()).is_some_and(is_hash);
         let message = event.node.str_at("message").unwrap_or_default();
         is_it && event.node.str_at("reason") == Some("FailedCreate") && message.contains("failed calling webhook")
     });

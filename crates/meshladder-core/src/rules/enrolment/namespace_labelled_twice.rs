@@ -2,6 +2,7 @@
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::PodFacts;
 use crate::mesh::injection::{INJECTION, REVISION};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -42,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             finding.severity(Severity::Info);
         }
         let pods = facts.mesh.pods.iter().filter(|pod| pod.namespace == namespace.id.name);
-        finding.hits.extend(pods.map(|pod| pod.reference()));
+        finding.hits.extend(pods.map(PodFacts::reference));
         for label in [INJECTION, REVISION] {
             finding.fix(Fix::merge(&namespace.id, format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#)));
         }

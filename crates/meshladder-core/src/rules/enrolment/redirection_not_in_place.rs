@@ -3,7 +3,7 @@
 use super::container;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
-use crate::mesh::{ObjectRef, Stored};
+use crate::mesh::{ObjectRef, PodFacts, Stored};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 /// The label that the repair controller of istio-cni puts on a pod.
@@ -75,5 +75,5 @@ fn cni_agent<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
 }
 
 fn pod_owner(facts: &Facts<'_>, pod: &Stored) -> ObjectRef {
-    facts.mesh.pod(&pod.id.namespace, &pod.id.name).map_or_else(|| pod.id.clone(), |pod| pod.workload())
+    facts.mesh.pod(&pod.id.namespace, &pod.id.name).map_or_else(|| pod.id.clone(), PodFacts::workload)
 }

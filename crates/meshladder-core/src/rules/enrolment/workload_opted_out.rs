@@ -33,17 +33,15 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     let outsiders = outsider::all(facts, &injectors, asked);
-    let opted_out = outsiders.into_iter().filter(|outsider| {
-        out.examined();
+    out.examined += outsiders.len();
+    for (outsider, pods) in outsider::first_of_each(outsiders) {
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
         let is_injected = labels.is_some_and(|labels| {
             labels.injection.is_some_and(|label| label.str() == Some("enabled")) || labels.revision_is_provided
         });
-        is_injected && outsider.is_refused() && outsider.asks() == Some("false")
-    });
-    let opted_out = outsider::first_of_each(opted_out.collect());
-    for (outsider, pods) in opted_out {
-        tell(facts, asked, &outsider, pods, out);
+        if is_injected && outsider.is_refused() && outsider.asks() == Some("false") {
+            tell(facts, asked, &outsider, pods, out);
+        }
     }
 }
 

@@ -35,6 +35,9 @@ pub(super) struct Unacknowledged<'f> {
 /// An acknowledgement takes milliseconds; one that takes longer than this is not on its way.
 const PATIENCE: i64 = 30;
 
+/// When several types wait at once, less is enough.
+const IMPATIENCE: i64 = 5;
+
 /// A proxy that is not ready yet may not have got round to connecting.
 const START: i64 = 60;
 
@@ -103,7 +106,7 @@ fn closed(summary: &Summary, now: Option<Time>) -> Option<(Evidence, &str)> {
     Some((Evidence::line(doc, *line, "the proxy's stream to istiod does not come about"), text))
 }
 
-fn unacknowledged<'f>(stream: &'f Stream, now: Option<Time>) -> impl Iterator<Item = Unacknowledged<'f>> {
+fn unacknowledged(stream: &Stream, now: Option<Time>) -> impl Iterator<Item = Unacknowledged<'_>> {
     let stale = stream.types.iter().filter(|(_, watch)| watch.sync == Sync::Stale);
     stale.map(move |(kind, watch)| {
         let seconds = now.zip(Time::parse(&watch.sent_time)).map(|(now, sent)| now.seconds_since(sent));
@@ -127,7 +130,8 @@ impl Link<'_> {
 
     /// What it has not acknowledged for too long.
     pub(super) fn stale(&self) -> Option<Evidence> {
-        self.not_acknowledged(|one| one.seconds.is_some_and(|seconds| seconds > PATIENCE))
+        let limit = if self.unacknowledged.len() > 1 { IMPATIENCE } else { PATIENCE };
+        self.not_acknowledged(|one| one.seconds.is_some_and(|seconds| seconds > limit))
     }
 
     fn not_acknowledged(&self, counts: impl Fn(&Unacknowledged<'_>) -> bool) -> Option<Evidence> {

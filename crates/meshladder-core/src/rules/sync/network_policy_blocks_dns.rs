@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::link;
+use super::link::{self, Link};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::network_policy::Passage;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -29,25 +29,33 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for link in link::all(facts).filter(|link| link::is_asked_about(asked, link.pod)) {
         out.examined();
-        let signs = link.cut();
         let is_lookup = |text: &str| ["lookup ", "no such host", "server misbehaving"].iter().any(|w| text.contains(w));
-        if signs.is_empty() || !link.closed.as_ref().is_some_and(|(_, text)| is_lookup(text)) {
+        let cannot_find_istiod = link.closed.as_ref().is_some_and(|(_, text)| is_lookup(text));
+        let harm = if cannot_find_istiod {
+            "it cannot find istiod and gets no new configuration".to_owned()
+        } else if let Some(host) = asked.and_then(|asked| unresolved(asked, &link)) {
+            format!("nobody in it can look up {host}")
+        } else {
             continue;
-        }
+        };
         let mut reaches = facts.mesh.reach_dns(link.object).into_iter().filter(|reach| reach.protocol == "UDP");
         let Some(Passage::Blocked(blocked)) = reaches.next().map(|reach| reach.passage) else { continue };
         let opening = &blocked[0].opening;
         let policy = &opening.policy.id;
-        let message = format!(
-            "{policy} keeps the proxy of {}/{} from DNS (UDP 53), so it cannot find istiod and gets no new configuration",
-            link.pod.namespace,
-            link.pod.workload().name
-        );
+        let name = format!("{}/{}", link.pod.namespace, link.pod.workload().name);
+        let message = format!("{policy} keeps {name} from DNS (UDP 53), so {harm}");
         let part = &blocked[0].policies[0];
         let finding = out.find(policy.clone(), message, Evidence::of(part.policy, part.node, "DNS is not in it"));
-        finding.evidence.extend(signs);
+        finding.evidence.extend(link.cut());
         finding.hits(link.pod.reference());
         finding.fix(Fix::merge(policy, opening.merge.to_json()));
         finding.fix(Fix::delete(policy));
     }
+}
+
+/// The name that a caller that got no answer at all has to look up.
+fn unresolved<'a>(asked: &'a Asked<'_>, link: &Link<'_>) -> Option<&'a str> {
+    let is_client = asked.client.is_some_and(|client| client.name == link.pod.name);
+    let host = &asked.question.to.host;
+    (is_client && asked.saw(0) && host.parse::<std::net::IpAddr>().is_err()).then_some(host)
 }

@@ -189,18 +189,13 @@ fn siblings(facts: &Facts<'_>, link: &Link<'_>, finding: &mut Finding) {
 fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) {
     let opening = &blocked[0].opening;
     let (policy, field) = (&opening.policy.id, opening.direction.field());
-    let mut fixes = vec![Fix::delete(policy)];
-    fixes.insert(
-        0,
-        match opening.policy.spec_list(field).is_empty() {
-            true => Fix::merge(policy, opening.merge.to_json()),
-            false => {
-                let add = format!(r#"[{{"op":"add","path":"/spec/{field}/-","value":{}}}]"#, opening.rule.to_json());
-                Fix::json_patch(policy, add)
-            }
-        },
-    );
-    for fix in fixes {
+    let open = if opening.policy.spec_list(field).is_empty() {
+        Fix::merge(policy, opening.merge.to_json())
+    } else {
+        let add = format!(r#"[{{"op":"add","path":"/spec/{field}/-","value":{}}}]"#, opening.rule.to_json());
+        Fix::json_patch(policy, add)
+    };
+    for fix in [open, Fix::delete(policy)] {
         let also = blocked.get(1).map(|other| format!("{} has to let it through too", other.opening.policy.id));
         finding.fix(match also {
             Some(also) => fix.unchecked(also),

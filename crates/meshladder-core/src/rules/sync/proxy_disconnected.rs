@@ -46,6 +46,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut Sink) {
     let workload = link.pod.workload();
+    if let Some(known) = out.findings.iter_mut().find(|finding| finding.subject == workload) {
+        known.hits(link.pod.reference());
+        known.evidence.extend(signs);
+        return;
+    }
     let name = format!("{}/{}", link.pod.namespace, link.pod.name);
     let revision = link.object.annotation("istio.io/rev");
     let because = match (revision, link.closed.as_ref().map(|(_, text)| *text)) {

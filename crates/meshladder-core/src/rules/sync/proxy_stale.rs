@@ -35,10 +35,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if blocked(facts, &link).is_some() {
             continue;
         }
+        let workload = link.pod.workload();
+        if let Some(known) = out.findings.iter_mut().find(|f| f.subject == workload && f.is_loud()) {
+            known.hits(link.pod.reference()).see(proof);
+            continue;
+        }
         let name = format!("{}/{}", link.pod.namespace, link.pod.name);
         let seconds = link.unacknowledged.iter().filter_map(|one| one.seconds).max().unwrap_or_default();
         let message = format!("the proxy of {name} has not acknowledged what istiod sent it {seconds} s ago");
-        let finding = out.find(link.pod.workload(), message, proof);
+        let finding = out.find(workload, message, proof);
         finding.confidence(Confidence::Likely);
         finding.hits(link.pod.reference());
         finding.fix(Fix::look(format!("meshladder ps -n {}", link.pod.namespace)));

@@ -278,10 +278,8 @@ fn server_claims(server: &Node) -> Vec<String> {
 
 /// Port and each address, else each host.
 fn entry_claims(entry: &Stored) -> Vec<String> {
-    let places: Vec<&str> = match entry.spec_list("addresses").is_empty() {
-        true => entry.spec_strings("hosts").collect(),
-        false => entry.spec_strings("addresses").collect(),
-    };
+    let places = if entry.spec_list("addresses").is_empty() { "hosts" } else { "addresses" };
+    let places: Vec<&str> = entry.spec_strings(places).collect();
     let ports = entry.spec_list("ports").iter().filter_map(|port| port.get("number"));
     ports.flat_map(|port| places.iter().map(move |place| format!("{} {place}", port.to_json()))).collect()
 }
