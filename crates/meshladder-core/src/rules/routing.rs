@@ -13,6 +13,7 @@ mod fault_injected;
 mod host_not_served;
 mod http_route;
 mod http_rules_on_tcp_port;
+mod in_sync;
 mod json;
 mod no_route_matches;
 mod path_rewritten;

@@ -111,3 +111,56 @@ fn is_empty(value: &Node) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Builder, DocId};
+
+    const SERVICE: &str =
+        "kind: Service\napiVersion: v1\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 8080}]}\n---\n";
+
+    /// What a route asks for beyond the default, and beyond another route.
+    fn beyond(route: &str, other: Option<&str>) -> Option<String> {
+        let rules = |name: &str, route: &str| {
+            format!(
+                "kind: VirtualService\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{http: [{route}]}}\n---\n"
+            )
+        };
+        let text = format!("{SERVICE}{}{}", rules("a", route), rules("b", other.unwrap_or("{}")));
+        let mut builder = Builder::new();
+        builder.add(DocId::new("k8s/a.yaml"), "a.yaml", text.into_bytes());
+        let mesh = Mesh::build(&builder.finish());
+        let action = |name: &str| {
+            let service = mesh.objects.get("VirtualService", "shop", name).expect("it is there");
+            Action::of(&mesh, service, &service.spec_list("http")[0], 8080)
+        };
+        let nothing = Action::of_nothing("cart.shop.svc.cluster.local", 8080);
+        action("a").beyond(&other.map_or(nothing, |_| action("b")))
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        const V1: &str = "{route: [{destination: {host: cart, subset: v1}}]}";
+        for (route, other, expected) in [
+            ("{name: a, route: [{destination: {host: cart}}]}", None, None),
+            ("{route: [{destination: {host: cart, port: {number: 8080}}, weight: 100}]}", None, None),
+            ("{timeout: 1s, route: [{destination: {host: cart}}]}", None, Some("timeout 1s")),
+            ("{retries: {attempts: 0}, route: [{destination: {host: cart}}]}", None, Some("retries")),
+            (V1, None, Some("all to subset v1 of cart.shop.svc.cluster.local")),
+            (V1, Some(V1), None),
+            (
+                "{route: [{destination: {host: cart, subset: v1}, weight: 3}, {destination: {host: cart, subset: v2}, weight: 1}]}",
+                Some(V1),
+                Some("75 % to subset v1 and 25 % to subset v2 of cart.shop.svc.cluster.local"),
+            ),
+            (
+                "{route: [{destination: {host: cart}}]}",
+                Some("{timeout: 1s, route: [{destination: {host: cart}}]}"),
+                Some("no timeout"),
+            ),
+        ] {
+            assert_eq!(beyond(route, other).as_deref(), expected, "{route} {other:?}");
+        }
+    }
+}

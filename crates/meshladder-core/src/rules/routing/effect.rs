@@ -13,6 +13,7 @@ use crate::mesh::traffic::{Step, StepKind, destinations, hosts};
 use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::rules::{Asked, Facts};
 use crate::sim::trace::Kind;
+use crate::walk::Scheme;
 
 /// What such a rule reads beside VirtualServices.
 pub(super) const USES: &[&str] = &[
@@ -118,6 +119,10 @@ pub(super) fn authority(asked: &Asked<'_>) -> String {
 /// The VirtualServices that route the request: one for a sidecar, at a gateway all that have the host.
 pub(super) fn serving<'m>(mesh: &'m Mesh, asked: &Asked<'_>, client: Option<&'m Stored>) -> Vec<&'m Stored> {
     if let Some(client) = client {
+        // What is no plain HTTP to the client's proxy takes no HTTP route.
+        if asked.question.to.scheme != Scheme::Http {
+            return Vec::new();
+        }
         return mesh.virtual_services(mesh.scope(client), &asked.host).into_iter().take(1).collect();
     }
     let Some(pod) = gateway(mesh, asked) else { return Vec::new() };
@@ -141,7 +146,9 @@ pub(super) fn current(mesh: &Mesh, asked: &Asked<'_>, client: &Stored) -> Option
 }
 
 fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
-    let Some(client) = sidecar(mesh, asked) else { return Vec::new() };
+    let Some(client) = sidecar(mesh, asked).filter(|_| asked.question.to.scheme == Scheme::Http) else {
+        return Vec::new();
+    };
     let Some(current) = current(mesh, asked, client) else { return Vec::new() };
     let scope = mesh.scope(client);
     let call = Call::of(asked, Some(client));

@@ -3,7 +3,7 @@
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::policies::selector;
-use crate::mesh::{PodFacts, Stored};
+use crate::mesh::{Mesh, Stored};
 use crate::model::selector::has_labels;
 use crate::rules::{Check, Facts, Rule, Sink};
 use crate::sim::Tri;
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for filter in facts.mesh.objects.of_kind("EnvoyFilter") {
         out.examined();
-        let pods = selected(facts, filter);
+        let pods = selected(facts.mesh, filter);
         match selector(filter.spec()) {
             Some(labels) if pods.is_empty() => {
                 let message = format!("{} selects no pod, so it has no effect", filter.id);
@@ -38,21 +38,19 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-/// The pods with a proxy that an EnvoyFilter is for: those of its namespace, or from the root namespace of all.
-pub(super) fn selected<'m>(facts: &Facts<'m>, filter: &Stored) -> Vec<&'m PodFacts> {
-    let everywhere = *filter.id.namespace == *facts.mesh.config.root_namespace;
-    let fits = |pod: &&PodFacts| {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
-        let labels = stored.and_then(Stored::labels);
-        (everywhere || pod.namespace == filter.id.namespace)
-            && selector(filter.spec()).is_none_or(|wanted| has_labels(wanted, labels))
-    };
-    facts.mesh.pods.iter().filter(fits).collect()
+/// Whether an EnvoyFilter is for a pod: it is in the same namespace, or in the root namespace, and has its labels.
+pub(super) fn selects(mesh: &Mesh, filter: &Stored, pod: &Stored) -> bool {
+    let in_reach = filter.id.namespace == pod.id.namespace || *filter.id.namespace == *mesh.config.root_namespace;
+    in_reach && selector(filter.spec()).is_none_or(|wanted| has_labels(wanted, pod.labels()))
+}
+
+fn selected<'m>(mesh: &'m Mesh, filter: &Stored) -> Vec<&'m Stored> {
+    mesh.objects.of_kind("Pod").iter().filter(|pod| selects(mesh, filter, pod)).collect()
 }
 
 /// `match.proxy.proxyVersion` is a regular expression on the proxy's Istio version.
-fn versions(facts: &Facts<'_>, filter: &Stored, pods: &[&PodFacts], out: &mut Sink) {
-    let streams = || pods.iter().flat_map(|pod| facts.fleet.streams_of(&pod.namespace, &pod.name));
+fn versions(facts: &Facts<'_>, filter: &Stored, pods: &[&Stored], out: &mut Sink) {
+    let streams = || pods.iter().flat_map(|pod| facts.fleet.streams_of(&pod.id.namespace, &pod.id.name));
     if streams().next().is_none() {
         return;
     }
@@ -73,7 +71,7 @@ fn versions(facts: &Facts<'_>, filter: &Stored, pods: &[&PodFacts], out: &mut Si
         );
         let finding = out.find(filter.id.clone(), message, Evidence::of(filter, version, "the versions it is for"));
         for pod in pods {
-            finding.hits(pod.reference());
+            finding.hits(pod.id.clone());
         }
         finding.fix(Fix::advice("see whether the patch still fits this version, then widen proxyVersion"));
     }

@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
-use super::envoy_filter_for_nobody::{inserted, selected};
+use super::envoy_filter_for_nobody::{inserted, selects};
+use super::in_sync::in_sync;
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
+use crate::envoy::dump::Section;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
-use crate::istiod::syncz::Sync;
 use crate::mesh::scope::is_router;
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -24,27 +25,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
-    let (Some(pod), Some(dump)) = (proxy.pod, &proxy.docs.config_dump) else { return };
+    let (Some(pod), Some(doc)) = (proxy.pod, &proxy.docs.config_dump) else { return };
+    let Some(listeners) = proxy.dump.as_ref().and_then(|dump| dump.section(Section::Listeners)) else { return };
+    let listeners = listeners.text();
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return };
     for filter in facts.mesh.objects.of_kind("EnvoyFilter") {
-        if !selected(facts, filter).iter().any(|other| other.name == pod.name && other.namespace == pod.namespace) {
+        if !selects(facts.mesh, filter, stored) {
             continue;
         }
         for (name, patch) in inserted(filter).filter(|(_, patch)| is_for(patch, is_router(stored))) {
             out.examined();
-            if dump.text.contains(&escape(name)) {
+            if listeners.contains(&escape(name)) {
                 continue;
             }
-            let anchor = anchor(patch).filter(|anchor| !dump.text.contains(&escape(anchor)));
+            let anchor = anchor(patch).filter(|anchor| !listeners.contains(&escape(anchor)));
             let why =
                 anchor.map_or_else(String::new, |anchor| format!(": the filter {anchor} that it goes by is not there"));
             let message = format!("{} inserts {name}, which is not in the proxy of {}{why}", filter.id, stored.id);
             let node = patch.get("patch").unwrap_or(patch);
             let finding = out.find(filter.id.clone(), message, Evidence::of(filter, node, "what it inserts"));
-            finding.see(Evidence::document(&dump.id, format!("{name} is not here")));
+            finding.see(Evidence::document(&doc.id, format!("{name} is not here")));
             finding.hits(pod.reference()).confidence(Confidence::Likely);
             // A proxy that is behind will get it, or has refused it: that is for the rung `sync`.
-            if is_behind(facts, proxy) {
+            if !in_sync(facts, proxy) {
                 finding.severity(Severity::Info);
             }
             finding.fix(Fix::advice("use INSERT_FIRST, or an anchor that is there; of several EnvoyFilters the older and those of lower priority come first"));
@@ -73,13 +76,4 @@ fn is_for(patch: &Node, router: bool) -> bool {
 fn anchor(patch: &Node) -> Option<&str> {
     let filter = patch.at(["match", "listener", "filterChain", "filter"])?;
     filter.at(["subFilter", "name"]).or_else(|| filter.get("name")).and_then(Node::str)
-}
-
-fn is_behind(facts: &Facts<'_>, proxy: &Proxy<'_>) -> bool {
-    let id = &proxy.docs.id;
-    let disconnected = proxy.stat("control_plane.connected_state").is_some_and(|(value, _)| value != 1);
-    let mut watches = facts.fleet.streams_of(&id.namespace, &id.pod).flat_map(|stream| stream.types.values());
-    disconnected
-        || !proxy.summary().rejected.is_empty()
-        || watches.any(|watch| matches!(watch.sync, Sync::Stale | Sync::Error))
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::effect::{self, authority, gateway};
+use super::effect::{self, authority, gateway, sidecar};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::gateways::servers;
 use crate::mesh::host::covers;
@@ -9,6 +9,7 @@ use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
 use crate::snapshot::DocId;
+use crate::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0612",
@@ -19,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "the proxy has a virtual host for the host that the request asks for",
     needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/gateways.networking.istio.io.json"],
     uses: effect::USES,
-    explains: &[],
+    explains: &["ML08", "ML10"],
     docs: include_str!("host_not_served.md"),
     check: Check::Request(check),
 };
@@ -27,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let outcome = &asked.trace.outcome;
     out.examined();
+    foreign_host(facts.mesh, asked, out);
     if !matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || asked.seen.is_some_and(Seen::is_success) {
         return;
     }
@@ -50,6 +52,36 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         }
         None => {}
     }
+}
+
+/// A call to a Service by a Host that is not the Service's: proxies route by the Host, not by the address.
+fn foreign_host(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
+    let (Some(client), Some(service)) = (sidecar(mesh, asked), asked.service) else { return };
+    let given = asked.question.headers.iter().any(|(name, _)| name == "host");
+    let host = authority(asked);
+    let unrouted = asked.clusters().any(|cluster| matches!(cluster, "PassthroughCluster" | "BlackHoleCluster"))
+        || asked.trace.hops.first().is_some_and(|hop| hop.virtual_host.as_deref() == Some("block_all"));
+    let is_named = mesh
+        .service_named(&host, &client.id.namespace)
+        .is_some_and(|named| named.name == service.name && named.namespace == service.namespace);
+    if !given || !unrouted || is_named || asked.question.to.scheme != Scheme::Http {
+        return;
+    }
+    let called = ObjectRef::new("Service", &service.namespace, &service.name);
+    let message = format!(
+        "the request to {called} asks for host {host}, which is not its name, so the client's proxy treats it as a call \
+         to somewhere outside the mesh"
+    );
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(asked));
+    finding.hits(client.id.clone()).hits(called);
+    for server in &asked.servers {
+        finding.hits(server.reference());
+    }
+    if asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success) {
+        finding.severity(Severity::Warning);
+    }
+    finding.fix(Fix::advice(format!("send the Service's own name as Host: {}", asked.host)));
+    finding.fix(Fix::advice(format!("or add {host} to the hosts of a VirtualService and a ServiceEntry")));
 }
 
 fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mut Sink) {

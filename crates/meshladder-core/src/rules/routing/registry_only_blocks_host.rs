@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "with REGISTRY_ONLY every host that is called is a Service or a ServiceEntry",
     needs: &["k8s/services.json", "k8s/serviceentries.networking.istio.io.json"],
     uses: &["k8s/configmaps.json", "k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
-    explains: &["ML10", "ML0612"],
+    explains: &["ML0612", "ML07", "ML10"],
     docs: include_str!("registry_only_blocks_host.md"),
     check: Check::Request(check),
 };

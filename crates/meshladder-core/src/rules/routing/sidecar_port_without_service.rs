@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
     ],
     uses: &["k8s/pods.json"],
-    explains: &["ML0612", "ML0614", "ML10"],
+    explains: &["ML0612", "ML0614", "ML0615", "ML07", "ML10"],
     docs: include_str!("sidecar_port_without_service.md"),
     check: Check::Either(check),
 };

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::effect;
+use super::in_sync::in_sync;
 use crate::doc::tree::Node;
+use crate::envoy::dump::Section;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::mesh::scope::{Scope, is_router};
@@ -18,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     name: "virtual-service-not-in-proxy",
     aka: &[],
     rung: Rung::Routing,
-    severity: Severity::Info,
+    severity: Severity::Warning,
     claim: "every proxy has a route of each VirtualService that is for it",
     needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
     uses: effect::USES,
@@ -29,10 +31,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let (Some(pod), Some(dump)) = (proxy.pod, &proxy.docs.config_dump) else { return };
+    let (Some(pod), Some(doc)) = (proxy.pod, &proxy.docs.config_dump) else { return };
+    let Some(routes) = proxy.dump.as_ref().and_then(|dump| dump.section(Section::Routes)) else { return };
     let Some(pod) = mesh.objects.get("Pod", &pod.namespace, &pod.name).filter(|pod| !is_router(pod)) else { return };
     let scope = mesh.scope(pod);
-    let there = named_in(&dump.text);
+    let there = named_in(routes.text());
     for service in mesh.objects.of_kind("VirtualService") {
         if there.contains(&(service.id.namespace.as_str(), service.id.name.as_str())) {
             out.examined();
@@ -42,13 +45,17 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         out.examined();
         let message = format!("{} should route the calls of {} and is not among its routes", service.id, pod.id);
         let finding = out.find(service.id.clone(), message, Evidence::of(service, host, "the host that is called"));
-        finding.see(Evidence::document(&dump.id, "no route here names the VirtualService"));
+        finding.see(Evidence::document(&doc.id, "no route here names the VirtualService"));
         finding.hits(pod.id.clone()).confidence(Confidence::Likely);
+        // A proxy that is behind is for the rung `sync`.
+        if !in_sync(facts, proxy) {
+            finding.severity(Severity::Info);
+        }
         finding.fix(Fix::look(format!("meshladder ps -n {}", pod.id.namespace)));
     }
 }
 
-/// Namespace and name of every VirtualService that a route of the dump was made from:
+/// Namespace and name of every VirtualService that a route was made from:
 /// `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/catalog`.
 fn named_in(dump: &str) -> BTreeSet<(&str, &str)> {
     const MARK: &str = "/virtual-service/";
