@@ -6,6 +6,7 @@ mod cli;
 mod expect;
 mod golden;
 mod listings;
+mod reports;
 mod secrets;
 mod support;
 mod trace;
