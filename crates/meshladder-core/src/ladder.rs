@@ -239,3 +239,6 @@ impl Scope {
         if let Self::Request(question) = self { Some(question) } else { None }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 
 use crate::config_dump::{STATIC_CLUSTERS, cluster_name};
-use crate::mesh::{PORTS, Port, Service};
+use crate::mesh::{PORTS, Port, Service, Services};
 use crate::template::{Templates, list};
 
-pub(crate) fn write(out: &mut impl Write, services: usize) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, services: Services) -> io::Result<()> {
     // Envoy walks a hash table here. A stride that no count divides gives an order as scattered as that.
     const STRIDE: usize = 1_000_003;
     let t = &Templates::load();
-    let count = services * PORTS.len();
+    let services: Vec<Service> = services.iter().collect();
+    let count = services.len() * PORTS.len();
     write!(out, r#"{{"cluster_statuses":["#)?;
     list(out, STATIC_CLUSTERS, |out, (name, address, _)| {
         let values = [("cluster", name), ("hosts", "<host-status>"), ("address", address), ("locality", "{}")];
@@ -18,7 +19,7 @@ pub(crate) fn write(out: &mut impl Write, services: usize) -> io::Result<()> {
     })?;
     for at in (0..count).map(|at| at * STRIDE % count) {
         write!(out, ",")?;
-        status(out, t, PORTS[at % PORTS.len()], &Service::new(at / PORTS.len()))?;
+        status(out, t, PORTS[at % PORTS.len()], &services[at / PORTS.len()])?;
     }
     write!(out, "]}}")
 }

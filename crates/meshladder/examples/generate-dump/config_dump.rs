@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use crate::mesh::{Port, Service, clusters};
+use crate::mesh::{Port, Service, Services, clusters};
 use crate::template::{Templates, list};
 
 const VERSION: (&str, &str) = ("version", "2026-11-15T06:40:11Z/703");
 const TIME: (&str, &str) = ("time", "2026-11-15T06:33:08.822Z");
 
-pub(crate) fn write(out: &mut impl Write, services: usize, routes: usize) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, services: Services, routes: usize) -> io::Result<()> {
     let t = &Templates::load();
     write!(out, r#"{{"configs":["#)?;
     bootstrap(out, t)?;
@@ -79,7 +79,7 @@ fn bootstrap(out: &mut impl Write, t: &Templates) -> io::Result<()> {
     t.write(out, "bootstrap", &values)
 }
 
-fn cluster_section(out: &mut impl Write, t: &Templates, services: usize) -> io::Result<()> {
+fn cluster_section(out: &mut impl Write, t: &Templates, services: Services) -> io::Result<()> {
     let version = VERSION.1;
     write!(out, r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump","version_info":"{version}","#)?;
     write!(out, r#""static_clusters":["#)?;
@@ -124,7 +124,7 @@ pub(crate) fn cluster_name(port: Port, subset: &str, service: &Service) -> Strin
     format!("outbound|{}|{subset}|{}", port.number(), service.host)
 }
 
-fn endpoint_section(out: &mut impl Write, t: &Templates, services: usize) -> io::Result<()> {
+fn endpoint_section(out: &mut impl Write, t: &Templates, services: Services) -> io::Result<()> {
     let kind = r#""@type":"type.googleapis.com/envoy.admin.v3.EndpointsConfigDump""#;
     write!(out, r#"{{{kind},"static_endpoint_configs":["#)?;
     list(out, STATIC_CLUSTERS, |out, (name, address, _)| {
@@ -160,7 +160,7 @@ fn endpoints(out: &mut impl Write, t: &Templates, port: Port, subset: &str, serv
     t.write(out, "endpoints", &values)
 }
 
-fn listener_section(out: &mut impl Write, t: &Templates, services: usize) -> io::Result<()> {
+fn listener_section(out: &mut impl Write, t: &Templates, services: Services) -> io::Result<()> {
     let version = VERSION.1;
     write!(out, r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","version_info":"{version}","#)?;
     write!(out, r#""static_listeners":["#)?;
@@ -180,7 +180,7 @@ fn listener_section(out: &mut impl Write, t: &Templates, services: usize) -> io:
         write!(out, ",")?;
         t.write(out, "http-listener", &[&values[..], &[TIME]].concat())?;
     }
-    for service in (0..services).map(Service::new) {
+    for service in services.iter() {
         let cluster = cluster_name(Port::Tcp, "", &service);
         let port = ("port", Port::Tcp.number());
         let values = [("service-ip", &*service.ip), port, ("cluster", &cluster), ("time", &service.time)];
@@ -206,7 +206,7 @@ fn virtual_listeners(out: &mut impl Write, t: &Templates) -> io::Result<()> {
 /// The ports with a listener on 0.0.0.0 and a route configuration of that name.
 const ROUTE_PORTS: [&str; 3] = ["80", "8080", "9090"];
 
-fn route_section(out: &mut impl Write, t: &Templates, services: usize, routes: usize) -> io::Result<()> {
+fn route_section(out: &mut impl Write, t: &Templates, services: Services, routes: usize) -> io::Result<()> {
     let kind = r#""@type":"type.googleapis.com/envoy.config.route.v3.RouteConfiguration","#;
     let section = r#""@type":"type.googleapis.com/envoy.admin.v3.RoutesConfigDump""#;
     write!(out, r#"{{{section},"static_route_configs":[{{"route_config":"#)?;
@@ -214,7 +214,7 @@ fn route_section(out: &mut impl Write, t: &Templates, services: usize, routes: u
     write!(out, r#","last_updated":"{}"}}],"dynamic_route_configs":["#, TIME.1)?;
     list(out, ROUTE_PORTS, |out, port| {
         write!(out, r#"{{"route_config":{{{kind}"name":"{port}","virtual_hosts":["#)?;
-        let services = (0..services).map(Service::new).filter(|s| port != "80" || s.has_virtual_service());
+        let services = services.iter().filter(|s| port != "80" || s.has_virtual_service());
         for service in services {
             virtual_host(out, t, port, &service, routes)?;
             write!(out, ",")?;

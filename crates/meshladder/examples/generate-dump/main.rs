@@ -13,6 +13,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use indent::Indent;
+use mesh::Services;
 
 const USAGE: &str = "usage: generate-dump --size 100MB | --services N [--routes N] [--kind config_dump|clusters]";
 
@@ -75,7 +76,8 @@ fn services_for(kind: Kind, size: u64, routes: usize) -> usize {
     usize::try_from(size.saturating_sub(fixed) * SAMPLE as u64 / (two - one)).expect("the dump fits in memory")
 }
 
-fn write<W: Write>(kind: Kind, services: usize, routes: usize, out: W) -> io::Result<W> {
+fn write<W: Write>(kind: Kind, count: usize, routes: usize, out: W) -> io::Result<W> {
+    let services = Services { count, team: None };
     let mut out = Indent::new(out);
     match kind {
         Kind::ConfigDump => config_dump::write(&mut out, services, routes)?,

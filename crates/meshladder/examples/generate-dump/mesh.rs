@@ -30,10 +30,29 @@ pub(crate) struct Service {
     pub(crate) time: String,
 }
 
+/// Which services a proxy knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Services {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Only those of this team's namespace.
+    pub(crate) team: Option<usize>,
+}
+
+impl Services {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Service> {
+        let is_known = move |index: &usize| self.team.is_none_or(|team| index % TEAMS == team);
+        (0..self.count).filter(is_known).map(Service::new)
+    }
+}
+
+/// Each has a namespace.
+pub(crate) const TEAMS: usize = 37;
+
 impl Service {
     pub(crate) fn new(index: usize) -> Self {
         let name = format!("svc-{index:05}");
-        let namespace = format!("team-{:02}", index % 37);
+        let namespace = format!("team-{:02}", index % TEAMS);
         let host = format!("{name}.{namespace}.svc.cluster.local");
         let ip = format!("10.{}.{}.{}", 96 + (index >> 16), index >> 8 & 0xff, index & 0xff);
         let time = format!("2026-11-15T06:{:02}:{:02}.{:03}Z", index / 60 % 60, index % 60, index % 1000);
@@ -64,11 +83,10 @@ impl Service {
 }
 
 /// Every outbound cluster in the order of its name, as Envoy writes them: `|v1|` sorts before `||`.
-pub(crate) fn clusters(services: usize) -> impl Iterator<Item = (Port, &'static str, Service)> {
+pub(crate) fn clusters(services: Services) -> impl Iterator<Item = (Port, &'static str, Service)> {
     PORTS.into_iter().flat_map(move |port| {
         ["v1", "v2", ""].into_iter().flat_map(move |subset| {
-            let services = (0..services).map(Service::new);
-            services.filter(move |s| subset.is_empty() || s.has_subsets()).map(move |s| (port, subset, s))
+            services.iter().filter(move |s| subset.is_empty() || s.has_subsets()).map(move |s| (port, subset, s))
         })
     })
 }

@@ -62,6 +62,7 @@ fn why(global: &Global, snapshot: &Snapshot) -> Result<String, Failure> {
         http: "1.1".to_owned(),
         sni: None,
         source_ip: None,
+        principal: None,
         jwt_claims: Vec::new(),
         token: None,
     };

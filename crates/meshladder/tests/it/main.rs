@@ -8,6 +8,7 @@ mod expect;
 mod golden;
 mod listings;
 mod objects_and_dumps;
+mod reports;
 mod secrets;
 mod support;
 mod trace;

@@ -55,10 +55,9 @@ fn proof(mesh: &Mesh, service: &Stored, port: &ServicePort<'_>) -> Option<Eviden
         let ports = container.get("ports").map_or(&[][..], Node::items).iter();
         let named = ports.filter(|p| p.get("containerPort").and_then(number) == Some(target));
         let named = named.filter_map(|p| p.get("name")).find(|name| name.str().is_some_and(speaks));
-        let probes = ["readinessProbe", "livenessProbe", "startupProbe"].into_iter();
-        let probed = probes.filter_map(|probe| container.at([probe, "grpc"]));
-        let mut probed = probed.filter(|grpc| grpc.get("port").and_then(number) == Some(target));
-        if let Some(node) = named.or_else(|| probed.next()) {
+        let grpc = ["readinessProbe", "livenessProbe", "startupProbe"].map(|probe| container.at([probe, "grpc"]));
+        let is_target = |grpc: &&Node| grpc.get("port").and_then(number) == Some(target);
+        if let Some(node) = named.or_else(|| grpc.into_iter().flatten().find(is_target)) {
             return Some(Evidence::of(pod, node, "the container speaks gRPC on that port"));
         }
     }

@@ -1,0 +1,49 @@
+use super::*;
+use crate::snapshot::Builder;
+
+const FINE: Rule = Rule {
+    code: "ML9901",
+    name: "fine",
+    aka: &[],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "it is fine",
+    needs: &[],
+    uses: &[],
+    explains: &[],
+    docs: "",
+    check: Check::Mesh(|_, out| {
+        let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
+        out.find(ObjectRef::new("Service", "shop", "cart"), "it is found", proof);
+    }),
+};
+
+static ANSWERS: Rule = FINE;
+
+static BREAKS: Rule = Rule {
+    code: "ML9902",
+    name: "breaks",
+    check: Check::Mesh(|_, out| {
+        let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
+        out.find(ObjectRef::new("Service", "shop", "cart"), "half an answer", proof);
+        panic!("an index out of bounds");
+    }),
+    ..FINE
+};
+
+#[test]
+fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
+    let (snapshot, mesh, fleet) = (Builder::new().finish(), Mesh::default(), Fleet::default());
+    let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet };
+    let ran: Vec<Ran> = [&BREAKS, &ANSWERS].into_iter().filter_map(|rule| run(rule, &facts, None)).collect();
+    let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
+    let told: Vec<_> = findings.iter().map(|f| (f.code, f.severity, f.subject.to_string())).collect();
+    assert_eq!(
+        told,
+        [
+            ("ML9902", Severity::Info, "Meshladder ML9902".to_owned()),
+            ("ML9901", Severity::Error, "Service shop/cart".to_owned()),
+        ]
+    );
+    assert!(findings[0].message.contains("a bug of meshladder"), "{}", findings[0].message);
+}

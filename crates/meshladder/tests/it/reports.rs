@@ -1,0 +1,159 @@
+//! What holds for every report, on the demo's capture and, where the run is given them, on all captures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use meshladder_collect::{Options, Source, bundle};
+use meshladder_core::finding::Spot;
+use meshladder_core::ladder::{self, Inquiry, Scope};
+use meshladder_core::mesh::Mesh;
+use meshladder_core::render::report::to_json;
+use meshladder_core::report::Report;
+use meshladder_core::sim::request::Claims;
+use meshladder_core::snapshot::Snapshot;
+use meshladder_core::walk::{Caller, Question, Url};
+use serde_json::Value;
+
+use crate::expect::root;
+use crate::support::shared;
+
+/// A request to ask about: who calls, and what.
+type Request = (String, String);
+
+/// Every capture, with a request where one is known.
+fn captures() -> Vec<(PathBuf, Option<Request>)> {
+    let demo = root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst");
+    let request = ("shop/frontend".to_owned(), "http://catalog.shop:8080/".to_owned());
+    let mut found = vec![(root().join("fixtures/meshes/small/bundle"), None), (demo, Some(request))];
+    let Some(shared) = shared() else { return found };
+    let mut folders: Vec<PathBuf> = fs::read_dir(shared.join("meshes"))
+        .expect("the captures")
+        .map(|entry| entry.expect("a capture").path())
+        .collect();
+    folders.sort();
+    for folder in folders {
+        let incident = fs::read_to_string(folder.join("incident.json")).expect("an incident");
+        let incident: Value = serde_json::from_str(&incident).expect("JSON");
+        let text = |key: &str| incident["ask"][key].as_str().map(str::to_owned);
+        found.push((folder.join("bundle.tar.gz"), text("from").zip(text("to"))));
+    }
+    found
+}
+
+fn open(path: &Path) -> Snapshot {
+    meshladder_collect::open(&[Source::from(path)], &Options::default()).expect("it can be read")
+}
+
+/// The report on the mesh, and on the request if there is one.
+fn reports(path: &Path, request: Option<&Request>, threads: usize) -> Vec<Report> {
+    let snapshot = open(path);
+    let mesh = Mesh::build(&snapshot);
+    let climb = |scope| ladder::climb(&snapshot, &mesh, &Inquiry { scope, seen: None, threads });
+    let request = request.map(|(from, to)| Scope::Request(Box::new(question(from, to, &mesh))));
+    [Some(Scope::Mesh), request].into_iter().flatten().map(climb).collect()
+}
+
+fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
+    let pod = from.split_once('/').and_then(|(namespace, name)| {
+        let pods = mesh.pods.iter().filter(|pod| pod.namespace == namespace);
+        pods.map(|pod| &pod.name).filter(|pod| pod.starts_with(name)).min().map(|pod| (namespace, pod))
+    });
+    let from = match pod {
+        Some((namespace, name)) => Caller::Pod { namespace: namespace.to_owned(), name: name.clone() },
+        None => Caller::Outside,
+    };
+    let to = Url::parse(to).expect("a URL");
+    let (method, http) = ("GET".to_owned(), "1.1".to_owned());
+    Question {
+        from,
+        to,
+        method,
+        headers: Vec::new(),
+        http,
+        sni: None,
+        source_ip: None,
+        principal: None,
+        claims: Claims::None,
+    }
+}
+
+fn as_json(reports: &[Report]) -> Vec<String> {
+    reports.iter().map(to_json).collect()
+}
+
+#[test]
+fn two_runs_give_the_same_bytes_on_any_number_of_threads() {
+    for (path, request) in captures() {
+        let first = as_json(&reports(&path, request.as_ref(), 1));
+        assert_eq!(first, as_json(&reports(&path, request.as_ref(), 3)), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_saved_bundle_gives_the_same_report_byte_for_byte() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, request) in captures() {
+        let saved = folder.path().join("saved.tar.gz");
+        bundle::write(&open(&path), &saved).expect("it can be written");
+        let (before, after) = (reports(&path, request.as_ref(), 2), reports(&saved, request.as_ref(), 2));
+        assert_eq!(as_json(&before), as_json(&after), "{}", path.display());
+    }
+}
+
+#[test]
+fn the_order_of_objects_does_not_matter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, (path, request)) in captures().into_iter().enumerate() {
+        let shuffled = folder.path().join(number.to_string());
+        bundle::write(&open(&path), &shuffled).expect("it can be written");
+        let before = reports(&shuffled, request.as_ref(), 2);
+        shuffle_lists(&shuffled.join("k8s"), 7 + number as u64);
+        let after = reports(&shuffled, request.as_ref(), 2);
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(without_places(before), without_places(after), "{}", path.display());
+        }
+        fs::remove_dir_all(shuffled).expect("it can be removed");
+    }
+}
+
+/// Puts the items of every list in another order.
+fn shuffle_lists(folder: &Path, mut seed: u64) {
+    for entry in fs::read_dir(folder).expect("objects") {
+        let path = entry.expect("a file").path();
+        let Ok(mut list) = serde_json::from_slice::<Value>(&fs::read(&path).expect("a file")) else { continue };
+        let Some(items) = list["items"].as_array_mut() else { continue };
+        for last in (1..items.len()).rev() {
+            // Knuth's multiplier: any mixing will do, as long as it is the same every time.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            items.swap(last, usize::try_from(seed >> 33).expect("31 bits") % (last + 1));
+        }
+        fs::write(&path, list.to_string()).expect("it can be written");
+    }
+}
+
+/// A report without what the order of objects decides: where in a document an object stands.
+fn without_places(report: &Report) -> Value {
+    let mut json: Value = serde_json::from_str(&to_json(report)).expect("JSON");
+    let findings = json["findings"].as_array_mut().expect("findings");
+    for evidence in findings.iter_mut().flat_map(|finding| finding["evidence"].as_array_mut().expect("evidence")) {
+        for key in ["pointer", "line", "excerpt"] {
+            evidence[key] = Value::Null;
+        }
+    }
+    json
+}
+
+#[test]
+fn every_piece_of_evidence_leads_somewhere() {
+    for (path, request) in captures() {
+        for report in reports(&path, request.as_ref(), 2) {
+            for told in &report.findings {
+                assert!(!told.finding.evidence.is_empty(), "{}: {}", path.display(), told.finding.id());
+                for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
+                    let leads = evidence.spot == Spot::Whole || (shown.line.is_some() && !shown.excerpt.is_empty());
+                    assert!(leads, "{}: {}: {evidence:?}", path.display(), told.finding.id());
+                }
+            }
+        }
+    }
+}
