@@ -64,7 +64,8 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
         finding.see(Evidence::object(other, "it allows something else"));
     }
     finding.see(found.denial.proof.clone()).hits(found.denial.server.reference());
-    for patch in principal.iter().flat_map(|principal| lists(policy, principal)) {
+    let caller = denial::caller(facts, asked, found.denial.server);
+    for patch in lists(asked, policy, caller, principal.as_deref()) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
     finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
@@ -98,15 +99,24 @@ fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<
     Some(format!("{domain}/ns/{}/sa/{}", caller.namespace, caller.service_account))
 }
 
-/// Patches that add the principal to each list of principals; the ladder keeps those that help.
-fn lists(policy: &Stored, principal: &str) -> Vec<String> {
-    let rules = policy.spec_list("rules").iter();
-    let sources = rules.flat_map(|rule| rule.get("from").map_or(&[][..], Node::items)).filter_map(|f| f.get("source"));
-    let lists = sources.filter_map(|source| source.get("principals"));
-    lists
-        .map(|list| {
-            let at = witness::path_in(policy, list);
-            format!(r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#, escape(principal))
-        })
-        .collect()
+/// Patches that add the caller, or what it does, to one list each; the ladder keeps those that help.
+fn lists(asked: &Asked<'_>, policy: &Stored, caller: Option<&PodFacts>, principal: Option<&str>) -> Vec<String> {
+    let path = asked.question.to.path.split(['?', '#']).next();
+    let added = [
+        ("from", "source", "principals", principal),
+        ("from", "source", "namespaces", caller.map(|caller| caller.namespace.as_str())),
+        ("to", "operation", "methods", Some(asked.question.method.as_str())),
+        ("to", "operation", "paths", path),
+    ];
+    let mut patches = Vec::new();
+    for rule in policy.spec_list("rules") {
+        for (entries, part, key, value) in added {
+            let parts = rule.get(entries).map_or(&[][..], Node::items).iter().filter_map(|entry| entry.get(part));
+            for (list, value) in parts.filter_map(|part| part.get(key)).zip(value.into_iter().cycle()) {
+                let at = witness::path_in(policy, list);
+                patches.push(format!(r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#, escape(value)));
+            }
+        }
+    }
+    patches
 }

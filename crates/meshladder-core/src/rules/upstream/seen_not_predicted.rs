@@ -21,7 +21,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(seen) = asked.seen else { return };
+    // Which HTTP the caller speaks is not in any configuration; that answer is told by itself.
+    let Some(seen) = asked.seen.filter(|seen| seen.code != 426) else { return };
     out.examined();
     let ends = || asked.trace.branches.iter().map(|branch| &branch.end).filter(|end| end.kind != Kind::Undecided);
     let predicted = ends().any(|end| end.code == seen.code || (seen.is_success() && end.kind == Kind::Forwarded));
