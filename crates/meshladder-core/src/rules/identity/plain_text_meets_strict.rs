@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "no client without a proxy calls a port that takes mutual TLS only",
     needs: &["k8s/pods.json", "k8s/peerauthentications.security.istio.io.json"],
-    uses: &["k8s/services.json", "logs/"],
+    uses: &["k8s/namespaces.json", "k8s/services.json", "logs/"],
     explains: &["ML10"],
     docs: include_str!("plain_text_meets_strict.md"),
     check: Check::Request(check),
@@ -35,7 +35,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         first.port,
         client.workload()
     );
-    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, mode, "only mutual TLS is taken"));
+    // Where the others of its namespace have a proxy, the client is the odd one.
+    let is_odd = wants_proxy(facts, client);
+    let subject = if is_odd { client.workload() } else { policy.id.clone() };
+    let finding = out.find(subject, message, Evidence::of(policy, mode, "only mutual TLS is taken"));
     finding.hits(client.reference());
     if let Some(stored) = facts.mesh.objects.get("Pod", &client.namespace, &client.name) {
         let containers = stored.spec_at(["containers"]).unwrap_or(&stored.node);
@@ -47,12 +50,24 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.see(Evidence::line(&doc, line, "the server's proxy found no filter chain for plain text"));
         }
     }
-    finding.fix(met::put(policy, "replace", &met::path_in(policy, mode), "\"PERMISSIVE\""));
-    finding.fix(Fix::advice(format!(
+    let open = met::put(policy, "replace", &met::path_in(policy, mode), "\"PERMISSIVE\"");
+    let inject = Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),
         client.namespace
-    )));
+    ));
+    let fixes = if is_odd { [inject, open] } else { [open, inject] };
+    finding.fixes.extend(fixes);
+}
+
+/// Whether the client's namespace is one of the mesh.
+fn wants_proxy(facts: &Facts<'_>, client: &crate::mesh::PodFacts) -> bool {
+    let has_others = facts.mesh.pods.iter().any(|pod| pod.namespace == client.namespace && pod.has_proxy);
+    let namespace = facts.mesh.objects.get("Namespace", "", &client.namespace);
+    let is_labelled = |namespace: &crate::mesh::Stored| {
+        namespace.label("istio-injection") == Some("enabled") || namespace.label("istio.io/rev").is_some()
+    };
+    has_others || namespace.is_some_and(is_labelled)
 }
 
 /// The last line of the server's log where it turned the client away.
