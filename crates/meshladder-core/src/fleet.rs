@@ -12,7 +12,7 @@ pub use proxy::{Documents, Proxy, Rejected, Summary};
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Fleet {
-    /// Every stream of a proxy to an istiod, as the istiods tell.
+    /// Every stream of a proxy to an istiod, as the istiods tell, by namespace and pod.
     pub streams: Vec<Stream>,
     /// The istiods that were asked for their streams: the document of each.
     pub istiods: Vec<DocId>,
@@ -62,12 +62,15 @@ impl Fleet {
             fleet.istiods.push(id.clone());
             fleet.streams.extend(connections.iter().filter_map(|connection| stream(id, connection)));
         }
+        fleet.streams.sort_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.istiod.cmp(&b.istiod)));
         fleet
     }
 
     /// The streams of a proxy, from every istiod that knows it.
-    pub fn streams_of<'f>(&'f self, namespace: &'f str, pod: &'f str) -> impl Iterator<Item = &'f Stream> {
-        self.streams.iter().filter(move |stream| stream.namespace == namespace && stream.pod == pod)
+    pub fn streams_of(&self, namespace: &str, pod: &str) -> std::slice::Iter<'_, Stream> {
+        let start = self.streams.partition_point(|stream| stream.key() < (namespace, pod));
+        let end = self.streams.partition_point(|stream| stream.key() <= (namespace, pod));
+        self.streams[start..end].iter()
     }
 
     /// Whether an istiod, by its pod, told its streams.
@@ -77,7 +80,18 @@ impl Fleet {
 
     /// What a proxy says of itself.
     pub fn proxy(&self, namespace: &str, pod: &str) -> Option<&Summary> {
-        self.proxies.iter().find(|(id, _)| id.namespace == namespace && id.pod == pod).map(|(_, summary)| summary)
+        let key =
+            |source: &str| ProxyRef { source: source.to_owned(), namespace: namespace.to_owned(), pod: pod.to_owned() };
+        // With several sources each has its name, and the first that knows the proxy will do.
+        let elsewhere = || self.proxies.iter().find(|(id, _)| id.namespace == namespace && id.pod == pod);
+        let is_named = || self.proxies.keys().next().is_some_and(|id| !id.source.is_empty());
+        self.proxies.get(&key("")).or_else(|| if is_named() { elsewhere().map(|(_, summary)| summary) } else { None })
+    }
+}
+
+impl Stream {
+    fn key(&self) -> (&str, &str) {
+        (&self.namespace, &self.pod)
     }
 }
 

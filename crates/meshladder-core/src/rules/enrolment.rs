@@ -21,6 +21,8 @@ mod redirection_not_in_place;
 mod start_hook_failed;
 mod workload_opted_out;
 
+pub(super) use container::is_leaving;
+
 pub(super) static RULES: &[&Rule] = &[
     &injection_webhook_unserved::RULE,
     &workload_opted_out::RULE,

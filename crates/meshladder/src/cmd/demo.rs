@@ -23,7 +23,7 @@ const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 pub(super) fn run(global: &Global) -> Outcome {
     let snapshot = capture()?;
     out::text(
-        "A canary: VirtualService shop/catalog sends 10 % to v2 since half an hour, and v2 gets nothing.\n\
+        "A canary: VirtualService shop/catalog has sent 10 % to v2 for half an hour, and v2 gets nothing.\n\
          The YAML is fine, and it was applied twice.\n\n\
          1. Do the proxies have it?\n\n\
          $ meshladder ps -n shop -s canary-gets-no-traffic.tar.zst\n",
@@ -44,9 +44,9 @@ pub(super) fn run(global: &Global) -> Outcome {
     out::text(&why(global, &snapshot)?)?;
     out::text(
         "\nTry next, on a capture or bug-report of your own:\n\
-         \x20 meshladder check -s bug-report.tar.gz                    the whole mesh\n\
-         \x20 meshladder why --from NS/POD --to URL --seen 503/UH -s …  one request\n\
-         \x20 meshladder explain ML0401                                what a finding means\n",
+         \x20 meshladder check -s bug-report.tar.gz                                     the whole mesh\n\
+         \x20 meshladder why --from NS/POD --to URL --seen 503/UH -s bug-report.tar.gz  one request\n\
+         \x20 meshladder explain ML0401                                                 what a finding means\n",
     )?;
     Ok(0)
 }

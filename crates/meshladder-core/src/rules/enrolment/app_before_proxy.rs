@@ -4,6 +4,7 @@ use super::container::{self, PROXY};
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
+use crate::mesh::services::is_ready;
 use crate::rules::{Check, Facts, Rule, Sink};
 use crate::time::Time;
 
@@ -34,6 +35,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             format!("container {name} of {}/{} ended while its proxy was still starting", pod.namespace, pod.name);
         let finding = out.find(workload.clone(), message, Evidence::of(stored, end, "how it ended"));
         finding.confidence(Confidence::Possible).hits(pod.reference());
+        if is_ready(stored) {
+            finding.severity(Severity::Info);
+        }
         let annotation = r#"{"spec":{"template":{"metadata":{"annotations":{"proxy.istio.io/config":"holdApplicationUntilProxyStarts: true"}}}}}"#;
         if workload.kind != "Pod" {
             finding.fix(Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"));

@@ -11,7 +11,13 @@ pub(super) const PROXY: &str = "istio-proxy";
 pub(super) fn enrolled<'f>(facts: &Facts<'f>) -> impl Iterator<Item = (&'f PodFacts, &'f Stored)> + use<'f> {
     let mesh = facts.mesh;
     let proxies = mesh.pods.iter().filter(|pod| pod.has_proxy);
-    proxies.filter_map(move |pod| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?)))
+    let stored = move |pod: &'f PodFacts| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?));
+    proxies.filter_map(stored).filter(|(_, stored)| !is_leaving(stored))
+}
+
+/// A pod that is being deleted loses one thing after the other, and that is as it should be.
+pub(in crate::rules) fn is_leaving(pod: &Stored) -> bool {
+    pod.node.at(["metadata", "deletionTimestamp"]).is_some()
 }
 
 /// The status of a container; a native sidecar is listed among the init containers.

@@ -5,6 +5,10 @@ use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::injection::Template;
 use crate::rules::{Check, Facts, Rule, Sink};
+use crate::time::Time;
+
+/// What ended longer ago than a day does nobody harm now.
+const RECENT: i64 = 86_400;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0310",
@@ -42,6 +46,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         let finding = out.find(workload.clone(), message, Evidence::of(stored, killed, "how the proxy ended"));
         finding.hits(pod.reference());
+        let ended = killed.get("finishedAt").and_then(Node::str).and_then(Time::parse);
+        if ended.zip(facts.snapshot.taken_at()).is_some_and(|(ended, now)| now.seconds_since(ended) > RECENT) {
+            finding.severity(Severity::Info);
+        }
         if facts.mesh.objects.find(&workload).and_then(Template::of).is_some() && workload.kind != "Pod" {
             let patch =
                 r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;

@@ -5,6 +5,7 @@ use crate::fleet::{Stream, Summary, Watch};
 use crate::istiod::syncz::Sync;
 use crate::mesh::services::is_ready;
 use crate::mesh::{PodFacts, Stored};
+use crate::rules::enrolment::is_leaving;
 use crate::rules::{Asked, Facts};
 use crate::time::Time;
 
@@ -62,11 +63,15 @@ pub(super) fn is_asked_about(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool 
 /// Absence from the answers means something only when no answer is missing.
 fn everybody_answered(facts: &Facts<'_>) -> bool {
     let istiods = facts.mesh.istiods(None);
-    !facts.fleet.istiods.is_empty() && istiods.iter().all(|istiod| facts.fleet.answered(&istiod.id.name))
+    let answered = |istiod: &&Stored| !is_ready(istiod) || facts.fleet.answered(&istiod.id.name);
+    !facts.fleet.istiods.is_empty() && istiods.iter().all(answered)
 }
 
 fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> Option<Link<'f>> {
     let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+    if is_leaving(object) || !is_envoy(object) {
+        return None;
+    }
     let summary = facts.fleet.proxy(&pod.namespace, &pod.name);
     let streams: Vec<&Stream> = facts.fleet.streams_of(&pod.namespace, &pod.name).collect();
     let disconnected = summary.and_then(|s| s.connected.as_ref()).filter(|(connected, ..)| !connected);
@@ -81,6 +86,11 @@ fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> O
     let closed = summary.filter(|_| streams.is_empty()).and_then(|summary| closed(summary, now));
     let unacknowledged = streams.iter().flat_map(|stream| unacknowledged(stream, now)).collect();
     Some(Link { pod, object, summary, disconnected, gone, closed, unacknowledged })
+}
+
+/// Applications that speak xDS themselves have an agent in the proxy's place, which connects when they ask.
+fn is_envoy(pod: &Stored) -> bool {
+    pod.annotation("inject.istio.io/templates").is_none_or(|templates| !templates.contains("grpc"))
 }
 
 /// A ready proxy has had its first configuration, so it was connected.

@@ -6,7 +6,7 @@ use super::drift::{self, Drift};
 use super::link::{self, Link};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::ObjectRef;
-use crate::mesh::network_policy::{Blocked, XDS};
+use crate::mesh::network_policy::{Blocked, Passage, XDS};
 use crate::mesh::services::is_ready;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -61,7 +61,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// The ends that refuse, when no istiod can be reached.
 pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<Blocked<'f>>> {
-    use crate::mesh::network_policy::Passage;
+    if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
+        return None;
+    }
     let mut reaches = facts.mesh.reach_istiod(link.object, XDS).into_iter();
     let first = reaches.next()?.passage;
     match (first, reaches.all(|reach| reach.passage.is_blocked())) {
@@ -100,8 +102,10 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
     let drift = cuts.iter().take(SHOWN).find_map(|(link, ..)| Some((link, drift::of(facts, link.pod, asked).pop()?)));
     let message = message(facts, &cuts, &policy.id, worst, drift.as_ref());
     let lists = first.policies.iter().find(|part| part.policy.id == policy.id).unwrap_or(&first.policies[0]);
-    let shows = format!("all that {} lets through, and istiod is not in it", policy.id);
-    let finding = out.find(policy.id.clone(), message, Evidence::of(lists.policy, lists.node, shows));
+    let all = format!("all that {} lets through", policy.id);
+    let all = Evidence::of(lists.policy, lists.node, all);
+    let near = first.nearest.as_ref().map(|near| Evidence::of(near.policy, near.field, near.what.clone()));
+    let finding = out.find(policy.id.clone(), message, near.clone().unwrap_or_else(|| all.clone()));
     match worst {
         State::Cut => {}
         State::Unknown => {
@@ -111,12 +115,12 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
             finding.severity(Severity::Info);
         }
     }
-    if let Some(near) = &first.nearest {
-        finding.see(Evidence::of(near.policy, near.field, near.what.clone()));
-    }
     if let Some((link, drift)) = &drift {
         finding.see(Evidence::of(drift.object, drift.node, format!("what {} asks for", drift.object.id)));
         finding.see(Evidence::offset(&drift.doc, drift.at, format!("the route that {} still has", link.pod.name)));
+    }
+    if near.is_some() {
+        finding.see(all);
     }
     for (link, ..) in cuts.iter().take(SHOWN) {
         finding.evidence.extend(link.signs());
