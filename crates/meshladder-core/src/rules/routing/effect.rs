@@ -167,6 +167,11 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
         if step.kind == StepKind::GatewayBound && (is_owned || is_for_gateway(mesh, service, host)) {
             continue;
         }
+        // A wildcard gives way to a full name by design.
+        let is_wide = host.str().is_some_and(|host| host.starts_with('*'));
+        if is_wide && matches!(step.kind, StepKind::GatewayBound | StepKind::NotShadowed) {
+            continue;
+        }
         let Taken::Route(_, route) = call.takes(service) else { continue };
         let wanted = Action::of(mesh, service, route, call.port);
         let Some(without) = wanted.beyond(&current) else { continue };

@@ -88,7 +88,7 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
     let port = asked.question.to.port;
     let named = |service: &&Stored| {
         service.spec_list("gateways").iter().any(|gateway| gateway.str() != Some("mesh"))
-            && hosts(service).any(|(_, full)| covers(&full, host))
+            && hosts(service).any(|(_, full)| full != "*" && covers(&full, host))
     };
     let bound = effect::serving(mesh, asked, None);
     // With routes for the host it is the path that none is for.

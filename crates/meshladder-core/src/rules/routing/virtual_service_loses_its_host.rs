@@ -34,8 +34,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             step.why.replace(": ", " because "),
             lost.consequence()
         );
-        let finding = out.find(service.clone(), message, lost.proof());
-        finding.hits(winner.id.clone());
+        // A client's own namespace overrides what the Service's owner asks for: that one is then to be changed.
+        let overrides = asked
+            .and_then(|asked| asked.client)
+            .is_some_and(|client| client.namespace == winner.id.namespace && client.namespace != service.namespace);
+        let (subject, other) = if overrides { (&winner.id, service) } else { (service, &winner.id) };
+        let finding = out.find(subject.clone(), message, lost.proof());
+        finding.hits(other.clone());
         lost.tell(finding);
         offer(finding, winner, lost.service, service);
     }
