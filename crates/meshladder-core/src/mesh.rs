@@ -146,11 +146,19 @@ impl Mesh {
         for node in changes.iter().filter_map(Change::created) {
             object::each_under(&node, &mut |object| mesh.take(&doc, object));
         }
-        mesh.objects.sort();
-        mesh.index = Index::of(&mesh.objects);
+        mesh.sort();
+        mesh.index = Index::of(&mesh.objects, &mesh.pods);
         mesh.config = MeshConfig::find(&mesh.objects, snapshot);
         mesh.problems = problems;
         mesh
+    }
+
+    /// The order of documents means nothing, so it must not show; and what is sorted is found fast.
+    fn sort(&mut self) {
+        self.objects.sort();
+        self.pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        self.services.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        self.service_entries.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
     }
 
     fn take(&mut self, doc: &DocId, object: Object<'_>) {
@@ -184,23 +192,31 @@ impl Mesh {
 
     /// The running pod that has this address.
     pub fn pod_at(&self, address: IpAddr) -> Option<&PodFacts> {
-        self.pods.iter().find(|pod| pod.running && pod.ips.contains(&address))
+        self.index.running_at.get(&address).map(|&position| &self.pods[position])
     }
 
     /// The pod of that name.
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&PodFacts> {
-        self.pods.iter().find(|pod| pod.namespace == namespace && pod.name == name)
+        let pods = self.pods_in(namespace);
+        let at = pods.partition_point(|pod| pod.name.as_str() < name);
+        pods.get(at).filter(|pod| pod.name == name)
+    }
+
+    /// The pods of a namespace, by name.
+    fn pods_in(&self, namespace: &str) -> &[PodFacts] {
+        let start = self.pods.partition_point(|pod| pod.namespace.as_str() < namespace);
+        let end = self.pods.partition_point(|pod| pod.namespace.as_str() <= namespace);
+        &self.pods[start..end]
     }
 
     /// Running pods that a Service selects.
     pub fn pods_of<'m>(&'m self, service: &'m ServiceFacts) -> impl Iterator<Item = &'m PodFacts> {
         let selected = |pod: &&PodFacts| {
             pod.running
-                && pod.namespace == service.namespace
                 && !service.selector.is_empty()
                 && service.selector.iter().all(|(key, value)| pod.labels.get(key) == Some(value))
         };
-        self.pods.iter().filter(selected)
+        self.pods_in(&service.namespace).iter().filter(selected)
     }
 }
 

@@ -20,36 +20,36 @@ impl<'m> Objects<'m> {
         Self { mesh }
     }
 
-    pub(super) fn settings(&self) -> &'m MeshConfig {
+    pub(super) fn settings(self) -> &'m MeshConfig {
         &self.mesh.config
     }
 
     /// `pathNormalization.normalization` of the mesh.
-    pub(super) fn normalization(&self) -> &'m str {
+    pub(super) fn normalization(self) -> &'m str {
         let tree = self.mesh.config.tree.as_ref();
         tree.and_then(|tree| tree.at(["pathNormalization", "normalization"])?.str()).unwrap_or_default()
     }
 
-    pub(super) fn services(&self) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    pub(super) fn services(self) -> impl Iterator<Item = &'m Stored> + use<'m> {
         self.mesh.objects.of("Service", "")
     }
 
     /// The Deployment, or its like, of that name.
-    pub(super) fn workload(&self, namespace: &str, name: &str) -> Option<&'m Stored> {
+    pub(super) fn workload(self, namespace: &str, name: &str) -> Option<&'m Stored> {
         WORKLOADS.iter().find_map(|kind| self.mesh.objects.get(kind, namespace, name))
     }
 
     /// The named ports of a pod.
-    pub(super) fn ports(&self, namespace: &str, name: &str) -> Vec<(String, u16)> {
+    pub(super) fn ports(self, namespace: &str, name: &str) -> Vec<(String, u16)> {
         named_ports(self.mesh.objects.get("Pod", namespace, name).and_then(Stored::spec))
     }
 
-    fn security(&self, kind: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    fn security(self, kind: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
         self.mesh.objects.of_kind(kind).iter().filter(|policy| policy.group == "security.istio.io")
     }
 
     /// What the evaluator takes.
-    pub(super) fn policies(&self) -> authz::Objects<'m> {
+    pub(super) fn policies(self) -> authz::Objects<'m> {
         let of = |kind: &str| self.security(kind).map(|policy| &policy.node).collect();
         authz::Objects {
             authorization_policies: of("AuthorizationPolicy"),
@@ -57,12 +57,12 @@ impl<'m> Objects<'m> {
         }
     }
 
-    pub(super) fn find_policy(&self, kind: &str, namespace: &str, name: &str) -> Option<&'m Stored> {
+    pub(super) fn find_policy(self, kind: &str, namespace: &str, name: &str) -> Option<&'m Stored> {
         self.security(kind).find(|policy| policy.id.namespace == namespace && policy.id.name == name)
     }
 
     /// The kind of policies that could not be listed, and why: there may be more than we see.
-    pub(super) fn missing(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(super) fn missing(self, snapshot: &Snapshot) -> Option<String> {
         KINDS.iter().find_map(|kind| {
             let need = Need::Objects(format!("{kind}.security.istio.io"));
             let mut lacking = None;
@@ -80,14 +80,14 @@ impl<'m> Objects<'m> {
     }
 
     /// A folder of YAML is what its owner says it is, once it has a policy at all.
-    fn are_given_files(&self, (name, meta): (&str, Option<&Meta>)) -> bool {
+    fn are_given_files(self, (name, meta): (&str, Option<&Meta>)) -> bool {
         let kinds = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"];
         let mut policies = kinds.into_iter().flat_map(|kind| self.security(kind));
         meta.is_some_and(|meta| meta.form == "files") && policies.any(|policy| policy.doc.split().0 == name)
     }
 
     /// An object that may put a filter into the inbound chains of a workload, where it may decide before any policy.
-    pub(super) fn find_patch(&self, namespace: &str, labels: &Node) -> Option<&'m Stored> {
+    pub(super) fn find_patch(self, namespace: &str, labels: &Node) -> Option<&'m Stored> {
         let root = &*self.settings().root_namespace;
         let is_near = |patch: &&Stored| patch.id.namespace == namespace || patch.id.namespace == *root;
         let selects = |patch: &&Stored| {
@@ -101,7 +101,7 @@ impl<'m> Objects<'m> {
     }
 
     /// What to bear in mind of policies that were given as files.
-    pub(super) fn note(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(super) fn note(self, snapshot: &Snapshot) -> Option<String> {
         let given = snapshot.sources().any(|source| self.are_given_files(source));
         given.then(|| "only the policies in the files given are known".to_owned())
     }

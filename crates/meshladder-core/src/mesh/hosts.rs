@@ -51,7 +51,8 @@ impl Mesh {
             None if short == host => (short, namespace),
             Some(_) | None => return None,
         };
-        self.services.iter().find(|s| s.name == name && s.namespace == namespace)
+        let at = self.services.partition_point(|s| (s.namespace.as_str(), s.name.as_str()) < (namespace, name));
+        self.services.get(at).filter(|s| s.name == name && s.namespace == namespace)
     }
 }
 

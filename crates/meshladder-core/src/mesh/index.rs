@@ -1,9 +1,10 @@
 //! Maps that save a lookup from reading every object of a kind.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::host::{HostIndex, fqdn};
-use super::{Objects, Stored};
+use super::{Objects, PodFacts, Stored};
 use crate::doc::tree::Node;
 
 /// Positions in [`Objects::of_kind`].
@@ -14,10 +15,12 @@ pub(super) struct Index {
     pub(super) service_entries: HostIndex,
     /// EndpointSlices by namespace and name of their Service.
     slices: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    /// The first running pod of each address, as a position in `Mesh::pods`.
+    pub(super) running_at: BTreeMap<IpAddr, usize>,
 }
 
 impl Index {
-    pub(super) fn of(objects: &Objects) -> Self {
+    pub(super) fn of(objects: &Objects, pods: &[PodFacts]) -> Self {
         let mut index = Self {
             virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),
             destination_rules: by_host(objects, "DestinationRule", |object| {
@@ -25,7 +28,13 @@ impl Index {
             }),
             service_entries: by_host(objects, "ServiceEntry", |object| object.spec_list("hosts")),
             slices: BTreeMap::new(),
+            running_at: BTreeMap::new(),
         };
+        for (position, pod) in pods.iter().enumerate().filter(|(_, pod)| pod.running) {
+            for ip in &pod.ips {
+                index.running_at.entry(*ip).or_insert(position);
+            }
+        }
         for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {
             if let Some(service) = slice.label("kubernetes.io/service-name") {
                 let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();

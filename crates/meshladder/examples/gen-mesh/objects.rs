@@ -57,7 +57,7 @@ fn list(out: &Path, kind: &str, items: impl Iterator<Item = Value>) -> io::Resul
     file.flush()
 }
 
-fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
+fn object(version: &str, kind: &str, namespace: &str, name: &str, spec: &Value) -> Value {
     let metadata = json!({"name": name, "namespace": namespace, "creationTimestamp": CREATED});
     json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
 }
@@ -111,7 +111,7 @@ fn service(service: &Service) -> Value {
     let port = |(p, name): (&crate::mesh::Port, &str)| json!({"port": number(p.number()), "name": name, "protocol": "TCP", "targetPort": number(p.number())});
     let ports: Vec<Value> = PORTS.iter().zip(names).map(port).collect();
     let spec = json!({"type": "ClusterIP", "clusterIP": service.ip, "clusterIPs": [service.ip], "selector": {"app": service.name}, "ports": ports});
-    object("v1", "Service", &service.namespace, &service.name, spec)
+    object("v1", "Service", &service.namespace, &service.name, &spec)
 }
 
 fn deployment(service: &Service) -> Value {
@@ -119,7 +119,7 @@ fn deployment(service: &Service) -> Value {
     let labels = json!({"app": service.name, "version": "v1"});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app", "image": "app:1"}]}});
     let spec = json!({"replicas": replicas, "selector": {"matchLabels": labels}, "template": template});
-    let mut object = object("apps/v1", "Deployment", &service.namespace, &service.name, spec);
+    let mut object = object("apps/v1", "Deployment", &service.namespace, &service.name, &spec);
     object["status"] = json!({"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas});
     object
 }
@@ -141,7 +141,7 @@ fn slice(service: &Service) -> Value {
         "EndpointSlice",
         &service.namespace,
         &format!("{}-abcde", service.name),
-        Value::Null,
+        &Value::Null,
     );
     object["metadata"]["labels"] = json!({"kubernetes.io/service-name": service.name});
     object["addressType"] = json!("IPv4");
@@ -152,9 +152,12 @@ fn slice(service: &Service) -> Value {
 
 /// The routes that the dumps have.
 fn virtual_service(service: &Service) -> Value {
-    let to = |subset: &str| match service.has_subsets() {
-        true => json!([{"destination": {"host": service.host, "subset": subset}}]),
-        false => json!([{"destination": {"host": service.host}}]),
+    let to = |subset: &str| {
+        let mut destination = json!({"host": service.host});
+        if service.has_subsets() {
+            destination["subset"] = json!(subset);
+        }
+        json!([{"destination": destination}])
     };
     let canary = json!([{"uri": {"prefix": "/api"}, "headers": {"x-canary": {"exact": "true"}}}]);
     let items = json!([{"uri": {"regex": "/v[0-9]+/items/.*"}}]);
@@ -163,7 +166,7 @@ fn virtual_service(service: &Service) -> Value {
         {"name": "items", "match": items, "route": to("v1"), "timeout": "10s"},
         {"name": "rest", "route": to("v1")}
     ]});
-    object("networking.istio.io/v1", "VirtualService", &service.namespace, &service.name, spec)
+    object("networking.istio.io/v1", "VirtualService", &service.namespace, &service.name, &spec)
 }
 
 fn destination_rule(service: &Service) -> Value {
@@ -173,24 +176,30 @@ fn destination_rule(service: &Service) -> Value {
         "DestinationRule",
         &service.namespace,
         &service.name,
-        json!({"host": service.host, "subsets": subsets}),
+        &json!({"host": service.host, "subsets": subsets}),
     )
 }
 
 fn sidecar(namespace: &str) -> Value {
     let egress = json!([{"hosts": ["./*", "istio-system/*"]}]);
-    object("networking.istio.io/v1", "Sidecar", namespace, "default", json!({"egress": egress}))
+    object("networking.istio.io/v1", "Sidecar", namespace, "default", &json!({"egress": egress}))
 }
 
 fn policy(service: &Service) -> Value {
     let from = json!([{"source": {"namespaces": [service.namespace]}}]);
     let spec =
         json!({"selector": {"matchLabels": {"app": service.name}}, "action": "ALLOW", "rules": [{"from": from}]});
-    object("security.istio.io/v1", "AuthorizationPolicy", &service.namespace, &service.name, spec)
+    object("security.istio.io/v1", "AuthorizationPolicy", &service.namespace, &service.name, &spec)
 }
 
 fn strict() -> Value {
-    object("security.istio.io/v1", "PeerAuthentication", "istio-system", "default", json!({"mtls": {"mode": "STRICT"}}))
+    object(
+        "security.istio.io/v1",
+        "PeerAuthentication",
+        "istio-system",
+        "default",
+        &json!({"mtls": {"mode": "STRICT"}}),
+    )
 }
 
 fn config() -> Value {

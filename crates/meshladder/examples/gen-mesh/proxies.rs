@@ -45,11 +45,8 @@ fn renamed(dump: &str, pod: &Pod) -> String {
 
 /// A proxy keeps statistics of few clusters unless it is told otherwise.
 fn stats(services: usize) -> String {
-    let mut text = "control_plane.connected_state: 1\n".to_owned();
-    for at in 0..services / 10 {
-        text.push_str(&format!("cluster.xds-grpc;.counter_{at}: {at}\n"));
-    }
-    text
+    let counters = (0..services / 10).map(|at| format!("cluster.xds-grpc;.counter_{at}: {at}\n"));
+    std::iter::once("control_plane.connected_state: 1\n".to_owned()).chain(counters).collect()
 }
 
 fn syncz(out: &Path, pods: &[Pod]) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::mesh::gateways::gateway_name;
 use crate::mesh::scope::{Scope, is_router};
-use crate::mesh::traffic::binds_mesh;
+use crate::mesh::traffic::{binds_mesh, hosts};
 use crate::mesh::{Mesh, Stored};
 
 /// The proxies of a mesh, as far as objects tell them apart: sidecars by namespace, gateways by pod.
@@ -35,7 +35,11 @@ impl<'m> Clients<'m> {
         if service.spec_list("hosts").is_empty() {
             return self.of_delegate(service);
         }
-        let sees = |scope: &&Scope<'m>| binds_mesh(service) && self.mesh.is_exported_to(service, scope.namespace);
+        let imports =
+            |scope: &Scope<'m>| hosts(service).any(|(_, host)| scope.imports(&service.id.namespace, &host).holds);
+        let sees = |scope: &&Scope<'m>| {
+            binds_mesh(service) && self.mesh.is_exported_to(service, scope.namespace) && imports(scope)
+        };
         let sidecars = self.sidecars.iter().filter(sees).copied();
         let gateways: Vec<&Stored> = service
             .spec_strings("gateways")

@@ -128,5 +128,8 @@ fn defined<'m>(rule: &DestinationRule<'m>) -> Vec<&'m str> {
 fn namespaces(scopes: &[&Scope<'_>]) -> String {
     let mut names: Vec<&str> = scopes.iter().map(|scope| scope.namespace).collect();
     names.dedup();
-    names.join(", ")
+    match names.as_slice() {
+        [first, second, third, _, ..] => format!("{first}, {second}, {third} and {} more", names.len() - 3),
+        few => few.join(", "),
+    }
 }
