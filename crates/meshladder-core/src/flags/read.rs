@@ -49,7 +49,7 @@ fn details(text: &str) -> Option<Reading> {
     let mut means = vec![format!("{}; flags: {}", known.means, known.flags)];
     match (name, argument) {
         ("rbac_access_denied_matched_policy", Some("none")) => {
-            means.push("no ALLOW policy matched, and at least one applies to the workload".to_owned())
+            means.push("no ALLOW policy matched, and at least one applies to the workload".to_owned());
         }
         ("rbac_access_denied_matched_policy", Some(policy)) => means.push(policy_name(policy)),
         ("upstream_reset_before_response_started" | "upstream_reset_after_response_started", Some(reason)) => {

@@ -59,7 +59,6 @@ pub(super) static FLAGS: &[Flag] = &[
             "kubectl logs POD -c istio-proxy | grep ' DR '",
         )],
         not: "before Envoy 1.30 this was DC; leave it out of error rates as well",
-        ..BARE
     },
     Flag {
         code: "DPE",
