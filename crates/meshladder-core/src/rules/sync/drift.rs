@@ -104,6 +104,8 @@ fn entry_of<'m>(object: &'m Stored, entry: &'m Node, routes: &[&Route], doc: &Do
     let shares_host =
         |route: &&&Route| route.shares.keys().any(|(host, _)| wants.keys().any(|(other, _)| other == host));
     let route = named.or_else(|| routes.iter().find(shares_host))?;
+    // A weight says more than the list it stands in.
+    let node = node.items().iter().rev().find_map(|to| to.get("weight")).unwrap_or(node);
     Some(Drift { object, node, wants, has: route.shares.clone(), doc: doc.clone(), at: route.at })
 }
 
@@ -137,7 +139,8 @@ fn route(raw: Raw<'_>) -> Option<Route> {
     let single = || Some(vec![(share(&action.string_at("cluster")?)?, 1)]);
     let shares = normal(weighted.or_else(single)?)?;
     let name = raw.string_at("name").unwrap_or_default().into_owned();
-    Some(Route { name, namespace: namespace.to_owned(), service: service.to_owned(), shares, at: raw.offset() })
+    let at = action.at(["weighted_clusters", "clusters"]).unwrap_or(action).offset();
+    Some(Route { name, namespace: namespace.to_owned(), service: service.to_owned(), shares, at })
 }
 
 fn share(cluster: &str) -> Option<(String, String)> {

@@ -116,8 +116,8 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
         }
     }
     if let Some((link, drift)) = &drift {
-        finding.see(Evidence::of(drift.object, drift.node, format!("what {} asks for", drift.object.id)));
-        finding.see(Evidence::offset(&drift.doc, drift.at, format!("the route that {} still has", link.pod.name)));
+        finding.see(Evidence::of(drift.object, drift.node, format!("{} asks for {}", drift.object.id, drift.wanted())));
+        finding.see(Evidence::offset(&drift.doc, drift.at, format!("{} still sends {}", link.pod.name, drift.sends())));
     }
     if near.is_some() {
         finding.see(all);

@@ -74,8 +74,10 @@ fn of_pod(facts: &Facts<'_>, pod: &PodFacts) -> Vec<(String, String, Evidence)> 
     });
     let summary = facts.fleet.proxy(&pod.namespace, &pod.name);
     let own = summary.into_iter().flat_map(|summary| &summary.rejected).map(|rejected| {
-        let proof = Evidence::offset(&rejected.doc, rejected.at, format!("{} refused by {}", rejected.name, pod.name));
-        (short(rejected.section).to_owned(), rejected.details.clone(), proof)
+        let kind = short(rejected.section);
+        let what = if rejected.name.is_empty() { kind } else { &rejected.name };
+        let proof = Evidence::offset(&rejected.doc, rejected.at, format!("{what} refused by {}", pod.name));
+        (kind.to_owned(), rejected.details.clone(), proof)
     });
     told.chain(own).collect()
 }
