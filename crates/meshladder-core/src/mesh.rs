@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::doc::tree::{Node, Value};
 use crate::model::object::{self, Object};
 use crate::model::pod::Pod;
-use crate::snapshot::{DocId, Problem, Snapshot};
+use crate::snapshot::{Problem, Snapshot};
 
 mod change;
 pub mod config;
@@ -40,14 +41,14 @@ pub struct Mesh {
     /// `MeshConfig`, of the default revision when there are several.
     pub config: MeshConfig,
     /// Every pod.
-    pub pods: Vec<PodFacts>,
+    pub pods: Arc<[PodFacts]>,
     /// Every Service.
-    pub services: Vec<ServiceFacts>,
+    pub services: Arc<[ServiceFacts]>,
     /// Every ServiceEntry.
-    pub service_entries: Vec<ServiceEntryFacts>,
+    pub service_entries: Arc<[ServiceEntryFacts]>,
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
-    index: Index,
+    index: Arc<Index>,
 }
 
 /// What the questions ask of a pod.
@@ -121,58 +122,47 @@ impl PodFacts {
 impl Mesh {
     /// Reads all objects once.
     pub fn build(snapshot: &Snapshot) -> Self {
-        Self::build_with(snapshot, &[])
+        let mut objects = Objects::default();
+        let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
+        objects.sort();
+        let pods = pods(&objects);
+        let index = Arc::new(Index::of(&objects, &pods));
+        let config = MeshConfig::find(&objects, snapshot);
+        let (services, service_entries) = (services(&objects), service_entries(&objects));
+        Self { objects, config, pods, services, service_entries, problems, index }
     }
 
-    /// The same, as if these changes had been made.
-    pub fn build_with(snapshot: &Snapshot, changes: &[Change]) -> Self {
-        let mut mesh = Self::default();
-        let problems = object::each_with_id(snapshot, |doc, object| {
-            let is = |c: &&Change| {
-                c.object.kind == object.kind()
-                    && c.object.name == object.name()
-                    && c.object.namespace == object.namespace()
-            };
-            match changes.iter().find(is) {
-                None => mesh.take(doc, object),
-                Some(change) => {
-                    if let Some(node) = change.apply(object.node) {
-                        mesh.take(doc, object.with_node(&node));
-                    }
-                }
-            }
-        });
-        let doc = DocId::new("k8s/change.yaml");
-        for node in changes.iter().filter_map(Change::created) {
-            object::each_under(&node, &mut |object| mesh.take(&doc, object));
+    /// The mesh as it would be after a change; what the change does not touch is shared.
+    #[must_use]
+    pub fn with(&self, change: &Change) -> Self {
+        let objects = self.objects.with(change);
+        let touches = |kind: &str| change.object.kind == kind;
+        Self {
+            config: if touches("ConfigMap") {
+                MeshConfig::of_objects(&objects, &self.config)
+            } else {
+                self.config.clone()
+            },
+            pods: if touches("Pod") { pods(&objects) } else { Arc::clone(&self.pods) },
+            services: if touches("Service") { services(&objects) } else { Arc::clone(&self.services) },
+            service_entries: if touches("ServiceEntry") {
+                service_entries(&objects)
+            } else {
+                Arc::clone(&self.service_entries)
+            },
+            problems: Vec::new(),
+            index: Arc::clone(&self.index),
+            objects,
         }
-        mesh.sort();
-        mesh.index = Index::of(&mesh.objects, &mesh.pods);
-        mesh.config = MeshConfig::find(&mesh.objects, snapshot);
-        mesh.problems = problems;
-        mesh
+        .indexed(&change.object.kind)
     }
 
-    /// The order of documents means nothing, so it must not show; and what is sorted is found fast.
-    fn sort(&mut self) {
-        self.objects.sort();
-        self.pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-        self.services.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-        self.service_entries.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-    }
-
-    fn take(&mut self, doc: &DocId, object: Object<'_>) {
-        self.objects.add(doc, object);
-        self.add(object);
-    }
-
-    fn add(&mut self, object: Object<'_>) {
-        match object.kind() {
-            "Pod" => self.pods.extend(Pod::of(object).map(pod)),
-            "Service" if object.group().is_empty() => self.services.push(service(object)),
-            "ServiceEntry" => self.service_entries.push(service_entry(object)),
-            _ => {}
+    /// With its index made anew, when that looks at the kind.
+    fn indexed(mut self, kind: &str) -> Self {
+        if Index::KINDS.contains(&kind) {
+            self.index = Arc::new(Index::of(&self.objects, &self.pods));
         }
+        self
     }
 
     /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.
@@ -218,6 +208,19 @@ impl Mesh {
         };
         self.pods_in(&service.namespace).iter().filter(selected)
     }
+}
+
+/// Objects are sorted by namespace and name, so these are too.
+fn pods(objects: &Objects) -> Arc<[PodFacts]> {
+    objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object())).map(pod).collect()
+}
+
+fn services(objects: &Objects) -> Arc<[ServiceFacts]> {
+    objects.of("Service", "").map(|stored| service(stored.object())).collect()
+}
+
+fn service_entries(objects: &Objects) -> Arc<[ServiceEntryFacts]> {
+    objects.of_kind("ServiceEntry").iter().map(|stored| service_entry(stored.object())).collect()
 }
 
 fn pod(pod: Pod<'_>) -> PodFacts {

@@ -2,11 +2,15 @@
 
 use super::{Inquiry, asked, guarded};
 use crate::finding::Finding;
-use crate::mesh::{Change, Mesh};
+use crate::mesh::Change;
 use crate::rules::{self, Asked, Check, Facts};
+
+/// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
+const MOST_TRIES: usize = 100;
 
 /// Drops the fixes that do not make the finding go away; those that could not be tried say why.
 pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&Asked<'_>>, inquiry: &Inquiry) {
+    let mut tries = MOST_TRIES;
     for finding in findings.iter_mut() {
         let id = finding.id();
         let loud = finding.is_loud();
@@ -17,6 +21,11 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
                 fix.unchecked = Some("it does not bear on the question, so it was not tried".to_owned());
                 return true;
             }
+            if tries == 0 {
+                fix.unchecked = Some(format!("{MOST_TRIES} other fixes were tried"));
+                return true;
+            }
+            tries -= 1;
             let Some(fires) = still_fires(code, &id, change, facts, asked, inquiry) else {
                 fix.unchecked = Some("it shows in a running proxy, so it cannot be tried on objects alone".to_owned());
                 return true;
@@ -36,7 +45,7 @@ fn still_fires(
     inquiry: &Inquiry,
 ) -> Option<bool> {
     let rule = rules::named(code)?;
-    let mesh = Mesh::build_with(facts.snapshot, std::slice::from_ref(change));
+    let mesh = facts.mesh.with(change);
     let facts = Facts { mesh: &mesh, ..*facts };
     let sink = match (rule.check, asked) {
         (Check::Mesh(check), _) => guarded(rule, |sink| check(&facts, sink)),

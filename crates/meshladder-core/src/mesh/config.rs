@@ -94,6 +94,12 @@ impl MeshConfig {
         first.or_else(|| Self::from_istiod(snapshot)).unwrap_or_default()
     }
 
+    /// The settings after a change of ConfigMaps.
+    pub(super) fn of_objects(objects: &Objects, before: &Self) -> Self {
+        let own = before.object.as_ref().and_then(|id| objects.find(id));
+        own.map_or_else(|| before.clone(), Self::of_config_map)
+    }
+
     /// The settings in a ConfigMap.
     pub fn of_config_map(map: &Stored) -> Self {
         let text = map.node.at(["data", "mesh"]).and_then(Node::str).unwrap_or_default();

@@ -20,6 +20,9 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// The kinds it looks at.
+    pub(super) const KINDS: [&str; 5] = ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod"];
+
     pub(super) fn of(objects: &Objects, pods: &[PodFacts]) -> Self {
         let mut index = Self {
             virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::slice;
+use std::sync::Arc;
 
-use super::reads;
+use super::{Change, reads};
 use crate::doc::tree::{Node, Value};
-use crate::model::object::Object;
+use crate::model::object::{self, Object};
 use crate::model::selector;
 use crate::snapshot::DocId;
 
 /// The objects of a mesh.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// By kind; in each kind by namespace and name.
-    by_kind: BTreeMap<String, Vec<Stored>>,
+    by_kind: BTreeMap<String, Arc<Vec<Stored>>>,
 }
 
 /// One object.
@@ -66,7 +67,7 @@ impl Objects {
     pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
         let mut node = object.node.clone();
         forget_managed_fields(&mut node);
-        self.by_kind.entry(object.kind().to_owned()).or_default().push(Stored {
+        Arc::make_mut(self.by_kind.entry(object.kind().to_owned()).or_default()).push(Stored {
             doc: doc.clone(),
             pointer: object.pointer.to_owned(),
             id: ObjectRef::new(object.kind(), object.namespace(), object.name()),
@@ -78,8 +79,28 @@ impl Objects {
     /// The order of documents means nothing, so it must not show.
     pub(super) fn sort(&mut self) {
         for objects in self.by_kind.values_mut() {
-            objects.sort_by(|a, b| (&a.id, &a.doc, &a.pointer).cmp(&(&b.id, &b.doc, &b.pointer)));
+            Arc::make_mut(objects).sort_by(|a, b| (&a.id, &a.doc, &a.pointer).cmp(&(&b.id, &b.doc, &b.pointer)));
         }
+    }
+
+    /// These objects after a change; the kinds that it does not touch are shared.
+    pub(super) fn with(&self, change: &Change) -> Self {
+        let mut changed = self.clone();
+        if let Some(objects) = changed.by_kind.get_mut(&change.object.kind) {
+            let objects = Arc::make_mut(objects);
+            let found = objects.iter().position(|object| object.id == change.object);
+            match found.map(|at| (at, change.apply(&objects[at].node))) {
+                Some((at, Some(node))) => objects[at].node = node,
+                Some((at, None)) => drop(objects.remove(at)),
+                None => {}
+            }
+        }
+        let doc = DocId::new("k8s/change.yaml");
+        if let Some(node) = change.created() {
+            object::each_under(&node, &mut |object| changed.add(&doc, object));
+            changed.sort();
+        }
+        changed
     }
 
     /// The kinds there are.
@@ -90,7 +111,7 @@ impl Objects {
     /// All objects of a kind, whatever their group.
     pub fn of_kind(&self, kind: &str) -> &[Stored] {
         reads::note(kind);
-        self.by_kind.get(kind).map_or(&[], Vec::as_slice)
+        self.by_kind.get(kind).map_or(&[], |objects| objects.as_slice())
     }
 
     /// All objects of a kind in one group: there are two kinds `Gateway`.
@@ -126,11 +147,16 @@ impl Objects {
 
     /// Every object, kind by kind.
     pub fn all(&self) -> impl Iterator<Item = &Stored> {
-        self.by_kind.values().flatten()
+        self.by_kind.values().flat_map(|objects| objects.iter())
     }
 }
 
 impl Stored {
+    /// As a view.
+    pub fn object(&self) -> Object<'_> {
+        Object::of(&self.node, &self.id.kind, &self.pointer, self.doc.split().0)
+    }
+
     /// `spec`
     pub fn spec(&self) -> Option<&Node> {
         self.node.get("spec")

@@ -18,13 +18,9 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The same object with another content.
-    #[must_use]
-    pub fn with_node<'b>(self, node: &'b Node) -> Object<'b>
-    where
-        'a: 'b,
-    {
-        Object { node, source: self.source, pointer: self.pointer, kind: self.kind }
+    /// An object that was taken out of its document.
+    pub fn of(node: &'a Node, kind: &'a str, pointer: &'a str, source: &'a str) -> Self {
+        Self { node, source, pointer, kind }
     }
 
     /// `Pod`, `VirtualService`, …
