@@ -160,6 +160,9 @@ fn lacking(rule: &Rule, snapshot: &Snapshot) -> Option<(Need, Coverage)> {
     })
 }
 
+/// What only tells of the past: a mesh is judged without it, and the rung says what was not looked at.
+const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
+
 /// Facts that were missing and could change the answer.
 fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>) -> Vec<String> {
     let mut unknown: Vec<String> = ran.iter().flat_map(|ran| ran.sink.unknown.clone()).collect();
@@ -170,7 +173,7 @@ fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>) -> Vec<String>
             unknown.extend(open.map(|end| end.because.clone()));
         }
         None => unknown.extend(ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| {
-            let (need, coverage) = ran.skipped.as_ref()?;
+            let (need, coverage) = ran.skipped.as_ref().filter(|(need, _)| !ONLY_TELL.contains(&need.path().as_str()))?;
             let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
             Some(format!("{need} ({}{why})", coverage.word()))
         })),

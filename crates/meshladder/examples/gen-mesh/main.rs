@@ -5,6 +5,7 @@
 mod clusters;
 #[path = "../generate-dump/config_dump.rs"]
 mod config_dump;
+mod control_plane;
 #[path = "../generate-dump/indent.rs"]
 mod indent;
 #[path = "../generate-dump/mesh.rs"]

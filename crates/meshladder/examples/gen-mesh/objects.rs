@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::control_plane;
 use crate::mesh::{PORTS, Service, Services, TEAMS};
 use crate::pods::{self, Pod};
 
@@ -13,11 +14,11 @@ const CREATED: &str = "2026-10-01T08:00:00Z";
 pub(crate) fn write(out: &Path, services: usize) -> io::Result<()> {
     let of = Services { count: services, team: None };
     let teams = || (0..TEAMS).map(|team| format!("team-{team:02}"));
-    list(out, "namespaces", teams().map(|name| namespace(&name)))?;
-    list(out, "pods", pods::all(services).iter().map(pod))?;
-    list(out, "services", of.iter().map(|s| service(&s)))?;
-    list(out, "deployments.apps", of.iter().map(|s| deployment(&s)))?;
-    list(out, "endpointslices.discovery.k8s.io", of.iter().map(|s| slice(&s)))?;
+    list(out, "namespaces", teams().map(|name| namespace(&name)).chain([control_plane::namespace()]))?;
+    list(out, "pods", pods::all(services).iter().map(pod).chain([control_plane::pod()]))?;
+    list(out, "services", of.iter().map(|s| service(&s)).chain([control_plane::service()]))?;
+    list(out, "deployments.apps", of.iter().map(|s| deployment(&s)).chain([control_plane::deployment()]))?;
+    list(out, "endpointslices.discovery.k8s.io", of.iter().map(|s| slice(&s)).chain([control_plane::slice()]))?;
     list(out, "configmaps", [config()].into_iter())?;
     let routed = of.iter().filter(Service::has_virtual_service);
     list(out, "virtualservices.networking.istio.io", routed.map(|s| virtual_service(&s)))?;
@@ -27,6 +28,8 @@ pub(crate) fn write(out: &Path, services: usize) -> io::Result<()> {
     let guarded = of.iter().step_by(20);
     list(out, "authorizationpolicies.security.istio.io", guarded.map(|s| policy(&s)))?;
     list(out, "peerauthentications.security.istio.io", [strict()].into_iter())?;
+    let webhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
+    list(out, webhooks, [control_plane::injector()].into_iter())?;
     for kind in [
         "gateways.networking.istio.io",
         "serviceentries.networking.istio.io",
@@ -36,7 +39,6 @@ pub(crate) fn write(out: &Path, services: usize) -> io::Result<()> {
         "networkpolicies.networking.k8s.io",
         "telemetries.telemetry.istio.io",
         "wasmplugins.extensions.istio.io",
-        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
         "validatingwebhookconfigurations.admissionregistration.k8s.io",
     ] {
         list(out, kind, std::iter::empty())?;

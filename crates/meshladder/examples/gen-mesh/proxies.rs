@@ -14,8 +14,8 @@ use crate::{clusters, config_dump};
 const MODEL: (&str, &str, &str) = ("10.244.1.36", "frontend-5b64d475cf-cwr6l", "shop");
 
 pub(crate) fn write(out: &Path, services: usize, proxies: usize) -> io::Result<()> {
-    let pods = pods::all(services);
-    let pods = &pods[..proxies.min(pods.len())];
+    let all = pods::all(services);
+    let pods = &all[..proxies.min(all.len())];
     for team in 0..TEAMS {
         let known = Services { count: services, team: Some(team) };
         let dump = text(|out| config_dump::write(out, known, 0))?;
@@ -28,7 +28,7 @@ pub(crate) fn write(out: &Path, services: usize, proxies: usize) -> io::Result<(
             std::fs::write(folder.join("stats.txt"), stats(services))?;
         }
     }
-    syncz(out, pods)
+    syncz(out, &all)
 }
 
 fn text(write: impl FnOnce(&mut Indent<Vec<u8>>) -> io::Result<()>) -> io::Result<String> {
