@@ -173,7 +173,8 @@ fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>) -> Vec<String>
             unknown.extend(open.map(|end| end.because.clone()));
         }
         None => unknown.extend(ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| {
-            let (need, coverage) = ran.skipped.as_ref().filter(|(need, _)| !ONLY_TELL.contains(&need.path().as_str()))?;
+            let (need, coverage) =
+                ran.skipped.as_ref().filter(|(need, _)| !ONLY_TELL.contains(&need.path().as_str()))?;
             let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
             Some(format!("{need} ({}{why})", coverage.word()))
         })),

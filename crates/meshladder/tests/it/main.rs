@@ -6,6 +6,7 @@ mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
 mod golden;
+mod ladder;
 mod listings;
 mod objects_and_dumps;
 mod reports;
