@@ -82,7 +82,7 @@ fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Opt
     let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
     let visited = proxies::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
     let mut ran: Vec<Ran> =
-        rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot), sink: Sink::new(rule) }).collect();
+        rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot, mesh), sink: Sink::new(rule) }).collect();
     for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
         fleet.proxies.insert(id, summary);
         for (ran, sink) in ran.iter_mut().zip(sinks) {
@@ -110,7 +110,7 @@ fn visit(facts: &Facts<'_>, rules: &[&'static Rule], id: &ProxyRef) -> (crate::f
 
 /// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
 fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Option<Ran> {
-    let skipped = lacking(rule, facts.snapshot);
+    let skipped = lacking(rule, facts.snapshot, facts.mesh);
     let sink = match (rule.check, asked) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
@@ -149,12 +149,14 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
     })
 }
 
-/// The first thing that a rule cannot do without and that is not there.
-fn lacking(rule: &Rule, snapshot: &Snapshot) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|need| {
-        let need = Need::of_path(need);
+/// The first thing that a rule cannot do without and that is not there. Of a kind that was read only in part and of
+/// which there is none at all, nothing can be concluded either.
+fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
+    rule.needs.iter().find_map(|path| {
+        let need = Need::of_path(path);
         match snapshot.coverage(&need) {
-            Coverage::Complete | Coverage::Partial(_) => None,
+            Coverage::Complete => None,
+            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => None,
             coverage => Some((need, coverage)),
         }
     })

@@ -108,6 +108,11 @@ impl Objects {
         self.by_kind.keys().map(String::as_str)
     }
 
+    /// Whether there is an object of the kind that a bundle keeps at this path.
+    pub fn has_any_at(&self, path: &str) -> bool {
+        self.kinds().any(|kind| reads::path(kind) == path)
+    }
+
     /// All objects of a kind, whatever their group.
     pub fn of_kind(&self, kind: &str) -> &[Stored] {
         reads::note(kind);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::expect::root;
-use crate::support::{Run, meshladder};
+use crate::support::{Run, meshladder, with_stdin};
 
 const WHY: [&str; 7] =
     ["why", "--from", "shop/frontend", "--to", "http://catalog.shop.svc.cluster.local:8080/", "--seen", "200"];
@@ -83,6 +83,15 @@ fn what_is_not_there_is_told_with_what_is() {
         assert_eq!(run.code, code, "{run:?}");
         assert!(run.stderr.contains(told), "{run:?}");
     }
+}
+
+/// A folder with a VirtualService and nothing else does not show that its host does not exist.
+#[test]
+fn what_was_not_given_is_not_held_against_what_was() {
+    const YAML: &[u8] = b"apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: a, namespace: b}\nspec:\n  hosts: [c]\n  http: [{route: [{destination: {host: c}}]}]\n";
+    let run = with_stdin(&["check", "-s", "-", "-o", "json"], YAML);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"));
+    assert_eq!((run.code, &report["findings"][0]["subject"]["kind"]), (5, &"Coverage".into()), "{}", run.stdout);
 }
 
 #[test]
