@@ -62,13 +62,14 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     }
     attribute::causes(&mut findings);
     verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
+    let coverage = coverage(snapshot);
     Report {
         question: inquiry.scope.to_json(inquiry.seen.as_ref()),
         asked: inquiry.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,
-        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings)).collect(),
-        coverage: coverage(snapshot),
+        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings, &coverage)).collect(),
+        coverage,
         unknown,
         findings: report::tell(findings, snapshot),
     }
@@ -213,9 +214,13 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     finding.clone()
 }
 
-fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding]) -> RungOutcome {
+fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need, Coverage)]) -> RungOutcome {
     let here: Vec<&Ran> = ran.iter().filter(|ran| ran.rule.rung == rung).collect();
-    let examined = here.iter().map(|ran| ran.sink.examined).sum();
+    let examined = match rung {
+        // Its rule has nothing to look at: the ladder itself sees what could be read.
+        Rung::Reach => coverage.iter().filter(|(_, coverage)| *coverage == Coverage::Complete).count(),
+        _ => here.iter().map(|ran| ran.sink.examined).sum(),
+    };
     let outcome = if findings.iter().any(|f| f.rung == rung && f.is_loud()) {
         Outcome::Failed
     } else if examined > 0 {
