@@ -11,12 +11,14 @@ use crate::sim::trace::{Kind, Trace};
 use crate::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
 use crate::walk::{self, Question};
 
+mod analyze;
 mod asked;
 mod attribute;
 mod proxies;
 mod scope;
 mod verify;
 
+pub use analyze::{Analysis, analyze};
 pub use scope::Scope;
 
 /// What is asked of the ladder.
@@ -51,7 +53,7 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     let (fleet, mut ran) = visit_proxies(snapshot, mesh, inquiry, trace.as_ref().map(|(_, trace)| trace));
     let facts = Facts { snapshot, mesh, fleet: &fleet };
     let asked = trace.as_ref().map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
-    ran.extend(rules::all().filter_map(|rule| run(rule, &facts, asked.as_ref())));
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, asked.as_ref())));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
     scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
@@ -62,7 +64,7 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     }
     attribute::causes(&mut findings);
     verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
-    let coverage = coverage(snapshot);
+    let coverage = coverage(climbed(), snapshot);
     Report {
         question: inquiry.scope.to_json(inquiry.seen.as_ref()),
         asked: inquiry.scope.in_words(),
@@ -115,7 +117,7 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Opt
     let sink = match (rule.check, asked) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
-        (Check::Mesh(check), _) => guarded(rule, |sink| check(facts, sink)),
+        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
         (Check::Either(check), asked) => guarded(rule, |sink| check(facts, asked, sink)),
         (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
     };
@@ -237,10 +239,15 @@ fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need
     RungOutcome { rung, outcome, examined }
 }
 
-/// Everything that any rule needs or uses.
-fn coverage(snapshot: &Snapshot) -> Vec<(Need, Coverage)> {
+/// The rules of the ladder; those of objects are `analyze`'s.
+fn climbed() -> impl Iterator<Item = &'static Rule> {
+    rules::all().filter(|rule| !rule.is_of_objects())
+}
+
+/// Everything that any of the rules needs or uses.
+fn coverage(rules: impl Iterator<Item = &'static Rule>, snapshot: &Snapshot) -> Vec<(Need, Coverage)> {
     let needs: std::collections::BTreeSet<Need> =
-        rules::all().flat_map(|rule| rule.needs.iter().chain(rule.uses)).map(|path| Need::of_path(path)).collect();
+        rules.flat_map(|rule| rule.needs.iter().chain(rule.uses)).map(|path| Need::of_path(path)).collect();
     needs.into_iter().map(|need| (need.clone(), snapshot.coverage(&need))).collect()
 }
 

@@ -13,6 +13,7 @@ mod change;
 pub mod config;
 pub mod destination_rule;
 pub mod export;
+mod files;
 pub mod gateways;
 pub mod host;
 pub mod hosts;
@@ -124,6 +125,10 @@ impl Mesh {
     pub fn build(snapshot: &Snapshot) -> Self {
         let mut objects = Objects::default();
         let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
+        Self::of(objects, problems, snapshot)
+    }
+
+    fn of(mut objects: Objects, problems: Vec<Problem>, snapshot: &Snapshot) -> Self {
         objects.sort();
         let pods = pods(&objects);
         let index = Arc::new(Index::of(&objects, &pods));

@@ -5,25 +5,35 @@ use crate::fleet::{Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef};
 use crate::snapshot::Snapshot;
 
+mod analyzed;
 mod asked;
 mod authorization;
 mod config;
 mod control_plane;
+mod destination_rule;
 mod endpoints;
 mod enrolment;
+mod envoy_filter;
+mod gateway;
 mod identity;
+mod injection;
+mod policy;
 mod reach;
 mod routing;
+mod service;
+mod service_entry;
+mod sidecar;
 mod sync;
 mod telemetry;
 mod upstream;
+mod virtual_service;
 mod witness;
 
 pub use asked::{Asked, Seen};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
-pub static FAMILIES: [&[&Rule]; 11] = [
+pub static FAMILIES: [&[&Rule]; 20] = [
     reach::RULES,
     control_plane::RULES,
     enrolment::RULES,
@@ -35,6 +45,15 @@ pub static FAMILIES: [&[&Rule]; 11] = [
     authorization::RULES,
     upstream::RULES,
     telemetry::RULES,
+    virtual_service::RULES,
+    destination_rule::RULES,
+    gateway::RULES,
+    service::RULES,
+    service_entry::RULES,
+    sidecar::RULES,
+    policy::RULES,
+    envoy_filter::RULES,
+    injection::RULES,
 ];
 
 /// One rule.
@@ -77,6 +96,8 @@ pub enum Check {
     Request(fn(&Facts<'_>, &Asked<'_>, &mut Sink)),
     /// Once: with a request that was asked about only what that request meets is looked at, without one everything.
     Either(fn(&Facts<'_>, Option<&Asked<'_>>, &mut Sink)),
+    /// Once, by `analyze` alone: what an object says, whether traffic meets it or not.
+    Object(fn(&Facts<'_>, &mut Sink)),
 }
 
 /// All that a rule may look at.
@@ -100,6 +121,18 @@ pub struct Sink {
     pub findings: Vec<Finding>,
     /// Facts that were missing and could change the answer.
     pub unknown: Vec<String>,
+}
+
+impl Rule {
+    /// Whether only `analyze` runs it.
+    pub fn is_of_objects(&self) -> bool {
+        matches!(self.check, Check::Object(_))
+    }
+
+    /// istioctl's code for it.
+    pub fn ist(&self) -> Option<&'static str> {
+        self.aka.iter().copied().find(|aka| aka.starts_with("IST"))
+    }
 }
 
 impl Sink {

@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 
+pub(crate) mod analyze;
 pub(crate) mod authz;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
@@ -80,6 +81,16 @@ Examples:
   meshladder why --from tools/curl --to http://cart.shop:8080/ --seen 503/UH -s bundle.tar.gz
   meshladder why --from outside --to https://shop.example.com/ --seen 0 -o html -s bundle.tar.gz > ticket.html")]
     Why(ladder::Why),
+    /// Judge objects in files, as `istioctl analyze` does: one finding a line, with its place
+    #[command(before_help = "\
+Examples:
+  meshladder analyze manifests/
+  kustomize build overlays/prod | meshladder analyze -
+  meshladder analyze manifests/ --failure-threshold Warning --suppress 'IST0128=DestinationRule shop/*'
+  meshladder analyze -s bundle.tar.gz -n shop -o json
+
+Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
+    Analyze(analyze::Analyze),
     /// What a rule's code, a response flag, a details string or a gRPC status means, offline
     #[command(before_help = "\
 Examples:
@@ -297,7 +308,8 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls = subcommand(&words).is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config"].contains(&word));
+    let istioctls =
+        subcommand(&words).is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze"].contains(&word));
     let usage = if istioctls { exit::ISTIOCTL_USAGE } else { exit::USAGE };
     // clap prints what is wrong before `--color` is parsed.
     let never = words.windows(2).any(|pair| pair[0] == "--color" && pair[1] == "never")

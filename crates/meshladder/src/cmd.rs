@@ -4,6 +4,7 @@ use crate::args::authz::ExperimentalCommand;
 use crate::args::{Args, Command};
 use crate::exit::Outcome;
 
+mod analyze;
 mod authz;
 mod bundle;
 mod demo;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::ProxyConfig(config) => proxy_config::run(&args.global, config),
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
+        Command::Analyze(analyze) => analyze::run(&args.global, analyze),
         Command::Explain { what } => explain::run(what),
         Command::Flags { codes } => explain::flags(codes),
         Command::Trace(trace) => trace::run(&args.global, trace),

@@ -48,14 +48,14 @@ fn still_fires(
     let mesh = facts.mesh.with(change);
     let facts = Facts { mesh: &mesh, ..*facts };
     let sink = match (rule.check, asked) {
-        (Check::Mesh(check), _) => guarded(rule, |sink| check(&facts, sink)),
+        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(&facts, sink)),
         (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),
         (Check::Request(_) | Check::Either(_), Some(asked)) => {
             let asked = asked::build(&facts, asked.question, asked.trace, inquiry.seen.as_ref());
             guarded(rule, |sink| match rule.check {
                 Check::Request(check) => check(&facts, &asked, sink),
                 Check::Either(check) => check(&facts, Some(&asked), sink),
-                Check::Mesh(_) | Check::Proxy(_) => {}
+                Check::Mesh(_) | Check::Object(_) | Check::Proxy(_) => {}
             })
         }
         _ => return None,

@@ -76,6 +76,12 @@ impl Objects {
         });
     }
 
+    pub(super) fn each_mut(&mut self, change: impl Fn(&mut Stored)) {
+        for objects in self.by_kind.values_mut() {
+            Arc::make_mut(objects).iter_mut().for_each(&change);
+        }
+    }
+
     /// The order of documents means nothing, so it must not show.
     pub(super) fn sort(&mut self) {
         for objects in self.by_kind.values_mut() {

@@ -48,6 +48,7 @@ pub(super) fn path(kind: &str) -> String {
         "NetworkPolicy" => ".networking.k8s.io",
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => ".admissionregistration.k8s.io",
         "AuthorizationPolicy" | "PeerAuthentication" | "RequestAuthentication" => ".security.istio.io",
+        "CustomResourceDefinition" => ".apiextensions.k8s.io",
         "Telemetry" => ".telemetry.istio.io",
         "WasmPlugin" => ".extensions.istio.io",
         "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "ReferenceGrant" => ".gateway.networking.k8s.io",

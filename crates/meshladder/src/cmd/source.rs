@@ -42,7 +42,7 @@ pub(super) fn options(global: &Global) -> Options {
     Options { max_size: global.max_size, ..Options::default() }
 }
 
-fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
+pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
     let sources: Vec<_> = paths.iter().map(|path| Source::from(path.as_path())).collect();
     let told: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     progress::start(format!("reading {}", told.join(", ")));

@@ -10,8 +10,8 @@ use crate::support::{self, meshladder};
 fn help_shows_examples_first_and_exits_zero() {
     const LISTINGS: &str = "all bootstrap cluster ecds eds endpoint listener log rootca-compare route secret";
     let listings = LISTINGS.split(' ').map(|listing| vec!["pc", listing]);
-    let commands =
-        ["ps", "pc", "trace", "authz", "bundle", "demo", "version", "completion", "man"].map(|command| vec![command]);
+    let commands = ["ps", "pc", "trace", "authz", "analyze", "bundle", "demo", "version", "completion", "man"]
+        .map(|command| vec![command]);
     let bundle = ["pack", "list", "verify"].map(|command| vec!["bundle", command]);
     let authz = [vec!["authz", "check"], vec!["x", "authz", "check"]];
     for mut words in listings.chain(commands).chain(bundle).chain(authz).chain([Vec::new()]) {

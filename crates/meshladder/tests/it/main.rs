@@ -1,5 +1,6 @@
 //! The binary, run as users run it.
 
+mod analyze;
 mod authz;
 mod bad_input;
 mod cli;

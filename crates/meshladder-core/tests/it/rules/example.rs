@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_core::ladder::{self, Inquiry, Scope};
+use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
 use meshladder_core::mesh::{Mesh, reads};
 use meshladder_core::report::Report;
 use meshladder_core::rules::{Rule, Seen};
@@ -51,7 +51,7 @@ impl Example {
 
     /// What is wrong with it, if anything.
     pub(super) fn judge(&self, rule: &Rule) -> Option<String> {
-        let report = self.report();
+        let report = self.report(rule);
         let found: Vec<_> = report.findings.iter().filter(|told| told.finding.code == rule.code).collect();
         let place = format!("{} example in line {}", rule.code, self.line);
         if found.is_empty() == self.fires {
@@ -84,7 +84,7 @@ impl Example {
     /// The kinds of object that the rule reads, as paths of the bundle layout.
     pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<String> {
         let code = rule.code;
-        reads::of_rule(code, || drop(self.report()))
+        reads::of_rule(code, || drop(self.report(rule)))
     }
 
     /// The line above `# ^ CODE`.
@@ -94,8 +94,12 @@ impl Example {
         Some(mark)
     }
 
-    fn report(&self) -> Report {
+    /// Rules of objects are run as `analyze` runs them on files.
+    fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
+        if rule.is_of_objects() {
+            return ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, None), &Analysis::default());
+        }
         let mesh = Mesh::build(&snapshot);
         let Some(ask) = attribute(&self.info, "ask") else {
             return ladder::climb(&snapshot, &mesh, &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });

@@ -1,0 +1,119 @@
+//! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
+
+use super::{Inquiry, Ran, Scope, coverage, missing, run, rung_outcome, verify};
+use crate::finding::{Finding, Rung, Severity};
+use crate::fleet::Fleet;
+use crate::mesh::{Mesh, ObjectRef};
+use crate::report::{self, Report, Verdict};
+use crate::rules::{self, Facts, Rule};
+use crate::snapshot::Snapshot;
+
+/// What is asked of the objects.
+#[derive(Debug)]
+pub struct Analysis {
+    /// Only findings of this namespace, and of what is in none.
+    pub namespace: Option<String>,
+    /// Findings that are not told: a code, and the object as `Kind namespace/name`, in which `*` stands for anything.
+    pub suppress: Vec<(String, String)>,
+    /// Only findings at least this bad.
+    pub least: Severity,
+}
+
+impl Default for Analysis {
+    fn default() -> Self {
+        Self { namespace: None, suppress: Vec::new(), least: Severity::Info }
+    }
+}
+
+/// "resources in kube-system, kube-public, kube-node-lease, local-path-storage are ignored"
+const IGNORED: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"];
+
+/// The annotation that lists codes, or `*`, not to be told of an object.
+const SUPPRESS: &str = "galley.istio.io/analyze-suppress";
+
+/// Judges the objects.
+pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report {
+    let fleet = Fleet::of_istiods(snapshot);
+    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let ran: Vec<Ran> = analyzed().filter_map(|rule| run(rule, &facts, None)).collect();
+    let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
+    findings.retain(|finding| analysis.tells(finding, mesh));
+    findings.sort_by(|a, b| (a.severity, a.code, &a.subject).cmp(&(b.severity, b.code, &b.subject)));
+    verify::fixes(&mut findings, &facts, None, &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
+    let coverage = coverage(analyzed(), snapshot);
+    Report {
+        question: "{\"objects\":true}".to_owned(),
+        asked: "the objects".to_owned(),
+        taken_at: snapshot.taken_at(),
+        verdict: if findings.iter().any(Finding::is_loud) { Verdict::Broken } else { Verdict::Healthy },
+        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings, &coverage)).collect(),
+        coverage,
+        unknown: missing(&ran, &Scope::Mesh, None),
+        findings: report::tell(findings, snapshot),
+    }
+}
+
+/// Rules of the ladder judge by the traffic that meets an object, so none of them is run here.
+fn analyzed() -> impl Iterator<Item = &'static Rule> {
+    rules::all().filter(|rule| rule.is_of_objects())
+}
+
+impl Analysis {
+    fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
+        let subject = &finding.subject;
+        let namespace = if subject.kind == "Namespace" { &subject.name } else { &subject.namespace };
+        let is_asked = self.namespace.as_ref().is_none_or(|asked| namespace.is_empty() || namespace == asked);
+        finding.severity <= self.least
+            && is_asked
+            && !IGNORED.contains(&namespace.as_str())
+            && !self.suppress.iter().any(|(code, object)| is_coded(finding, code) && covers(object, subject))
+            && !is_suppressed(finding, mesh)
+    }
+}
+
+fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
+    let codes = mesh.objects.find(&finding.subject).and_then(|object| object.annotation(SUPPRESS)).unwrap_or_default();
+    codes.split(',').map(str::trim).any(|code| code == "*" || is_coded(finding, code))
+}
+
+/// Ours, or another tool's code for the same.
+fn is_coded(finding: &Finding, code: &str) -> bool {
+    let is = |own: &str| own.eq_ignore_ascii_case(code);
+    is(finding.code) || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
+}
+
+fn covers(pattern: &str, object: &ObjectRef) -> bool {
+    let text = object.to_string();
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_in_an_object() {
+        let object = ObjectRef::new("VirtualService", "shop", "catalog");
+        for (pattern, holds) in [
+            ("VirtualService shop/catalog", true),
+            ("*", true),
+            ("VirtualService *", true),
+            ("* shop/cat*", true),
+            ("*shop*log", true),
+            ("Gateway *", false),
+            ("VirtualService shop/cat", false),
+            ("*shop/catalog*log", false),
+        ] {
+            assert_eq!(covers(pattern, &object), holds, "{pattern}");
+        }
+    }
+}

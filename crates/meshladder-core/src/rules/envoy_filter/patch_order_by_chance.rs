@@ -1,0 +1,25 @@
+//! See the page beside this file.
+
+use super::patches::{self, Fault};
+use crate::finding::{Rung, Severity};
+use crate::rules::analyzed::ENVOY_FILTERS;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2701",
+    name: "patch-order-by-chance",
+    aka: &["IST0151"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "a patch whose place depends on others has a priority",
+    needs: &[ENVOY_FILTERS],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("patch_order_by_chance.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let message = "patches relative to other filters and has no priority, so what it finds there depends on the order of the EnvoyFilters";
+    patches::tell(facts, Fault::Relative, message, "give spec.priority a value, or use INSERT_FIRST", out);
+}

@@ -1,0 +1,25 @@
+//! See the page beside this file.
+
+use super::patches::{self, Fault};
+use crate::finding::{Rung, Severity};
+use crate::rules::analyzed::ENVOY_FILTERS;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2704",
+    name: "remove-has-no-effect",
+    aka: &["IST0154"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "REMOVE is used only where Istio removes",
+    needs: &[ENVOY_FILTERS],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("remove_has_no_effect.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let message = "uses REMOVE on a route configuration or a route, so the patch has no effect";
+    patches::tell(facts, Fault::Remove, message, "remove the virtual host, or MERGE what the route should do", out);
+}

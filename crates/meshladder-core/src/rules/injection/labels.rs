@@ -1,0 +1,22 @@
+//! What a namespace's labels ask for.
+
+use crate::doc::tree::{Node, Value};
+use crate::doc::yaml;
+use crate::mesh::{Mesh, Stored};
+
+/// Namespaces that ask for nothing; Istio's own is not meant to.
+pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+    const LABELS: [&str; 3] = ["istio-injection", "istio.io/rev", "istio.io/dataplane-mode"];
+    let is_own = |namespace: &Stored| *namespace.id.name == *mesh.config.root_namespace;
+    let namespaces = mesh.objects.of_kind("Namespace").iter();
+    namespaces.filter(move |ns| !is_own(ns) && LABELS.iter().all(|label| ns.label(label).is_none()))
+}
+
+/// Whether the injector takes namespaces that ask for nothing: `enableNamespacesByDefault` in its values.
+pub(super) fn is_default(mesh: &Mesh) -> bool {
+    let map = mesh.objects.get("ConfigMap", &mesh.config.root_namespace, "istio-sidecar-injector");
+    let values = map.and_then(|map| map.node.at(["data", "values"])).and_then(Node::str).map(yaml::load);
+    let values = values.and_then(|values| values.documents.into_iter().next());
+    let on = values.as_ref().and_then(|values| values.at(["sidecarInjectorWebhook", "enableNamespacesByDefault"]));
+    on.is_some_and(|on| on.value == Value::Bool(true))
+}

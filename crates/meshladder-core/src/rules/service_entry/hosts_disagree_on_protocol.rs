@@ -1,0 +1,67 @@
+//! See the page beside this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::export::Export;
+use crate::mesh::services::number;
+use crate::rules::analyzed::SERVICE_ENTRIES;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2402",
+    name: "hosts-disagree-on-protocol",
+    aka: &["IST0177"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "ServiceEntries for one host and port name one protocol",
+    needs: &[SERVICE_ENTRIES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("hosts_disagree_on_protocol.md"),
+    check: Check::Object(check),
+};
+
+/// Where the same host and port can be seen: a namespace, or `*`.
+type Key<'m> = (&'m str, &'m str, u16);
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mut said: BTreeMap<Key<'_>, Vec<(&Stored, &Node, String)>> = BTreeMap::new();
+    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+        out.examined();
+        for port in entry.spec_list("ports") {
+            let number = port.get("number").and_then(number).unwrap_or_default();
+            let protocol = port.str_at("protocol").unwrap_or_default().to_ascii_uppercase();
+            for host in entry.spec_strings("hosts") {
+                for scope in scopes(facts.mesh.export(entry), entry) {
+                    said.entry((scope, host, number)).or_default().push((entry, port, protocol.clone()));
+                }
+            }
+        }
+    }
+    let mut told = BTreeSet::new();
+    for ((_, host, number), entries) in &said {
+        for (entry, port, protocol) in entries {
+            let Some((other, _, another)) = entries.iter().find(|(_, _, another)| another != protocol) else {
+                continue;
+            };
+            if told.insert(&entry.id) {
+                let message =
+                    format!("{} says {protocol} for {host}:{number}, and {} says {another}", entry.id, other.id);
+                out.find(entry.id.clone(), message, Evidence::of(entry, port, "the port"))
+                    .fix(Fix::advice("name the same protocol in all of them"));
+            }
+        }
+    }
+}
+
+fn scopes<'m>(export: Export<'m>, entry: &'m Stored) -> Vec<&'m str> {
+    match export {
+        Export::Everywhere => vec!["*"],
+        Export::OwnNamespace => vec![&entry.id.namespace],
+        Export::Namespaces(names) => names,
+        Export::Nowhere => Vec::new(),
+    }
+}

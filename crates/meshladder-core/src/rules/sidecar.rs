@@ -1,0 +1,16 @@
+//! Rules of Sidecars, for `analyze`.
+
+use super::Rule;
+
+mod selection;
+mod sidecar_in_ambient;
+mod sidecar_selects_no_pod;
+mod sidecars_share_a_pod;
+mod two_default_sidecars;
+
+pub(super) static RULES: &[&Rule] = &[
+    &sidecar_selects_no_pod::RULE,
+    &sidecars_share_a_pod::RULE,
+    &two_default_sidecars::RULE,
+    &sidecar_in_ambient::RULE,
+];

@@ -1,0 +1,29 @@
+//! Which pods a Sidecar is for.
+
+use crate::doc::tree::Node;
+use crate::mesh::{Mesh, Stored};
+use crate::rules::analyzed::selected;
+
+/// The labels it selects; none for a whole namespace.
+pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
+    sidecar.spec_at(["workloadSelector", "labels"]).filter(|labels| !labels.members().is_empty())
+}
+
+/// The pods it selects.
+pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &Stored) -> Vec<&'m Stored> {
+    labels(sidecar).map(|labels| selected(mesh, &sidecar.id.namespace, labels)).unwrap_or_default()
+}
+
+/// Whether ztunnel, not a sidecar, takes the pod's traffic.
+pub(super) fn is_ambient(pod: &Stored) -> bool {
+    pod.annotation("ambient.istio.io/redirection") == Some("enabled")
+}
+
+/// Whether the pods of a namespace are ambient: injection, where it is asked for too, wins.
+pub(super) fn is_ambient_namespace(mesh: &Mesh, name: &str) -> bool {
+    mesh.objects.get("Namespace", "", name).is_some_and(|namespace| {
+        namespace.label("istio.io/dataplane-mode") == Some("ambient")
+            && namespace.label("istio-injection") != Some("enabled")
+            && namespace.label("istio.io/rev").is_none()
+    })
+}

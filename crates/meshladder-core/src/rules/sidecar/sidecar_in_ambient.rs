@@ -1,0 +1,40 @@
+//! See the page beside this file.
+
+use super::selection::{is_ambient, is_ambient_namespace, labels, pods};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{NAMESPACES, PODS, SIDECARS};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2504",
+    name: "sidecar-in-ambient",
+    aka: &["IST0167"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "no Sidecar is for ambient pods",
+    needs: &[SIDECARS],
+    uses: &[NAMESPACES, PODS],
+    explains: &[],
+    docs: include_str!("sidecar_in_ambient.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+        out.examined();
+        let why = match labels(sidecar) {
+            Some(_) => pods(facts.mesh, sidecar)
+                .iter()
+                .find(|pod| is_ambient(pod))
+                .map(|pod| format!("selects {}, which is ambient", pod.id)),
+            None => {
+                is_ambient_namespace(facts.mesh, &sidecar.id.namespace).then(|| "is in an ambient namespace".to_owned())
+            }
+        };
+        if let Some(why) = why {
+            let message = format!("{} {why}, and there is no sidecar to heed it", sidecar.id);
+            out.find(sidecar.id.clone(), message, Evidence::object(sidecar, "a Sidecar"))
+                .fix(Fix::advice("delete it, or take the pods out of ambient mode"));
+        }
+    }
+}

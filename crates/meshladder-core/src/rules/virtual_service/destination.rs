@@ -1,0 +1,49 @@
+//! Where the routes of a VirtualService lead, and whether that exists.
+
+use std::collections::BTreeSet;
+
+use crate::doc::tree::Node;
+use crate::mesh::export::Export;
+use crate::mesh::host::fqdn;
+use crate::mesh::services::number;
+use crate::mesh::{Mesh, Stored};
+
+/// A destination, or the entry of a route that lacks one.
+pub(super) struct Destination<'m> {
+    pub(super) node: &'m Node,
+    /// Its full name; empty without one.
+    pub(super) host: String,
+    pub(super) port: Option<u16>,
+    pub(super) subset: Option<&'m str>,
+}
+
+/// Every destination, mirrors too.
+pub(super) fn of(service: &Stored) -> Vec<Destination<'_>> {
+    let mut found = Vec::new();
+    for route in ["http", "tls", "tcp"].into_iter().flat_map(|kind| service.spec_list(kind)) {
+        let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
+        let entries = list("route").chain(list("mirrors")).map(|entry| entry.get("destination").unwrap_or(entry));
+        for node in entries.chain(route.get("mirror")) {
+            let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
+            let port = node.at(["port", "number"]).and_then(number);
+            found.push(Destination { node, host, port, subset: node.str_at("subset").filter(|name| !name.is_empty()) });
+        }
+    }
+    found
+}
+
+/// The Services and ServiceEntries behind a host that those who get the VirtualService see.
+pub(super) fn known<'m>(mesh: &'m Mesh, service: &'m Stored, host: &str) -> Vec<&'m Stored> {
+    let clients = match mesh.export(service) {
+        Export::Namespaces(names) => names,
+        Export::Everywhere | Export::OwnNamespace | Export::Nowhere => vec![service.id.namespace.as_str()],
+    };
+    let is_seen = |object: &&Stored| clients.iter().any(|client| mesh.is_exported_to(object, client));
+    mesh.registered(host).filter(is_seen).collect()
+}
+
+/// The ports that they have.
+pub(super) fn ports(known: &[&Stored]) -> BTreeSet<u16> {
+    let all = known.iter().flat_map(|object| object.spec_list("ports"));
+    all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?)).collect()
+}

@@ -1,0 +1,37 @@
+//! See the page beside this file.
+
+use super::destination::{self, known};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2003",
+    name: "destination-port-missing",
+    aka: &["IST0112"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "a destination with several ports is named with its port",
+    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("destination_port_missing.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for to in destination::of(service).iter().filter(|to| to.port.is_none()) {
+            out.examined();
+            let ports = destination::ports(&known(facts.mesh, service, &to.host));
+            if ports.len() < 2 {
+                continue;
+            }
+            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+            let message =
+                format!("{} leads to {} without a port, and it has several: {}", service.id, to.host, ports.join(", "));
+            out.find(service.id.clone(), message, Evidence::of(service, to.node, "where it leads"))
+                .fix(Fix::advice("name the port"));
+        }
+    }
+}

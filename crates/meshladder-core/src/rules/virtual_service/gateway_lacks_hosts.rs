@@ -1,0 +1,55 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::gateways::{gateway_name, servers};
+use crate::mesh::host::overlaps;
+use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2005",
+    name: "gateway-lacks-hosts",
+    aka: &["IST0132"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "a Gateway that a VirtualService names takes one of its hosts",
+    needs: &[VIRTUAL_SERVICES, GATEWAYS],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("gateway_lacks_hosts.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for entry in service.spec_list("gateways") {
+            let written = entry.str().unwrap_or_default();
+            let (namespace, name) = gateway_name(written, &service.id.namespace);
+            out.examined();
+            let mut gateways = facts.mesh.objects.named("Gateway", namespace, name);
+            if written == "mesh" || gateways.any(|gateway| takes(gateway, service)) {
+                continue;
+            }
+            let hosts: Vec<&str> = service.spec_strings("hosts").collect();
+            let message =
+                format!("Gateway {namespace}/{name} takes none of the hosts of {}: {}", service.id, hosts.join(", "));
+            let node = service.spec_at(["hosts"]).unwrap_or(entry);
+            out.find(service.id.clone(), message, Evidence::of(service, node, "its hosts"))
+                .fix(Fix::advice("name a host that a server of the Gateway has"));
+        }
+    }
+}
+
+fn takes(gateway: &Stored, service: &Stored) -> bool {
+    let hosts = service.spec_list("hosts");
+    if gateway.group == "gateway.networking.k8s.io" {
+        // "When unspecified, all hostnames are matched."
+        return gateway.spec_list("listeners").iter().any(|listener| {
+            let wanted = listener.str_at("hostname").filter(|hostname| !hostname.is_empty());
+            wanted.is_none_or(|wanted| hosts.iter().filter_map(Node::str).any(|host| overlaps(wanted, host)))
+        });
+    }
+    servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host)))
+}
