@@ -5,6 +5,7 @@ mod bad_input;
 mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
+mod fixes;
 mod golden;
 mod listings;
 mod objects_and_dumps;
