@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
             Some(policy) if matches(facts, asked, &denial, policy) => {
-                read(facts, asked, &denial, policy, name.rule, out)
+                read(facts, asked, &denial, policy, name.rule, out);
             }
             None if !denial::is_readable(facts) => unread(asked, denial, &id, name.rule, out),
             // The proxy enforces what the objects no longer say: that is for the rung `sync`.
