@@ -75,10 +75,11 @@ fn every_incident_that_objects_repair_is_offered_such_a_repair() {
             wrong.push(format!("{id}: {risks:?}"));
         }
         writeln!(table, "{id}\n  truth   {}", incident["truth"]["fix"]).expect("a String");
-        fixes.iter().for_each(|fix| writeln!(table, "  offered {}", fix.text).expect("a String"));
+        for fix in &fixes {
+            writeln!(table, "  offered {}", fix.text).expect("a String");
+        }
     }
-    println!("{table}");
-    assert_eq!(wrong, Vec::<String>::new(), "no fix that agrees with the truth and was tried");
+    assert!(wrong.is_empty(), "{table}\nno fix that agrees with the truth and was tried: {wrong:#?}");
 }
 
 /// A fix of the first finding.
