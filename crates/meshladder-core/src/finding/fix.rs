@@ -82,14 +82,14 @@ impl Fix {
     /// A merge patch, as JSON text.
     pub fn merge(object: &ObjectRef, patch: impl Into<String>) -> Self {
         let patch = patch.into();
-        let text = format!("kubectl patch {} --type merge -p '{patch}'", target(object));
+        let text = format!("kubectl patch {} --type merge -p {}", target(object), quoted(&patch));
         Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
     }
 
     /// A JSON patch: a list of operations, as JSON text.
     pub fn json_patch(object: &ObjectRef, patch: impl Into<String>) -> Self {
         let patch = patch.into();
-        let text = format!("kubectl patch {} --type json -p '{patch}'", target(object));
+        let text = format!("kubectl patch {} --type json -p {}", target(object), quoted(&patch));
         Self::change(Risk::Reversible, text, object, Patch::Json(patch))
     }
 
@@ -120,9 +120,43 @@ impl Fix {
 
 /// `virtualservice catalog -n shop`
 fn target(object: &ObjectRef) -> String {
-    let kind = object.kind.to_lowercase();
+    let kind = resource(&object.kind);
     match object.namespace.as_str() {
         "" => format!("{kind} {}", object.name),
         namespace => format!("{kind} {} -n {namespace}", object.name),
+    }
+}
+
+/// The kind as kubectl takes it. Two kinds are called Gateway, and kubectl takes the bare name for either; no rule changes
+/// the one of the Gateway API.
+fn resource(kind: &str) -> String {
+    match kind {
+        "Gateway" => "gateway.networking.istio.io".to_owned(),
+        kind => kind.to_lowercase(),
+    }
+}
+
+/// One word of a shell's command line.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_the_object_as_kubectl_takes_it() {
+        let delete = |kind, namespace, name| Fix::delete(&ObjectRef::new(kind, namespace, name)).text;
+        assert_eq!(delete("VirtualService", "shop", "cart"), "kubectl delete virtualservice cart -n shop");
+        assert_eq!(delete("Gateway", "edge", "shop"), "kubectl delete gateway.networking.istio.io shop -n edge");
+        assert_eq!(delete("Namespace", "", "shop"), "kubectl delete namespace shop");
+    }
+
+    #[test]
+    fn a_quote_in_a_patch_does_not_end_the_word() {
+        let fix = Fix::merge(&ObjectRef::new("Service", "shop", "cart"), r#"{"a":"it's"}"#);
+        assert_eq!(fix.text, r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#);
+        assert_eq!(fix.change.expect("it changes an object").patch, Patch::Merge(r#"{"a":"it's"}"#.to_owned()));
     }
 }

@@ -1,8 +1,10 @@
 //! A fix that changes objects is tried out in memory before it is offered.
 
+use std::collections::BTreeSet;
+
 use super::{Inquiry, asked, guarded};
 use crate::finding::Finding;
-use crate::mesh::Change;
+use crate::mesh::{Change, ObjectRef};
 use crate::rules::{self, Asked, Check, Facts};
 
 /// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
@@ -11,10 +13,10 @@ const MOST_TRIES: usize = 100;
 /// Drops the fixes that do not make the finding go away; those that could not be tried say why.
 pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&Asked<'_>>, inquiry: &Inquiry) {
     let mut tries = MOST_TRIES;
+    let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
     for finding in findings.iter_mut() {
-        let id = finding.id();
         let loud = finding.is_loud();
-        let code = finding.code;
+        let cause = Cause { code: finding.code, subject: &finding.subject, id: finding.id() };
         finding.fixes.retain_mut(|fix| {
             let (Some(change), None) = (&fix.change, &fix.unchecked) else { return true };
             if !loud {
@@ -26,7 +28,7 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
                 return true;
             }
             tries -= 1;
-            let Some(fires) = still_fires(code, &id, change, facts, asked, inquiry) else {
+            let Some(fires) = still_fires(&cause, &known, change, facts, asked, inquiry) else {
                 fix.unchecked = Some("it shows in a running proxy, so it cannot be tried on objects alone".to_owned());
                 return true;
             };
@@ -35,16 +37,24 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
     }
 }
 
-/// Whether the finding is still made after the change; none when that cannot be told from objects.
+/// What should go away.
+struct Cause<'f> {
+    code: &'static str,
+    subject: &'f ObjectRef,
+    id: String,
+}
+
+/// Whether the finding is still made after the change, or the same of another place in the object, where nothing was found
+/// before: what follows in a list moves up. None when that cannot be told from objects.
 fn still_fires(
-    code: &str,
-    id: &str,
+    cause: &Cause<'_>,
+    known: &BTreeSet<String>,
     change: &Change,
     facts: &Facts<'_>,
     asked: Option<&Asked<'_>>,
     inquiry: &Inquiry,
 ) -> Option<bool> {
-    let rule = rules::named(code)?;
+    let rule = rules::named(cause.code)?;
     let mesh = facts.mesh.with(change);
     let facts = Facts { mesh: &mesh, ..*facts };
     let sink = match (rule.check, asked) {
@@ -60,5 +70,6 @@ fn still_fires(
         }
         _ => return None,
     };
-    Some(sink.findings.iter().any(|finding| finding.id() == id))
+    let same = |id: &String| *id == cause.id || !known.contains(id);
+    Some(sink.findings.iter().filter(|found| found.subject == *cause.subject).any(|found| same(&found.id())))
 }

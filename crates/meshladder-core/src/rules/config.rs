@@ -15,7 +15,7 @@ mod gateway_server_conflict;
 mod gateway_takes_no_such_host;
 mod grpc_on_a_tcp_port;
 mod met;
-mod nearest;
+pub(super) mod nearest;
 mod one_certificate_on_several_servers;
 mod patch;
 mod route_leads_nowhere;

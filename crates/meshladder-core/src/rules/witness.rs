@@ -4,7 +4,7 @@
 use super::{Asked, Facts};
 use crate::access_log::Line;
 use crate::doc::tree::{Node, Value};
-use crate::finding::Evidence;
+use crate::finding::{Evidence, Fix};
 use crate::mesh::host::covers;
 use crate::mesh::policies::Workload;
 use crate::mesh::services::{self, ServicePort};
@@ -196,6 +196,19 @@ pub(super) fn envoy_filters<'r>(facts: &Facts<'r>, pod: &PodFacts, type_part: &s
         filter.spec_list("configPatches").iter().filter_map(move |patch| Some((filter, patch.at(["patch", "value"])?)))
     });
     patches.filter(|(_, value)| find_type(value, type_part).is_some()).collect()
+}
+
+/// Takes a patch out of an EnvoyFilter: alone where others stay, else with the object.
+pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
+    let mut fixes = vec![Fix::delete(&filter.id)];
+    let patches = filter.spec_list("configPatches");
+    let at = path_in(filter, part);
+    let place = at.strip_prefix("/spec/configPatches/").and_then(|rest| rest.split('/').next());
+    if let (2.., Some(place)) = (patches.len(), place) {
+        let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
+        fixes.insert(0, Fix::json_patch(&filter.id, remove));
+    }
+    fixes
 }
 
 /// The message of a type, anywhere below a node.

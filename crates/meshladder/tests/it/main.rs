@@ -6,6 +6,7 @@ mod bad_input;
 mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
+mod fixes;
 mod golden;
 mod ladder;
 mod listings;

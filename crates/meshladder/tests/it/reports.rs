@@ -40,7 +40,7 @@ fn captures() -> Vec<(PathBuf, Option<Request>)> {
     found
 }
 
-fn open(path: &Path) -> Snapshot {
+pub(crate) fn open(path: &Path) -> Snapshot {
     meshladder_collect::open(&[Source::from(path)], &Options::default()).expect("it can be read")
 }
 
@@ -53,7 +53,7 @@ fn reports(path: &Path, request: Option<&Request>, threads: usize) -> Vec<Report
     [Some(Scope::Mesh), request].into_iter().flatten().map(climb).collect()
 }
 
-fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
+pub(crate) fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
     let pod = from.split_once('/').and_then(|(namespace, name)| {
         let pods = mesh.pods.iter().filter(|pod| pod.namespace == namespace);
         pods.map(|pod| &pod.name).filter(|pod| pod.starts_with(name)).min().map(|pod| (namespace, pod))

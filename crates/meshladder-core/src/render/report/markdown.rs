@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
-use crate::finding::Finding;
+use crate::finding::{Finding, FixKind};
 use crate::report::{Outcome, Report, Told};
 
 /// The report as Markdown.
@@ -62,7 +62,12 @@ fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
         }
     }
     for fix in &told.finding.fixes {
-        writeln!(out, "\nFix ({}):\n\n```sh\n{}\n```", fix.risk.word(), fix.text)?;
+        match fix.kind {
+            FixKind::Advice => writeln!(out, "\nFix: {}", fix.text)?,
+            FixKind::Patch | FixKind::Command => {
+                writeln!(out, "\nFix ({}):\n\n```sh\n{}\n```", fix.risk.word(), fix.text)?;
+            }
+        }
     }
     Ok(())
 }

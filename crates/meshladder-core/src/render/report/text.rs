@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{headline, hit_count};
-use crate::finding::{Evidence, Finding, Rung};
+use crate::finding::{Evidence, Finding, Fix, FixKind, Rung};
 use crate::report::{Outcome, Report, RungOutcome, Shown, Told, Verdict};
 
 /// How text is set off; nothing carries its meaning by colour alone.
@@ -107,16 +107,23 @@ fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::
         frame(out, evidence, there, paint)?;
     }
     let most = if paint.verbose { usize::MAX } else { FIXES };
-    for fix in told.finding.fixes.iter().take(most) {
-        let text = fix.text.replace('\n', "\n       ");
-        let note = match (&fix.change, &fix.unchecked) {
-            (Some(_), None) => ", tried on the objects: the cause goes away".to_owned(),
-            (_, Some(why)) => format!(", not tried: {why}"),
-            (None, None) => String::new(),
-        };
-        writeln!(out, "  {} {text}  {}", paint.bold("fix:"), paint.dim(&format!("({}{note})", fix.risk.word())))?;
+    told.finding.fixes.iter().take(most).try_for_each(|fix| repair(out, fix, paint))
+}
+
+/// A command stands alone on its line, so that the line can be copied as it is; one of several lines stands at the margin,
+/// because the end of a here-document must.
+fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
+    if fix.kind == FixKind::Advice {
+        return writeln!(out, "  {} {}", paint.bold("fix:"), fix.text);
     }
-    Ok(())
+    let note = match (&fix.change, &fix.unchecked) {
+        (Some(_), None) => ", tried on the objects: the cause goes away".to_owned(),
+        (_, Some(why)) => format!(", not tried: {why}"),
+        (None, None) => String::new(),
+    };
+    writeln!(out, "  {} {}", paint.bold("fix:"), paint.dim(&format!("({}{note})", fix.risk.word())))?;
+    let margin = if fix.text.contains('\n') { "" } else { "    " };
+    writeln!(out, "{margin}{}", fix.text)
 }
 
 /// Where it stands, and the lines that stand there.
@@ -140,12 +147,11 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result 
         return Ok(());
     }
     if !paint.verbose {
-        let plural = if remarks.len() == 1 { "remark" } else { "remarks" };
-        return writeln!(
-            out,
-            "\n{}",
-            paint.dim(&format!("{} {plural} that do not change the answer; -v shows them", remarks.len()))
-        );
+        let counted = match remarks.len() {
+            1 => "1 remark that does not change the answer; -v shows it".to_owned(),
+            many => format!("{many} remarks that do not change the answer; -v shows them"),
+        };
+        return writeln!(out, "\n{}", paint.dim(&counted));
     }
     writeln!(out, "\nworth knowing")?;
     remarks.iter().try_for_each(|f| writeln!(out, "  {} {}: {}", f.code, f.subject, f.message))

@@ -1,10 +1,13 @@
 //! See the page beside this file.
 
 use super::denial::{self, As, is_dry_run};
+use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::policies::{Workload, reaches};
+use crate::rules::config::nearest::nearest;
+use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::sim::authz::Verdict;
 
@@ -99,6 +102,11 @@ fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut S
     }
     for pod in pods {
         finding.hits(pod.id.clone());
+    }
+    let known = config.providers.iter().map(|provider| &*provider.name);
+    let near = nearest(name, known.filter(|known| config.authorization_provider(known).is_some()));
+    if let (Some(near), Some(node)) = (near, node) {
+        finding.fix(met::put(policy, "replace", &met::path_in(policy, node), &escape(near)));
     }
     finding.fix(Fix::delete(&policy.id));
     if config.authorization_provider(name).is_none() {

@@ -96,6 +96,13 @@ pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>, server: &PodFacts
     witness::caller(facts, asked).filter(|pod| pod.reference() != server.reference())
 }
 
+/// As whom the server knows the caller, when it comes over mutual TLS: `cluster.local/ns/tools/sa/curl`.
+pub(super) fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<String> {
+    let caller = caller(facts, asked, server).filter(|_| is_mutual_tls(facts, asked, server))?;
+    let domain = facts.mesh.config.trust_domains.first()?;
+    Some(format!("{domain}/ns/{}/sa/{}", caller.namespace, caller.service_account))
+}
+
 /// Whether the caller's proxy shows its certificate.
 pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
     let plain = asked.trace.hops.iter().any(|hop| hop.direction != "inbound" && hop.tls == "none");

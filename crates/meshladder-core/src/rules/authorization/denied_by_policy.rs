@@ -37,7 +37,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else { continue };
         let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
-            Some(policy) if matches(facts, asked, &denial, policy) => read(asked, &denial, policy, name.rule, out),
+            Some(policy) if matches(facts, asked, &denial, policy) => {
+                read(facts, asked, &denial, policy, name.rule, out);
+            }
             None if !denial::is_readable(facts) => unread(asked, denial, &id, name.rule, out),
             // The proxy enforces what the objects no longer say: that is for the rung `sync`.
             _ => {}
@@ -55,7 +57,7 @@ fn matches(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &S
     }
 }
 
-fn read(asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored, rule: usize, out: &mut Sink) {
+fn read(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored, rule: usize, out: &mut Sink) {
     let call = witness::call(asked);
     let message = format!("{} denies {call}: its rule {rule} matches", policy.id);
     let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
@@ -64,19 +66,45 @@ fn read(asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored, rule: usize, ou
     if let Some(patch) = except_path(asked, policy, node) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
+    if let Some(patch) = except_caller(facts, asked, denial, policy, node) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    if policy.spec_list("rules").len() > 1 {
+        let remove = format!(r#"[{{"op":"remove","path":"/spec/rules/{rule}"}}]"#);
+        finding.fix(Fix::json_patch(&policy.id, remove));
+    }
     finding.fix(Fix::delete(&policy.id));
 }
 
 /// Takes the path out of every operation that the rule lists.
 fn except_path(asked: &Asked<'_>, policy: &Stored, rule: &Node) -> Option<String> {
-    let path = escape(asked.question.to.path.split(['?', '#']).next()?);
+    let path = asked.question.to.path.split(['?', '#']).next()?;
     let operations = rule.get("to")?.items().iter().filter_map(|to| to.get("operation"));
-    let patches: Vec<String> = operations
-        .map(|operation| {
-            let at = witness::path_in(policy, operation);
-            match operation.get("notPaths") {
-                Some(_) => format!(r#"{{"op":"add","path":"{at}/notPaths/-","value":{path}}}"#),
-                None => format!(r#"{{"op":"add","path":"{at}/notPaths","value":[{path}]}}"#),
+    except(policy, operations, "notPaths", path)
+}
+
+/// Takes the caller out of every source that the rule lists.
+fn except_caller(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    denial: &Denial<'_>,
+    policy: &Stored,
+    rule: &Node,
+) -> Option<String> {
+    let principal = denial::principal(facts, asked, denial.server)?;
+    let sources = rule.get("from")?.items().iter().filter_map(|from| from.get("source"));
+    except(policy, sources, "notPrincipals", &principal)
+}
+
+/// Adds a value to a list of exceptions in each of these parts.
+fn except<'n>(policy: &Stored, parts: impl Iterator<Item = &'n Node>, list: &str, value: &str) -> Option<String> {
+    let value = escape(value);
+    let patches: Vec<String> = parts
+        .map(|part| {
+            let at = witness::path_in(policy, part);
+            match part.get(list) {
+                Some(_) => format!(r#"{{"op":"add","path":"{at}/{list}/-","value":{value}}}"#),
+                None => format!(r#"{{"op":"add","path":"{at}/{list}","value":[{value}]}}"#),
             }
         })
         .collect();
@@ -92,4 +120,5 @@ fn unread(asked: &Asked<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, ou
     let finding = out.find(id.clone(), message, denial.proof);
     finding.hits(server).confidence(Confidence::Likely);
     finding.fix(Fix::look(format!("kubectl get authorizationpolicy {} -n {} -o yaml", id.name, id.namespace)));
+    finding.fix(Fix::delete(id).unchecked("the object could not be read"));
 }

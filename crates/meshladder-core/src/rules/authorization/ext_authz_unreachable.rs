@@ -84,7 +84,7 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, filter: &Stored, value: &N
     let proof = Evidence::of(filter, value, "the filter that asks");
     let finding = out.find(filter.id.clone(), message, proof);
     see_denial(facts, asked, finding);
-    finding.fix(Fix::delete(&filter.id));
+    finding.fixes.extend(witness::without_patch(filter, value));
     finding.fix(Fix::advice("deploy the authorization service that it names"));
 }
 

@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
     let policy = found.policies[0];
-    let principal = principal(facts, asked, found.denial.server);
+    let principal = denial::principal(facts, asked, found.denial.server);
     let by = principal.as_ref().map(|principal| format!(" by {principal}")).unwrap_or_default();
     let message = format!(
         "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
@@ -90,13 +90,6 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let finding = out.find(id.clone(), message, at);
     finding.see(denial.proof).hits(denial.server.reference()).confidence(Confidence::Likely);
     finding.fix(Fix::look(format!("kubectl get authorizationpolicy {} -n {} -o yaml", id.name, id.namespace)));
-}
-
-/// `cluster.local/ns/tools/sa/curl`
-fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<String> {
-    let caller = denial::caller(facts, asked, server).filter(|_| denial::is_mutual_tls(facts, asked, server))?;
-    let domain = facts.mesh.config.trust_domains.first()?;
-    Some(format!("{domain}/ns/{}/sa/{}", caller.namespace, caller.service_account))
 }
 
 /// Patches that add the caller, or what it does, to one list each; the ladder keeps those that help.

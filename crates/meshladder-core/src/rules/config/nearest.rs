@@ -4,7 +4,7 @@ use crate::mesh::Mesh;
 use crate::mesh::host::{SERVICE_DOMAIN, service_name};
 
 /// The name that differs the least from the wanted one, when it differs little: one letter in four.
-pub(super) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(in crate::rules) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let best = names.map(|name| (distance(wanted, name), name)).min()?;
     (best.0 > 0 && best.0 <= (wanted.len() / 4).max(1)).then_some(best.1)
 }

@@ -80,6 +80,10 @@ fn shadowed(
         Some(client) => _ = finding.hits(client.id.clone()),
         None => clients.into_iter().for_each(|client| _ = finding.hits(client)),
     }
+    if entry.spec_list("hosts").len() > 1 {
+        let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", met::path_in(entry, host));
+        finding.fix(Fix::json_patch(&entry.id, remove));
+    }
     finding.fix(Fix::delete(&entry.id));
     finding.fix(Fix::advice(format!("give {} a name of its own", entry.id)));
 }

@@ -224,7 +224,7 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
         }
         let mut fixes = vec![met::put(rule, "replace", &met::path_in(rule, mode), "\"ISTIO_MUTUAL\"")];
         if only_says_tls(rule) {
-            fixes.insert(0, Fix::delete(&rule.id));
+            fixes.push(Fix::delete(&rule.id));
         }
         return ((rule.id.clone(), message, at_rule), vec![at_policy], fixes);
     }

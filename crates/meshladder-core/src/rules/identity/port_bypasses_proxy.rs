@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::peer_authentication::MutualTls;
 use crate::mesh::services::{ports, target_port};
 use crate::mesh::{ObjectRef, Stored};
@@ -115,8 +115,7 @@ fn lists(text: &str, port: u16) -> bool {
 
 /// The pods change when their workload's template does.
 fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
-    let patch = format!("{{\"spec\":{{\"template\":{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}}}}}");
-    let ObjectRef { kind, namespace, name } = workload;
-    let kind = kind.to_lowercase();
-    Fix::command(Risk::Disruptive, format!("kubectl patch {kind} {name} -n {namespace} --type merge -p '{patch}'"))
+    let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
+    let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
+    Fix::merge(workload, patch).unchecked("it shows when the pod is made again")
 }

@@ -2,7 +2,7 @@
 
 use super::rejection::{self, Blame};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0404",
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         let finding = out.find(filter.id.clone(), message, Evidence::of(filter, patch, "the patch"));
         rejection.finish(finding);
-        finding.fix(Fix::delete(&filter.id));
+        finding.fixes.extend(witness::without_patch(filter, patch));
         finding
             .fix(Fix::look(format!("kubectl get envoyfilter {} -n {} -o yaml", filter.id.name, filter.id.namespace)));
     }

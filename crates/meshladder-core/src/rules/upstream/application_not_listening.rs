@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
+use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::services::number;
+use crate::rules::endpoints::met;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -15,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
     needs: &["logs/", "k8s/pods.json"],
-    uses: &[],
+    uses: &["k8s/deployments.apps.json", "k8s/statefulsets.apps.json", "k8s/daemonsets.apps.json"],
     explains: &[],
     docs: include_str!("application_not_listening.md"),
     check: Check::Request(check),
@@ -35,6 +37,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     let refused = told.line.is_some_and(|line| is_refused(&line.details) || is_refused(&line.failure));
     let why = if refused { "refused" } else { "failed" };
+    let number = port;
     let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
     let message = format!(
         "nothing listens on {port} at the address of {}: its own proxy's connection to the application is {why}, as when \
@@ -48,6 +51,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     if !refused {
         finding.confidence(Confidence::Likely);
+    }
+    let workload = facts.mesh.objects.find(&finding.subject);
+    for (workload, node, bound) in workload.into_iter().flat_map(|workload| loopback(workload, number)) {
+        finding.see(Evidence::of(workload, node, "it is told to listen on the loopback address only"));
+        let patch = met::put(workload, "replace", &met::path_in(workload, node), &escape(&bound));
+        finding.fix(patch.unchecked("what the application makes of it, no object tells"));
     }
     finding.fix(Fix::advice("bind the application to 0.0.0.0 (or ::), and see that it runs"));
     finding.fix(Fix::look(format!("kubectl exec {} -n {} -- ss -ltn", pod.name, pod.namespace)));
@@ -67,4 +76,50 @@ fn ports(pod: &Stored) -> Vec<(u16, &Node)> {
     let own = pod.spec_list("containers").iter().filter(|container| container.str_at("name") != Some("istio-proxy"));
     let ports = own.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
     ports.filter_map(|port| Some((number(port.get("containerPort")?)?, port))).collect()
+}
+
+/// Settings of a workload that tell the application to listen on the loopback address, and what they should be.
+fn loopback(workload: &Stored, port: Option<u16>) -> Vec<(&Stored, &Node, String)> {
+    let containers = workload.spec_at(["template", "spec", "containers"]).map_or(&[][..], Node::items);
+    let env = containers.iter().flat_map(|container| container.get("env").map_or(&[][..], Node::items));
+    let env = env.filter_map(|env| Some((env.str_at("name")?, env.get("value")?)));
+    let args = containers.iter().flat_map(|container| {
+        ["command", "args"].into_iter().flat_map(|key| container.get(key).map_or(&[][..], Node::items))
+    });
+    let args = args.filter_map(|arg| Some((arg.str()?, arg)));
+    env.chain(args).filter_map(|(name, node)| Some((workload, node, elsewhere(name, node.str()?, port)?))).collect()
+}
+
+/// The same setting for every address: `127.0.0.1:8080`, `--bind=127.0.0.1`. A bare address says what it is for in the
+/// name that it is given: many only name what is called.
+fn elsewhere(name: &str, value: &str, port: Option<u16>) -> Option<String> {
+    let (flag, address) = value.rsplit_once('=').map_or(("", value), |(flag, address)| (flag, address));
+    let (host, number) = address.rsplit_once(':').unwrap_or((address, ""));
+    if !["127.0.0.1", "localhost"].contains(&host) {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let is_own = match number.parse::<u16>() {
+        Ok(number) => port == Some(number),
+        Err(_) => number.is_empty() && ["listen", "bind"].iter().any(|word| name.contains(word)),
+    };
+    let equals = if flag.is_empty() { "" } else { "=" };
+    let colon = if number.is_empty() { "" } else { ":" };
+    is_own.then(|| format!("{flag}{equals}0.0.0.0{colon}{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_application_listens_on_is_opened() {
+        let opened = |name, value| elsewhere(name, value, Some(8080));
+        assert_eq!(opened("LISTEN", "127.0.0.1").as_deref(), Some("0.0.0.0"));
+        assert_eq!(opened("ADDR", "localhost:8080").as_deref(), Some("0.0.0.0:8080"));
+        assert_eq!(opened("--bind=127.0.0.1", "--bind=127.0.0.1").as_deref(), Some("--bind=0.0.0.0"));
+        for (name, value) in [("DB_HOST", "127.0.0.1"), ("BIND", "127.0.0.1:9000"), ("LISTEN", "0.0.0.0")] {
+            assert_eq!(opened(name, value), None, "{name}={value}");
+        }
+    }
 }

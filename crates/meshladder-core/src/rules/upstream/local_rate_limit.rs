@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let proof = Evidence::of(filter, bucket.unwrap_or(value), "the limit");
     let finding = out.find(filter.id.clone(), message, proof);
     finding.see(told.proof).hits(pod.reference());
-    finding.fix(Fix::delete(&filter.id));
+    finding.fixes.extend(witness::without_patch(filter, value));
     finding.fix(Fix::advice("or raise max_tokens and tokens_per_fill, or narrow its workloadSelector"));
 }
 
