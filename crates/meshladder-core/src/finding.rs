@@ -35,6 +35,8 @@ pub struct Finding {
     pub hits: Vec<ObjectRef>,
     /// Ids of the findings that explain this one; filled by the ladder.
     pub caused_by: Vec<String>,
+    /// Facts that were missing, without which the object to change cannot be told from others.
+    pub unsettled: Vec<String>,
 }
 
 /// How bad.
@@ -170,6 +172,12 @@ impl Finding {
     /// Not as sure as usual.
     pub fn confidence(&mut self, confidence: Confidence) -> &mut Self {
         self.confidence = self.confidence.max(confidence);
+        self
+    }
+
+    /// Without this fact it is not known whether the subject is at fault, or something else.
+    pub fn lacks(&mut self, fact: impl Into<String>) -> &mut Self {
+        self.unsettled.push(fact.into());
         self
     }
 

@@ -57,12 +57,14 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
     scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
-    let unknown = missing(&ran, &inquiry.scope, asked.as_ref());
+    attribute::causes(&mut findings);
+    let unsettled = attribute::unsettled(&mut findings);
+    let unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
     let verdict = verdict(&findings, &unknown);
     if verdict == Verdict::Undecided {
         findings.push(not_readable(&unknown, snapshot));
+        attribute::causes(&mut findings);
     }
-    attribute::causes(&mut findings);
     verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
     let coverage = coverage(climbed(), snapshot);
     Report {
@@ -169,20 +171,21 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
 const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
 
 /// Facts that were missing and could change the answer.
-fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>) -> Vec<String> {
-    let mut unknown: Vec<String> = ran.iter().flat_map(|ran| ran.sink.unknown.clone()).collect();
-    match asked {
-        Some(asked) => {
-            let ends = asked.trace.branches.iter().map(|branch| &branch.end);
-            let open = ends.filter(|end| end.kind == Kind::Undecided);
-            unknown.extend(open.map(|end| end.because.clone()));
-        }
-        None => unknown.extend(ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| {
-            let (need, coverage) =
-                ran.skipped.as_ref().filter(|(need, _)| !ONLY_TELL.contains(&need.path().as_str()))?;
-            let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
-            Some(format!("{need} ({}{why})", coverage.word()))
-        })),
+fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>, mut unknown: Vec<String>) -> Vec<String> {
+    unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
+    if let Some(asked) = asked {
+        let ends = asked.trace.branches.iter().map(|branch| &branch.end);
+        let open = ends.filter(|end| end.kind == Kind::Undecided);
+        unknown.extend(open.map(|end| end.because.clone()));
+    }
+    let unread = ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| ran.skipped.as_ref());
+    let unread = unread.filter(|(need, coverage)| match asked {
+        Some(asked) => asked::wants(asked, need, coverage),
+        None => !ONLY_TELL.contains(&need.path().as_str()),
+    });
+    unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
+    if let (true, Some(end)) = (unknown.is_empty(), asked.and_then(asked::bad_end)) {
+        unknown.push(format!("what led to {end}: nothing that was read explains it"));
     }
     let mut seen = std::collections::BTreeSet::new();
     unknown.retain(|fact| seen.insert(fact.clone()));

@@ -244,7 +244,7 @@ fn pod(pod: Pod<'_>) -> PodFacts {
 }
 
 /// All addresses of a pod, the main one first.
-fn ips(pod: &Node) -> Vec<IpAddr> {
+pub(crate) fn ips(pod: &Node) -> Vec<IpAddr> {
     let main = pod.at(["status", "podIP"]).and_then(Node::str);
     let all = pod.at(["status", "podIPs"]).map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
     let mut ips: Vec<IpAddr> = main.into_iter().chain(all).filter_map(|ip| ip.parse().ok()).collect();

@@ -3,7 +3,7 @@
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Coverage, Need, Snapshot};
 
 mod analyzed;
 mod asked;
@@ -111,6 +111,17 @@ pub struct Facts<'s> {
     pub fleet: &'s Fleet,
 }
 
+impl Facts<'_> {
+    /// What cannot be read of a path of the bundle layout, in words; none when it can.
+    pub fn unread(&self, path: &str) -> Option<String> {
+        let need = Need::of_path(path);
+        match self.snapshot.coverage(&need) {
+            Coverage::Complete | Coverage::Partial(_) => None,
+            coverage => Some(coverage.lack(&need)),
+        }
+    }
+}
+
 /// Where a rule puts what it finds.
 #[derive(Debug)]
 pub struct Sink {
@@ -165,6 +176,7 @@ impl Sink {
             fixes: Vec::new(),
             hits: Vec::new(),
             caused_by: Vec::new(),
+            unsettled: Vec::new(),
         };
         let at = self.findings.len();
         self.findings.push(finding);

@@ -48,7 +48,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         verdict: if findings.iter().any(Finding::is_loud) { Verdict::Broken } else { Verdict::Healthy },
         rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings, &coverage)).collect(),
         coverage,
-        unknown: missing(&ran, &Scope::Mesh, None),
+        unknown: missing(&ran, &Scope::Mesh, None, Vec::new()),
         findings: report::tell(findings, snapshot),
     }
 }

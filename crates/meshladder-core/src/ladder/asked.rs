@@ -3,8 +3,8 @@
 use crate::access_log::{self, Line};
 use crate::mesh::{Mesh, PodFacts, ServiceFacts};
 use crate::rules::{Asked, Facts, Seen};
-use crate::sim::trace::Trace;
-use crate::snapshot::DocId;
+use crate::sim::trace::{Branch, Kind, Trace};
+use crate::snapshot::{Coverage, DocId, Need};
 use crate::walk::{Caller, Question, Scheme};
 
 /// A request with both its ends and what they logged.
@@ -30,6 +30,28 @@ pub(super) fn build<'a>(
     let server_log =
         servers.iter().flat_map(|pod| log_of(facts, &format!("{}/{}", pod.namespace, pod.name), question)).collect();
     Asked { question, trace, seen, client, service, host, servers, client_log, server_log }
+}
+
+/// Whether a fact that could not be read may be why the request went as it did: any, after a failure; after a success
+/// that somebody asks about all the same, objects that were refused.
+pub(super) fn wants(asked: &Asked<'_>, need: &Need, coverage: &Coverage) -> bool {
+    let refused = matches!((need, coverage), (Need::Objects(_), Coverage::Denied(_)));
+    bad_end(asked).is_some() || (asked.seen.is_some() && refused)
+}
+
+/// The failure that was seen, or else that the walk comes to; none when all went well.
+pub(super) fn bad_end(asked: &Asked<'_>) -> Option<String> {
+    let (code, flags) = match asked.seen {
+        Some(seen) if seen.is_success() => return None,
+        Some(seen) => (seen.code, seen.flags.join(",")),
+        None => {
+            let fails = |branch: &&Branch| branch.end.kind != Kind::Forwarded && branch.end.code >= 400;
+            let end = &asked.trace.branches.first().filter(fails)?.end;
+            (end.code, end.flags.join(","))
+        }
+    };
+    let flags = if flags.is_empty() { flags } else { format!(" {flags}") };
+    Some(if code == 0 { "no answer".to_owned() + &flags } else { format!("{code}{flags}") })
 }
 
 fn client<'a>(mesh: &'a Mesh, question: &Question) -> Option<&'a PodFacts> {

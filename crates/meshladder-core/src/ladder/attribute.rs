@@ -20,6 +20,19 @@ pub(super) fn causes(findings: &mut Vec<Finding>) {
     });
 }
 
+/// When no root cause can be told from others without a fact that is missing, nothing is blamed. Returns those facts.
+pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<String> {
+    let roots = || findings.iter().filter(|finding| finding.is_loud() && finding.caused_by.is_empty());
+    if roots().any(|root| root.unsettled.is_empty()) {
+        return Vec::new();
+    }
+    let facts = roots().flat_map(|root| root.unsettled.clone()).collect();
+    for finding in findings {
+        finding.severity = Severity::Info;
+    }
+    facts
+}
+
 fn explains(cause: &Finding, symptom: &Finding) -> bool {
     let named =
         || rules::named(cause.code).is_some_and(|rule| rule.explains.iter().any(|code| symptom.code.starts_with(code)));

@@ -47,3 +47,24 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     );
     assert!(findings[0].message.contains("a bug of meshladder"), "{}", findings[0].message);
 }
+
+fn found(message: &str) -> Finding {
+    let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
+    Sink::new(&ANSWERS).find(ObjectRef::new("Deployment", "shop", message), message, proof).clone()
+}
+
+#[test]
+fn a_cause_that_cannot_be_told_from_others_is_not_blamed() {
+    let mut findings = vec![found("cut off")];
+    findings[0].lacks("networkpolicies");
+    assert_eq!(attribute::unsettled(&mut findings), ["networkpolicies"]);
+    assert!(findings.iter().all(|finding| !finding.is_loud()));
+}
+
+#[test]
+fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
+    let mut findings = vec![found("cut off"), found("down")];
+    findings[0].lacks("networkpolicies");
+    assert!(attribute::unsettled(&mut findings).is_empty());
+    assert!(findings.iter().all(Finding::is_loud));
+}

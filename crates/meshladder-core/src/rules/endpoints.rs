@@ -12,6 +12,7 @@ mod failover_without_outlier_detection;
 mod headless_endpoint_gone;
 mod locality;
 pub(super) mod met;
+mod network_policy_blocks_port;
 mod no_pod_ready;
 mod outlier_detection_counts_alone;
 mod outlier_detection_keeps_traffic_local;
@@ -50,4 +51,5 @@ pub(super) static RULES: &[&Rule] = &[
     &services_disagree_on_port::RULE,
     &service_entry_shadows_service::RULE,
     &pods_not_created::RULE,
+    &network_policy_blocks_port::RULE,
 ];

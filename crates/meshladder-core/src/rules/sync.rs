@@ -16,6 +16,8 @@ mod streams_without_pods;
 mod update_rejected;
 mod version_skew_rejected;
 
+pub(super) use network_policy_blocks_istiod::repairs;
+
 pub(super) static RULES: &[&Rule] = &[
     &network_policy_blocks_istiod::RULE,
     &network_policy_blocks_dns::RULE,

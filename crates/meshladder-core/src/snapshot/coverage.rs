@@ -25,6 +25,14 @@ pub enum Coverage {
     NotAsked,
 }
 
+impl Coverage {
+    /// That a fact is missing, and why: `pods (denied: …)`.
+    pub fn lack(&self, need: &Need) -> String {
+        let why = self.why().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{need} ({}{why})", self.word())
+    }
+}
+
 impl Need {
     /// What a path of the bundle layout holds, such as a manifest names it: `k8s/pods.json` is the pods.
     pub fn of_path(path: &str) -> Self {

@@ -2,7 +2,7 @@
 
 use meshladder_core::mesh::Mesh;
 use meshladder_core::sim::request::Claims;
-use meshladder_core::snapshot::{Shape, Snapshot};
+use meshladder_core::snapshot::{Coverage, Need, Shape, Snapshot};
 use meshladder_core::walk::{Caller, Principal, Question, Scheme, Url};
 
 use crate::args::request::RequestFlags;
@@ -84,6 +84,21 @@ pub(super) fn caller(text: &str, namespace: Option<&str>, snapshot: &Snapshot, m
             return Ok(Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() });
         }
     }
+    // Where pods may not be read, proxies say themselves whose they are; without any the caller is only a name.
+    let own = namespace;
+    if let (Some((namespace, name)), Coverage::Denied(_)) = (text.split_once('/'), coverage_of_pods(snapshot)) {
+        let workload = format!("deploy/{name}.{namespace}");
+        let found = [text, workload.as_str()]
+            .iter()
+            .find_map(|target| super::source::find(snapshot, target, own, Shape::ConfigDump).ok());
+        let as_given = || (namespace.to_owned(), name.to_owned());
+        let (namespace, name) = found.map_or_else(as_given, |proxy| (proxy.namespace, proxy.pod));
+        return Ok(Caller::Pod { namespace, name });
+    }
     let proxy = super::source::find(snapshot, text, namespace, Shape::ConfigDump)?;
     Ok(Caller::Pod { namespace: proxy.namespace, name: proxy.pod })
+}
+
+fn coverage_of_pods(snapshot: &Snapshot) -> Coverage {
+    snapshot.coverage(&Need::Objects("pods".to_owned()))
 }

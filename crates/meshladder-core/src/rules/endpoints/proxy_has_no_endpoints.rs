@@ -38,6 +38,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         else {
             continue;
         };
+        // A headless Service's cluster goes where the client wants, and has no hosts until somebody has called.
+        if met.service.spec_at(["clusterIP"]).and_then(crate::doc::tree::Node::str) == Some("None") {
+            continue;
+        }
         out.examined();
         let subset = met.subset_labels(facts, Some(asked));
         // A subset that nobody defines has no labels to look for.

@@ -72,6 +72,16 @@ pub(super) fn blocked<'f>(facts: &Facts<'f>, link: &Link<'f>) -> Option<Vec<Bloc
     }
 }
 
+/// What is missing to know whether a policy stands between a proxy and istiod.
+pub(super) fn undecided(facts: &Facts<'_>, link: &Link<'_>) -> Option<String> {
+    let unknown = |passage| if let Passage::Unknown(fact, _) = passage { Some(fact) } else { None };
+    facts.unread("k8s/networkpolicies.networking.k8s.io.json").or_else(|| {
+        let has_policies = !facts.mesh.objects.of_kind("NetworkPolicy").is_empty();
+        let reaches = has_policies.then(|| facts.mesh.reach_istiod(link.object, XDS));
+        reaches?.into_iter().find_map(|reach| unknown(reach.passage))
+    })
+}
+
 fn state(facts: &Facts<'_>, link: &Link<'_>) -> State {
     let has_stream = facts.fleet.streams_of(&link.pod.namespace, &link.pod.name).next().is_some();
     let says_so = link.summary.and_then(|s| s.connected.as_ref()).is_some_and(|(connected, ..)| *connected);
@@ -190,7 +200,8 @@ fn siblings(facts: &Facts<'_>, link: &Link<'_>, finding: &mut Finding) {
     finding.see(Evidence::offset(newer_doc, *newer_at, shows));
 }
 
-fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) {
+/// The rule that opens the first end that refuses, and what to look at.
+pub(in crate::rules) fn repairs(finding: &mut Finding, blocked: &[Blocked<'_>]) {
     let opening = &blocked[0].opening;
     let (policy, field) = (&opening.policy.id, opening.direction.field());
     let open = if opening.policy.spec_list(field).is_empty() {

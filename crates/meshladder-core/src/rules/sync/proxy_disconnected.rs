@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::link::{self, Link};
-use super::network_policy_blocks_istiod::blocked;
+use super::network_policy_blocks_istiod::{blocked, undecided};
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::mesh::services::is_ready;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -68,6 +68,7 @@ fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut 
     let finding = out.find(workload.clone(), message, proof);
     if because.is_empty() {
         finding.confidence(Confidence::Likely);
+        finding.unsettled.extend(undecided(facts, link));
     }
     finding.evidence.extend(signs);
     finding.hits(link.pod.reference());

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::link::{self, Link};
-use super::network_policy_blocks_istiod::blocked;
+use super::network_policy_blocks_istiod::{blocked, undecided};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::istiod::syncz::Sync;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -46,6 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let finding = out.find(workload, message, proof);
         finding.confidence(Confidence::Likely);
         finding.hits(link.pod.reference());
+        finding.unsettled.extend(undecided(facts, &link));
         finding.fix(Fix::look(format!("meshladder ps -n {}", link.pod.namespace)));
     }
 }

@@ -1,13 +1,15 @@
 //! See the page beside this file.
 
+use crate::access_log::{self, Line};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::mesh::Stored;
 use crate::mesh::services::number;
+use crate::mesh::{PodFacts, Stored};
 use crate::rules::endpoints::met;
-use crate::rules::witness::{self, Told};
+use crate::rules::witness;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::snapshot::DocId;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1003",
@@ -16,26 +18,42 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
-    needs: &["logs/", "k8s/pods.json"],
-    uses: &["k8s/deployments.apps.json", "k8s/statefulsets.apps.json", "k8s/daemonsets.apps.json"],
+    needs: &["k8s/pods.json"],
+    uses: &["logs/", "k8s/deployments.apps.json", "k8s/statefulsets.apps.json", "k8s/daemonsets.apps.json"],
     explains: &[],
     docs: include_str!("application_not_listening.md"),
-    check: Check::Request(check),
+    check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    out.examined();
-    let told = witness::told(facts, asked).into_iter().find(|told| told.is_of_application() && told.has("UF"));
-    let Some(told) = told else { return };
-    let Some(pod) = told.pod else { return };
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    if let Some(asked) = asked {
+        out.examined();
+        let told = witness::told(facts, asked).into_iter().find(|told| told.is_of_application() && told.has("UF"));
+        if let Some((pod, line)) = told.and_then(|told| Some((told.pod?, told.line?))) {
+            accuse(facts, pod, line, out);
+        }
+        return;
+    }
+    for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
+        let log = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.name));
+        let Ok(log) = facts.snapshot.open(&log) else { continue };
+        out.examined();
+        let last = access_log::lines(&log).filter(|line| line.cluster.starts_with("inbound|")).last();
+        if let Some(line) = last.filter(|line| line.flags.iter().any(|flag| flag == "UF")) {
+            accuse(facts, pod, &line, out);
+        }
+    }
+}
+
+fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return };
-    let port = port_of(&told);
+    let port = port_of(line);
     let declared = ports(stored);
     // A port that the pod does not have at all is the caller's or the Service's mistake.
     if !declared.is_empty() && !port.is_some_and(|port| declared.iter().any(|(number, _)| *number == port)) {
         return;
     }
-    let refused = told.line.is_some_and(|line| is_refused(&line.details) || is_refused(&line.failure));
+    let refused = is_refused(&line.details) || is_refused(&line.failure);
     let why = if refused { "refused" } else { "failed" };
     let number = port;
     let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
@@ -44,7 +62,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
          the application is down or bound to 127.0.0.1",
         pod.workload()
     );
-    let finding = out.find(pod.workload(), message, told.proof);
+    let finding = out.find(pod.workload(), message, witness::line_shows(line));
     finding.hits(pod.reference());
     for (_, node) in declared {
         finding.see(Evidence::of(stored, node, "a port that the pod declares"));
@@ -67,8 +85,8 @@ fn is_refused(text: &str) -> bool {
 }
 
 /// `inbound|8080||`
-fn port_of(told: &Told<'_>) -> Option<u16> {
-    told.line?.cluster.split('|').nth(1)?.parse().ok()
+fn port_of(line: &Line) -> Option<u16> {
+    line.cluster.split('|').nth(1)?.parse().ok()
 }
 
 /// The ports of the pod's own containers.
