@@ -161,6 +161,8 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
         let need = Need::of_path(path);
         match snapshot.coverage(&need) {
             Coverage::Complete => None,
+            // Objects in files are judged as if they were all there is.
+            Coverage::Partial(_) if rule.is_of_objects() => None,
             Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => None,
             coverage => Some((need, coverage)),
         }
