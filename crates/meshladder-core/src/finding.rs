@@ -33,6 +33,8 @@ pub struct Finding {
     pub fixes: Vec<Fix>,
     /// Who suffers: pods as `Pod`, else the objects that the damage shows at. Empty means nobody in particular.
     pub hits: Vec<ObjectRef>,
+    /// How bad it is when the subject itself is asked about: what is meant to be so may still be the answer.
+    pub when_asked: Option<Severity>,
     /// Ids of the findings that explain this one; filled by the ladder.
     pub caused_by: Vec<String>,
     /// Facts that were missing, without which the object to change cannot be told from others.
@@ -166,6 +168,12 @@ impl Finding {
     /// Not as bad as the rule's usual.
     pub fn severity(&mut self, severity: Severity) -> &mut Self {
         self.severity = severity;
+        self
+    }
+
+    /// When the subject itself is asked about, it is this bad.
+    pub fn when_asked(&mut self, severity: Severity) -> &mut Self {
+        self.when_asked = Some(severity);
         self
     }
 

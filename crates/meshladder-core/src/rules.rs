@@ -175,6 +175,7 @@ impl Sink {
             evidence: vec![proof],
             fixes: Vec::new(),
             hits: Vec::new(),
+            when_asked: None,
             caused_by: Vec::new(),
             unsettled: Vec::new(),
         };

@@ -87,6 +87,11 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
         if !bears {
             finding.severity = Severity::Info;
         }
+        if let (Scope::Object(object), Some(severity)) = (scope, finding.when_asked)
+            && finding.subject == *object
+        {
+            finding.severity = finding.severity.min(severity);
+        }
     }
 }
 

@@ -1,9 +1,14 @@
 //! See the page beside this file.
 
+use std::collections::BTreeSet;
+
 use super::effect;
 use crate::doc::json::escape;
-use crate::finding::{Fix, Rung, Severity};
-use crate::mesh::traffic::StepKind;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::PodFacts;
+use crate::mesh::export::export_node;
+use crate::mesh::scope::is_router;
+use crate::mesh::traffic::{StepKind, binds_mesh, hosts};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -41,5 +46,40 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             finding.fix(Fix::merge(service, format!("{{\"spec\":{{\"exportTo\":[{}]}}}}", to.join(","))));
         }
         finding.fix(Fix::merge(service, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
+    }
+    if asked.is_none() {
+        kept_close(facts, out);
+    }
+}
+
+/// One that some namespaces get and others do not is often meant so; who asks why it has no effect wants to know.
+fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
+        let Some(node) = export_node(service) else { continue };
+        let called = hosts(service).find_map(|(_, host)| facts.mesh.service_of_host(&host));
+        let Some(called) = called.filter(|called| called.id.namespace == service.id.namespace) else { continue };
+        let is_sidecar = |pod: &PodFacts| {
+            let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+            pod.has_proxy && pod.running && stored.is_some_and(|stored| !is_router(stored))
+        };
+        let proxies = facts.mesh.pods.iter().filter(|pod| is_sidecar(pod));
+        let without: BTreeSet<&str> = proxies
+            .map(|pod| pod.namespace.as_str())
+            .filter(|ns| facts.mesh.is_exported_to(called, ns) && !facts.mesh.is_exported_to(service, ns))
+            .collect();
+        let has_some = facts.mesh.pods.iter().any(|pod| facts.mesh.is_exported_to(service, &pod.namespace));
+        if without.is_empty() || !has_some {
+            continue;
+        }
+        let names: Vec<&str> = without.into_iter().collect();
+        let message = format!(
+            "{} is not exported to {}: proxies there call {} without it",
+            service.id,
+            names.join(", "),
+            called.id
+        );
+        let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "who gets it"));
+        finding.severity(Severity::Info).when_asked(Severity::Warning);
+        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
     }
 }
