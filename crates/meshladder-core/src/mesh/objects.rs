@@ -213,6 +213,12 @@ impl Stored {
         selector::accepts(label_selector, self.labels())
     }
 
+    /// The path of a part inside this object, as a JSON patch names it.
+    pub fn path_of(&self, part: &Node) -> String {
+        let pointer = self.pointer_of(part);
+        pointer.strip_prefix(self.pointer.as_str()).unwrap_or(&pointer).to_owned()
+    }
+
     /// The pointer, in the document, of a node that is part of this object; the object's own for a foreign one.
     pub fn pointer_of(&self, part: &Node) -> String {
         let mut path = self.pointer.clone();

@@ -202,7 +202,7 @@ pub(super) fn envoy_filters<'r>(facts: &Facts<'r>, pod: &PodFacts, type_part: &s
 pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
     let mut fixes = vec![Fix::delete(&filter.id)];
     let patches = filter.spec_list("configPatches");
-    let at = path_in(filter, part);
+    let at = filter.path_of(part);
     let place = at.strip_prefix("/spec/configPatches/").and_then(|rest| rest.split('/').next());
     if let (2.., Some(place)) = (patches.len(), place) {
         let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
@@ -224,9 +224,4 @@ pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node>
         Value::Array(items) => items.iter().find_map(|item| find_type(item, type_part)),
         _ => None,
     }
-}
-
-/// The pointer of a part inside its object, for a JSON patch.
-pub(super) fn path_in(object: &Stored, part: &Node) -> String {
-    object.pointer_of(part).strip_prefix(object.pointer.as_str()).unwrap_or_default().to_owned()
 }

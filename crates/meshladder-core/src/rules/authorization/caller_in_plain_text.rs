@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 found.policies[0].id
             );
             let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "no TLS"));
-            let at = witness::path_in(rule, node);
+            let at = rule.path_of(node);
             finding.fix(Fix::json_patch(
                 &rule.id,
                 format!(r#"[{{"op":"replace","path":"{at}/mode","value":"ISTIO_MUTUAL"}}]"#),

@@ -106,7 +106,7 @@ fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut S
     let known = config.providers.iter().map(|provider| &*provider.name);
     let near = nearest(name, known.filter(|known| config.authorization_provider(known).is_some()));
     if let (Some(near), Some(node)) = (near, node) {
-        finding.fix(met::put(policy, "replace", &met::path_in(policy, node), &escape(near)));
+        finding.fix(met::put(policy, "replace", &policy.path_of(node), &escape(near)));
     }
     finding.fix(Fix::delete(&policy.id));
     if config.authorization_provider(name).is_none() {

@@ -101,7 +101,7 @@ fn except<'n>(policy: &Stored, parts: impl Iterator<Item = &'n Node>, list: &str
     let value = escape(value);
     let patches: Vec<String> = parts
         .map(|part| {
-            let at = witness::path_in(policy, part);
+            let at = policy.path_of(part);
             match part.get(list) {
                 Some(_) => format!(r#"{{"op":"add","path":"{at}/{list}/-","value":{value}}}"#),
                 None => format!(r#"{{"op":"add","path":"{at}/{list}","value":[{value}]}}"#),

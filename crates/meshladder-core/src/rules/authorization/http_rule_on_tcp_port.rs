@@ -89,11 +89,11 @@ fn without_http(policy: &Stored, port: u16) -> Option<String> {
         let operations = rule.get("to").map_or(&[][..], Node::items).iter().filter_map(|to| to.get("operation"));
         let only_http = |operation: &Node| operation.members().iter().all(|member| is_http_only(&member.key));
         if let Some(to) = rule.get("to").filter(|_| operations.clone().all(only_http)) {
-            patches.push(format!(r#"{{"op":"remove","path":"{}"}}"#, witness::path_in(policy, to)));
+            patches.push(format!(r#"{{"op":"remove","path":"{}"}}"#, policy.path_of(to)));
             continue;
         }
         for (_, node) in fields(rule).into_iter().filter(|(field, _)| is_http_only(field)) {
-            patches.push(format!(r#"{{"op":"remove","path":"{}"}}"#, witness::path_in(policy, node)));
+            patches.push(format!(r#"{{"op":"remove","path":"{}"}}"#, policy.path_of(node)));
         }
     }
     (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))

@@ -106,7 +106,7 @@ fn lists(asked: &Asked<'_>, policy: &Stored, caller: Option<&PodFacts>, principa
         for (entries, part, key, value) in added {
             let parts = rule.get(entries).map_or(&[][..], Node::items).iter().filter_map(|entry| entry.get(part));
             for (list, value) in parts.filter_map(|part| part.get(key)).zip(value.into_iter().cycle()) {
-                let at = witness::path_in(policy, list);
+                let at = policy.path_of(list);
                 patches.push(format!(r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#, escape(value)));
             }
         }

@@ -6,19 +6,14 @@ use crate::mesh::Stored;
 
 /// Puts another value (JSON text) where `part` stands.
 pub(super) fn replace(object: &Stored, part: &Node, value: &str) -> Fix {
-    operation(object, "replace", &inside(object, part), value)
+    operation(object, "replace", &object.path_of(part), value)
 }
 
 /// Sets a member of `part` to a value (JSON text), whether it is there or not; `-` adds to a list.
 pub(super) fn set(object: &Stored, part: &Node, member: &str, value: &str) -> Fix {
-    operation(object, "add", &format!("{}/{member}", inside(object, part)), value)
+    operation(object, "add", &format!("{}/{member}", object.path_of(part)), value)
 }
 
 fn operation(object: &Stored, op: &str, path: &str, value: &str) -> Fix {
     Fix::json_patch(&object.id, format!(r#"[{{"op":"{op}","path":"{path}","value":{value}}}]"#))
-}
-
-fn inside(object: &Stored, part: &Node) -> String {
-    let pointer = object.pointer_of(part);
-    pointer.strip_prefix(&object.pointer).unwrap_or_default().to_owned()
 }

@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.hits(service.id.clone());
         }
         if hosts.len() > 1 {
-            let path = format!("{}/maxEjectionPercent", met::path_in(rule, detection));
+            let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
             finding.fix(met::put(rule, "add", &path, "50"));
         } else {
             finding.fix(Fix::advice(format!(

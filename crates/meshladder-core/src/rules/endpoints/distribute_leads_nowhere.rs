@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             if asked.is_none() {
                 finding.severity(Severity::Warning);
             }
-            let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", met::path_in(rule, entry));
+            let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", rule.path_of(entry));
             finding.fix(Fix::json_patch(&rule.id, remove));
             finding.fix(Fix::advice("use failover instead of distribute, or distribute to localities that have pods"));
         }

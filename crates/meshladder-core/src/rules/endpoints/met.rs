@@ -116,12 +116,6 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// The path of a part inside its object, as a JSON patch names it.
-pub(in crate::rules) fn path_in(object: &Stored, part: &Node) -> String {
-    let pointer = object.pointer_of(part);
-    pointer.strip_prefix(object.pointer.as_str()).unwrap_or(&pointer).to_owned()
-}
-
 /// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
 pub(in crate::rules) fn put(object: &Stored, op: &str, path: &str, value: &str) -> Fix {
     Fix::json_patch(&object.id, format!("[{{\"op\":\"{op}\",\"path\":{},\"value\":{value}}}]", escape(path)))

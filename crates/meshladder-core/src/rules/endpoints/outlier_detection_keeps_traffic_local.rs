@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// Beside `outlierDetection`, since settings of a port are not inherited.
 fn switch_off(rule: &Stored, detection: &Node) -> Fix {
-    let own = met::path_in(rule, detection);
+    let own = rule.path_of(detection);
     let policy = own.strip_suffix("/outlierDetection").unwrap_or(&own);
     let has_balancer = rule.node.pointer(policy).is_some_and(|policy| policy.get("loadBalancer").is_some());
     let (path, value) = if has_balancer {

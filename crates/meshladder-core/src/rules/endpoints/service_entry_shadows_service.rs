@@ -81,7 +81,7 @@ fn shadowed(
         None => clients.into_iter().for_each(|client| _ = finding.hits(client)),
     }
     if entry.spec_list("hosts").len() > 1 {
-        let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", met::path_in(entry, host));
+        let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", entry.path_of(host));
         finding.fix(Fix::json_patch(&entry.id, remove));
     }
     finding.fix(Fix::delete(&entry.id));

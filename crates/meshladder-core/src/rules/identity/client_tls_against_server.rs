@@ -222,7 +222,7 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
             let fix = Fix::advice("set enableAutoMtls: true in the mesh's settings");
             return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![fix]);
         }
-        let mut fixes = vec![met::put(rule, "replace", &met::path_in(rule, mode), "\"ISTIO_MUTUAL\"")];
+        let mut fixes = vec![met::put(rule, "replace", &rule.path_of(mode), "\"ISTIO_MUTUAL\"")];
         if only_says_tls(rule) {
             fixes.push(Fix::delete(&rule.id));
         }
@@ -232,7 +232,7 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
         policy.id, met.service.id, rule.id
     );
-    let open = met::put(policy, "replace", &met::path_in(policy, node), "\"PERMISSIVE\"");
+    let open = met::put(policy, "replace", &policy.path_of(node), "\"PERMISSIVE\"");
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
@@ -253,7 +253,7 @@ fn tell_bare(rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
         met.service.id,
         pod.workload()
     );
-    let fix = met::put(rule, "replace", &met::path_in(rule, mode), "\"DISABLE\"");
+    let fix = met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"");
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])
 }

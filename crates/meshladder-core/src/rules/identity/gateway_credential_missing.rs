@@ -139,7 +139,7 @@ fn tell(
             };
             let own: Vec<_> = mesh.objects.in_namespace("Secret", namespace).filter(fits).collect();
             if let [own] = own.as_slice() {
-                let path = met::path_in(server.gateway, name);
+                let path = server.gateway.path_of(name);
                 finding.fix(met::put(server.gateway, "replace", &path, &escape(&own.id.name)));
             }
             if let Some(secret) = elsewhere.first() {

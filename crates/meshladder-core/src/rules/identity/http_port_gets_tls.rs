@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
             finding.severity(Severity::Info);
         }
-        let path = format!("{}/protocol", met::path_in(port.object, port.node));
+        let path = format!("{}/protocol", port.object.path_of(port.node));
         finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
     }
 }

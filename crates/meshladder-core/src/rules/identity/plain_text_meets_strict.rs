@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.see(Evidence::line(&doc, line, "the server's proxy found no filter chain for plain text"));
         }
     }
-    let open = met::put(policy, "replace", &met::path_in(policy, mode), "\"PERMISSIVE\"");
+    let open = met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\"");
     let inject = Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),

@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         } else if asked.is_some() {
             finding.severity(Severity::Error);
         }
-        let path = escape(&met::path_in(rule, tls));
+        let path = escape(&rule.path_of(tls));
         finding.fix(Fix::json_patch(&rule.id, format!("[{{\"op\":\"remove\",\"path\":{path}}}]")));
         finding.fix(Fix::advice("or let clients speak plain HTTP to a port whose protocol is HTTP"));
     }

@@ -73,7 +73,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     let workload = facts.mesh.objects.find(&finding.subject);
     for (workload, node, bound) in workload.into_iter().flat_map(|workload| loopback(workload, number)) {
         finding.see(Evidence::of(workload, node, "it is told to listen on the loopback address only"));
-        let patch = met::put(workload, "replace", &met::path_in(workload, node), &escape(&bound));
+        let patch = met::put(workload, "replace", &workload.path_of(node), &escape(&bound));
         finding.fix(patch.unchecked("what the application makes of it, no object tells"));
     }
     finding.fix(Fix::advice("bind the application to 0.0.0.0 (or ::), and see that it runs"));

@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.see(told.proof);
     }
     finding.hits(caller.reference());
-    let at = witness::path_in(rule, pool);
+    let at = rule.path_of(pool);
     finding.fix(Fix::json_patch(&rule.id, format!(r#"[{{"op":"remove","path":"{at}"}}]"#)));
     finding.fix(Fix::advice("or raise the limits to what the callers need"));
 }

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// Declares the port as HTTP/1.1.
 fn patch(service: &Stored, port: &ServicePort<'_>) -> String {
-    let at = witness::path_in(service, port.node);
+    let at = service.path_of(port.node);
     if port.app_protocol.is_some() {
         return format!(r#"[{{"op":"replace","path":"{at}/appProtocol","value":"http"}}]"#);
     }

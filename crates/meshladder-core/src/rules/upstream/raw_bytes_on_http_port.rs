@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     for pod in &asked.servers {
         finding.hits(pod.reference());
     }
-    let at = witness::path_in(service, port.node);
+    let at = service.path_of(port.node);
     let key = if port.app_protocol.is_some() { "appProtocol" } else { "name" };
     let value = if key == "name" { format!("tcp-{}", port.number) } else { "tcp".to_owned() };
     finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#)));

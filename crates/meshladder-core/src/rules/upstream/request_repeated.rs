@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.see(witness::line_shows(line));
     }
     if let Some((service, node)) = retries {
-        let at = witness::path_in(service, node);
+        let at = service.path_of(node);
         finding.fix(Fix::json_patch(&subject, format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#)));
     }
     finding.fix(Fix::advice("set `retries: {attempts: 0}` on the route, or make the request safe to repeat"));

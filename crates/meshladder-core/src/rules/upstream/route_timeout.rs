@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     for server in &asked.servers {
         finding.hits(server.reference());
     }
-    let at = witness::path_in(service, node);
+    let at = service.path_of(node);
     let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
     finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#)));
     finding.fix(Fix::advice("or make the application answer sooner"));
