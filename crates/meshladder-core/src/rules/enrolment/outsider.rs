@@ -8,6 +8,19 @@ use crate::rules::{Asked, Facts};
 use crate::sim::trace::Kind;
 use crate::tri::Tri;
 
+/// What the rules built on this look at when it is there.
+pub(super) const USES: &[&str] = &[
+    "k8s/namespaces.json",
+    "k8s/deployments.apps.json",
+    "k8s/replicasets.apps.json",
+    "k8s/statefulsets.apps.json",
+    "k8s/daemonsets.apps.json",
+    "k8s/services.json",
+    "k8s/configmaps.json",
+    "k8s/authorizationpolicies.security.istio.io.json",
+    "k8s/requestauthentications.security.istio.io.json",
+];
+
 /// A pod without a proxy.
 pub(super) struct Outsider<'m> {
     pub(super) pod: &'m PodFacts,

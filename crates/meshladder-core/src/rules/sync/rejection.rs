@@ -12,6 +12,18 @@ use crate::mesh::scope::is_router;
 use crate::mesh::{PodFacts, Stored, gateways};
 use crate::rules::Facts;
 
+/// What the rules built on this look at when it is there.
+pub(super) const USES: &[&str] = &[
+    "istiod/",
+    "proxies/",
+    "k8s/envoyfilters.networking.istio.io.json",
+    "k8s/services.json",
+    "k8s/gateways.networking.istio.io.json",
+    "k8s/serviceentries.networking.istio.io.json",
+    "k8s/destinationrules.networking.istio.io.json",
+    "k8s/sidecars.networking.istio.io.json",
+];
+
 /// One refusal, by all proxies that refuse for the same reason.
 pub(super) struct Rejection<'f> {
     /// `LDS`, `RDS`, …
