@@ -15,6 +15,8 @@ mod endpoints;
 mod enrolment;
 mod envoy_filter;
 mod gateway;
+mod gateway_api;
+mod held;
 mod identity;
 mod injection;
 mod policy;
@@ -28,12 +30,15 @@ mod telemetry;
 mod upstream;
 mod virtual_service;
 mod witness;
+mod workload;
+mod workload_group;
+mod workloads;
 
 pub use asked::{Asked, Seen};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
-pub static FAMILIES: [&[&Rule]; 20] = [
+pub static FAMILIES: [&[&Rule]; 23] = [
     reach::RULES,
     control_plane::RULES,
     enrolment::RULES,
@@ -54,6 +59,9 @@ pub static FAMILIES: [&[&Rule]; 20] = [
     policy::RULES,
     envoy_filter::RULES,
     injection::RULES,
+    gateway_api::RULES,
+    workload::RULES,
+    workload_group::RULES,
 ];
 
 /// One rule.

@@ -114,6 +114,16 @@ impl MeshConfig {
         Some(Self::read(&Node::from_json(Raw::of(&document.text).ok()?).ok()?))
     }
 
+    /// Whether it is a trust domain of the mesh, or one whose certificates it takes. In a policy "cluster.local" stands
+    /// for the mesh's own, whatever that is called.
+    pub fn trusts(&self, domain: &str) -> bool {
+        let authorities = self.tree.as_ref().and_then(|tree| tree.get("caCertificates")).map_or(&[][..], Node::items);
+        let mut taken = authorities.iter().filter_map(|one| one.get("trustDomains")).flat_map(Node::items);
+        domain == "cluster.local"
+            || self.trust_domains.iter().any(|known| **known == *domain)
+            || taken.any(|taken| taken.str() == Some(domain))
+    }
+
     /// The provider of that name that a CUSTOM policy may ask.
     pub fn authorization_provider(&self, name: &str) -> Option<&ExtensionProvider> {
         let decides = |kind: &str| ["envoyExtAuthzHttp", "envoyExtAuthzGrpc"].contains(&kind);

@@ -33,12 +33,10 @@ impl Mesh {
     /// The rule for a client's calls to a host: of the client's namespace, else of the service's, else of the root
     /// namespace. A wildcard in the client's namespace goes before a full name in the service's.
     pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<DestinationRule<'_>> {
-        let covering = self.index.destination_rules.covering(host);
+        let covering = self.destination_rules_of(host);
         if covering.is_empty() {
             return None;
         }
-        let rules = self.objects.of_kind("DestinationRule");
-        let covering: Vec<&Stored> = covering.into_iter().map(|position| &rules[position]).collect();
         let service = self.registry(client, host).first().map(|object| object.id.namespace.as_str());
         let root = &*self.config.root_namespace;
         let places =
@@ -49,6 +47,13 @@ impl Mesh {
             let seen = usable.into_iter().filter(|rule| self.is_exported_to(rule, client.namespace)).collect();
             Some(DestinationRule { rules: self.merge(seen, client)?, found_in })
         })
+    }
+
+    /// The rules whose host covers this one, seen or not.
+    pub fn destination_rules_of(&self, host: &str) -> Vec<&Stored> {
+        let rules = self.objects.of_kind("DestinationRule");
+        let covering = self.index.destination_rules.covering(host);
+        covering.into_iter().map(|position| &rules[position]).collect()
     }
 
     /// A client's own namespace gives all it exports to itself, but the root namespace only what is private: the rest of

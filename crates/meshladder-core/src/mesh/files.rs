@@ -36,6 +36,16 @@ spec:
   ports: [{port: 80, name: http2}, {port: 443, name: https}, {port: 31400, name: tcp}, {port: 15443, name: tls}]
 ";
 
+/// The document that such objects are said to be in.
+const ASSUMED: &str = "k8s/assumed.yaml";
+
+impl Stored {
+    /// Whether it is in no file and only assumed.
+    pub fn is_assumed(&self) -> bool {
+        self.doc.as_str() == ASSUMED
+    }
+}
+
 impl Mesh {
     /// Reads all objects as the cluster would take them: what names no namespace is in `default`, and the default
     /// ingress gateway is assumed. `config` is the text of a `MeshConfig` that counts instead of the ConfigMap's.
@@ -45,7 +55,7 @@ impl Mesh {
         objects.each_mut(put_into_namespace);
         objects.sort();
         if objects.get("Service", "istio-system", "istio-ingressgateway").is_none() {
-            let assumed = DocId::new("k8s/assumed.yaml");
+            let assumed = DocId::new(ASSUMED);
             for node in &yaml::load(INGRESS_GATEWAY).documents {
                 object::each_under(node, &mut |object| objects.add(&assumed, object));
             }

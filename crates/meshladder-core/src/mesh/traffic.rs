@@ -43,17 +43,21 @@ impl Mesh {
     /// host", then those private to the client's namespace, then those exported to it by name, then public ones; the
     /// oldest of each.
     pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Stored> {
-        let services = self.objects.of_kind("VirtualService");
-        let covering = self.index.virtual_services.covering(host).into_iter().map(|position| &services[position]);
         let is_used = |service: &&Stored| {
             self.is_exported_to(service, client.namespace) && binds_mesh(service) && is_imported(service, client)
         };
-        let mut found: Vec<_> = covering.filter(is_used).collect();
+        let mut found: Vec<_> = self.virtual_services_of(host).filter(is_used).collect();
         found.sort_by_key(|service| {
             let pattern = host_for(service, host).map(|(_, full)| specificity(&full));
             (pattern, self.export_rank(service, client), age(&service.node))
         });
         found
+    }
+
+    /// The VirtualServices with a host that covers this one, seen or not.
+    pub fn virtual_services_of<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let services = self.objects.of_kind("VirtualService");
+        self.index.virtual_services.covering(host).into_iter().map(move |position| &services[position])
     }
 
     /// What names its own namespace, by `.` or in a list of others, is private there.
@@ -83,11 +87,15 @@ impl Mesh {
     }
 }
 
+/// The routes of a VirtualService, of every protocol.
+pub fn routes(service: &Stored) -> impl Iterator<Item = &Node> {
+    ["http", "tls", "tcp"].into_iter().flat_map(|kind| service.spec_list(kind))
+}
+
 /// Every place that the routes of a VirtualService lead to, mirrors too.
 pub fn destinations(service: &Stored) -> Vec<Destination<'_>> {
-    let routes = ["http", "tls", "tcp"].into_iter().flat_map(|kind| service.spec_list(kind));
     let mut found = Vec::new();
-    for node in routes.flat_map(leads_to) {
+    for node in routes(service).flat_map(leads_to) {
         let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
         let port = node.at(["port", "number"]).and_then(number);
         let subset = node.str_at("subset").filter(|subset| !subset.is_empty());

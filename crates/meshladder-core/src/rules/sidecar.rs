@@ -2,7 +2,10 @@
 
 use super::Rule;
 
+mod outbound_mode_left_out;
+mod root_sidecar_with_selector;
 mod selection;
+mod sidecar_imports_unknown_host;
 mod sidecar_in_ambient;
 mod sidecar_selects_no_pod;
 mod sidecars_share_a_pod;
@@ -13,4 +16,7 @@ pub(super) static RULES: &[&Rule] = &[
     &sidecars_share_a_pod::RULE,
     &two_default_sidecars::RULE,
     &sidecar_in_ambient::RULE,
+    &sidecar_imports_unknown_host::RULE,
+    &root_sidecar_with_selector::RULE,
+    &outbound_mode_left_out::RULE,
 ];

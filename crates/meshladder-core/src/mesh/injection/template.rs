@@ -37,6 +37,22 @@ impl<'m> Template<'m> {
         self.node.at(["metadata", "labels"])
     }
 
+    /// The pod's `spec`.
+    pub fn spec(self) -> Option<&'m Node> {
+        self.node.get("spec")
+    }
+
+    /// Its containers, those that start first among them: a native sidecar is one.
+    pub fn containers(self) -> impl Iterator<Item = &'m Node> {
+        let list = move |key: &str| self.spec().and_then(|spec| spec.get(key)).map_or(&[][..], Node::items);
+        list("containers").iter().chain(list("initContainers"))
+    }
+
+    /// Whether the proxy is one of its containers.
+    pub fn has_proxy(self) -> bool {
+        self.containers().any(|container| container.str_at("name") == Some("istio-proxy"))
+    }
+
     /// The value of a label.
     pub fn label(self, key: &str) -> Option<&'m Node> {
         self.labels()?.get(key)

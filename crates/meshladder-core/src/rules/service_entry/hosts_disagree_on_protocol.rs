@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::visible::scopes;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::export::Export;
 use crate::mesh::services::number;
 use crate::rules::analyzed::SERVICE_ENTRIES;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -54,14 +54,5 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                     .fix(Fix::advice("name the same protocol in all of them"));
             }
         }
-    }
-}
-
-fn scopes<'m>(export: Export<'m>, entry: &'m Stored) -> Vec<&'m str> {
-    match export {
-        Export::Everywhere => vec!["*"],
-        Export::OwnNamespace => vec![&entry.id.namespace],
-        Export::Namespaces(names) => names,
-        Export::Nowhere => Vec::new(),
     }
 }

@@ -1,0 +1,45 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::policies::{age, selector};
+use crate::rules::held::PEER_AUTHENTICATIONS;
+use crate::rules::workloads::{self, Selectors};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2651",
+    name: "peer-authentications-share-a-pod",
+    aka: &["KIA0003"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "no workload is selected by two PeerAuthentications",
+    needs: &[PEER_AUTHENTICATIONS],
+    uses: workloads::PATHS,
+    explains: &[],
+    docs: include_str!("peer_authentications_share_a_pod.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let selectors = Selectors::of(facts.mesh.objects.of_kind("PeerAuthentication").iter());
+    let mut told = BTreeSet::new();
+    for template in workloads::all_templates(facts.mesh) {
+        out.examined();
+        let mut policies = selectors.selecting(template.namespace(), template.labels());
+        policies.sort_by_key(|policy| age(&policy.node));
+        let Some((first, others)) = policies.split_first() else { continue };
+        for policy in others.iter().filter(|policy| policy.id != first.id) {
+            if !told.insert(&policy.id) {
+                continue;
+            }
+            let workload = &template.object.id;
+            let message = format!("{} and {} both select {workload}, and only the oldest counts", policy.id, first.id);
+            let node = selector(policy.spec()).unwrap_or(&policy.node);
+            out.find(policy.id.clone(), message, Evidence::of(policy, node, "what it selects"))
+                .see(Evidence::of(first, selector(first.spec()).unwrap_or(&first.node), "what the other selects"))
+                .fix(Fix::advice("let each workload be selected by one PeerAuthentication"));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::host::SERVICE_DOMAIN;
+use crate::mesh::peer_authentication::MutualTls;
+use crate::mesh::policies::{Workload, selector};
+use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
+use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
+use crate::rules::workloads;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2658",
+    name: "strict-without-auto-mutual-tls",
+    aka: &["KIA0401", "KIA0501"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "where mutual TLS is demanded, clients use it",
+    needs: &[PEER_AUTHENTICATIONS, DESTINATION_RULES, SERVICES, NAMESPACES, CONFIG_MAPS],
+    uses: workloads::PATHS,
+    explains: &[],
+    docs: include_str!("strict_without_auto_mutual_tls.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    if facts.mesh.config.auto_mtls {
+        return;
+    }
+    let root = &*facts.mesh.config.root_namespace;
+    for policy in facts.mesh.objects.of_kind("PeerAuthentication") {
+        out.examined();
+        let mode = policy.spec_at(["mtls", "mode"]).filter(|mode| mode.str() == Some("STRICT"));
+        let Some(mode) = mode.filter(|_| selector(policy.spec()).is_none()) else { continue };
+        let namespace = Some(policy.id.namespace.as_str()).filter(|namespace| *namespace != root);
+        let Some(host) = unserved(facts, namespace) else { continue };
+        let message = format!(
+            "{} demands mutual TLS, the mesh has automatic mutual TLS off, and no DestinationRule has clients of {host} use it",
+            policy.id
+        );
+        out.find(policy.id.clone(), message, Evidence::of(policy, mode, "mutual TLS is demanded")).fix(Fix::advice(
+            "set enableAutoMtls in the mesh's settings, or add a DestinationRule with tls mode ISTIO_MUTUAL",
+        ));
+    }
+}
+
+/// A host that clients call in plain text; of a namespace, or of the whole mesh.
+fn unserved(facts: &Facts<'_>, namespace: Option<&str>) -> Option<String> {
+    if !holds(facts, SERVICES, "Service") {
+        let host = namespace.map_or(format!("*{SERVICE_DOMAIN}"), |namespace| format!("*.{namespace}{SERVICE_DOMAIN}"));
+        return Some(host).filter(|host| !uses_mutual_tls(facts, host));
+    }
+    let services = facts.mesh.objects.of("Service", "");
+    let near = services.filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
+    let hosts = near
+        .filter(|service| is_strict(facts, service))
+        .map(|service| format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace));
+    hosts.into_iter().find(|host| !uses_mutual_tls(facts, host))
+}
+
+fn uses_mutual_tls(facts: &Facts<'_>, host: &str) -> bool {
+    facts.mesh.destination_rules_of(host).into_iter().any(|rule| {
+        let mode = rule.spec_at(["trafficPolicy", "tls", "mode"]).and_then(Node::str);
+        matches!(mode, Some("ISTIO_MUTUAL" | "MUTUAL"))
+    })
+}
+
+/// Whether pods with a proxy in the Service's namespace demand mutual TLS.
+fn is_strict(facts: &Facts<'_>, service: &Stored) -> bool {
+    let namespace = service.id.namespace.as_str();
+    let workload = Workload { namespace, labels: None, service: None };
+    facts.mesh.mutual_tls(&workload, 0).mode == MutualTls::Strict && workloads::has_mesh(facts, namespace)
+}

@@ -1,0 +1,51 @@
+//! See the page beside this file.
+
+use super::accounts::{is_of_several_clusters, trust_domain};
+use super::listed::{conditions, of_sources};
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::GATEWAYS;
+use crate::rules::held::{AUTHORIZATION_POLICIES, CONFIG_MAPS};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2657",
+    name: "trust-domain-unknown",
+    aka: &["KIA0108"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "every principal that a policy names is of a trust domain of the mesh",
+    needs: &[AUTHORIZATION_POLICIES],
+    uses: &[CONFIG_MAPS, GATEWAYS, "k8s/secrets.json"],
+    explains: &[],
+    docs: include_str!("trust_domain_unknown.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let config = &facts.mesh.config;
+    // Without its settings the trust domain of the mesh is not known.
+    if config.tree.is_none() || is_of_several_clusters(facts.mesh) {
+        return;
+    }
+    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+        let values = conditions(policy, &["source.principal"])
+            .flat_map(|when| ["values", "notValues"].map(|key| when.get(key).map_or(&[][..], Node::items)))
+            .flatten();
+        for node in of_sources(policy, &["principals", "notPrincipals"]).chain(values) {
+            out.examined();
+            let Some(domain) = node.str().and_then(trust_domain).filter(|domain| !config.trusts(domain)) else {
+                continue;
+            };
+            let known: Vec<&str> = config.trust_domains.iter().map(|domain| &**domain).collect();
+            let message = format!(
+                "{} names a principal of trust domain {domain}, and the mesh trusts {}",
+                policy.id,
+                known.join(", ")
+            );
+            out.find(policy.id.clone(), message, Evidence::of(policy, node, "who it names")).fix(Fix::advice(
+                "name the trust domain of the mesh, or cluster.local, which stands for it; or add it to trustDomainAliases",
+            ));
+        }
+    }
+}

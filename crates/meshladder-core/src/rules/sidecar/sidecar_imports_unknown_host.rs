@@ -1,0 +1,61 @@
+//! See the page beside this file.
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::host::SERVICE_DOMAIN;
+use crate::mesh::{Mesh, Stored};
+use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
+use crate::rules::held::holds;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2550",
+    name: "sidecar-imports-unknown-host",
+    aka: &["KIA1004"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "every host that a Sidecar imports by its full name is known",
+    needs: &[SIDECARS, SERVICES],
+    uses: &[SERVICE_ENTRIES, VIRTUAL_SERVICES],
+    explains: &[],
+    docs: include_str!("sidecar_imports_unknown_host.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+        let listeners = sidecar.spec_list("egress").iter();
+        for node in listeners.flat_map(|listener| listener.get("hosts").map_or(&[][..], Node::items)) {
+            out.examined();
+            let entry = node.str().unwrap_or_default();
+            let (from, host) = entry.split_once('/').unwrap_or(("*", entry));
+            if from == "~" || host.is_empty() || host.starts_with('*') || !can_tell(facts, host) {
+                continue;
+            }
+            let from = if from == "." { sidecar.id.namespace.as_str() } else { from };
+            if is_known(facts.mesh, from, host) {
+                continue;
+            }
+            let whose = if from == "*" { String::new() } else { format!(" in namespace {from}") };
+            let why = if host.contains('.') { "" } else { ": hosts are full names here" };
+            let message = format!(
+                "{} imports {host}, and no Service, ServiceEntry or VirtualService{whose} has that host{why}",
+                sidecar.id
+            );
+            out.find(sidecar.id.clone(), message, Evidence::of(sidecar, node, "what it imports")).fix(Fix::advice(
+                "name a host that is known, as namespace/name.namespace.svc.cluster.local for a Service",
+            ));
+        }
+    }
+}
+
+/// Whether those that could have the host are among what was read.
+fn can_tell(facts: &Facts<'_>, host: &str) -> bool {
+    let in_cluster = host.ends_with(SERVICE_DOMAIN) || !host.contains('.');
+    holds(facts, SERVICES, "Service") && (in_cluster || holds(facts, SERVICE_ENTRIES, "ServiceEntry"))
+}
+
+fn is_known(mesh: &Mesh, from: &str, host: &str) -> bool {
+    let is_from = |object: &Stored| from == "*" || object.id.namespace == from;
+    mesh.registered(host).any(is_from) || mesh.virtual_services_of(host).any(is_from)
+}

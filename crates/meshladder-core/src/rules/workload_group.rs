@@ -1,0 +1,5 @@
+//! Rules of WorkloadGroups, for `analyze`.
+
+use super::Rule;
+
+pub(super) static RULES: &[&Rule] = &[];

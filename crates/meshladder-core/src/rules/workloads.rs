@@ -1,0 +1,113 @@
+//! What runs pods, or will once it is applied: pods, the templates of what makes them, and machines outside the cluster.
+
+use super::Facts;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::analyzed::{DEPLOYMENTS, PODS, has_proxy};
+use super::held::holds;
+use crate::doc::tree::Node;
+use crate::mesh::injection::{INJECTION, REVISION, Template};
+use crate::mesh::policies::{Workload, selector};
+use crate::mesh::{Mesh, Stored};
+use crate::model::selector::has_labels;
+
+/// The kinds that have the labels of a workload.
+pub(super) const KINDS: [(&str, &str); 6] = [
+    ("Pod", PODS),
+    ("Deployment", DEPLOYMENTS),
+    ("StatefulSet", "k8s/statefulsets.apps.json"),
+    ("DaemonSet", "k8s/daemonsets.apps.json"),
+    ("WorkloadEntry", "k8s/workloadentries.networking.istio.io.json"),
+    ("WorkloadGroup", "k8s/workloadgroups.networking.istio.io.json"),
+];
+
+/// Their paths of the bundle layout, for `uses`.
+pub(super) const PATHS: &[&str] = &[KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1, KINDS[5].1];
+
+/// The pods of a namespace, and the templates of those to come.
+pub(super) fn templates<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = Template<'m>> {
+    KINDS.into_iter().flat_map(move |(kind, _)| mesh.objects.in_namespace(kind, namespace)).filter_map(Template::of)
+}
+
+/// The pods of all namespaces, and the templates of those to come.
+pub(super) fn all_templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
+    KINDS.into_iter().flat_map(move |(kind, _)| mesh.objects.of_kind(kind)).filter_map(Template::of)
+}
+
+/// The labels of every workload of a namespace, machines outside the cluster too.
+pub(super) fn labels<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = Option<&'m Node>> {
+    let entries = mesh.objects.in_namespace("WorkloadEntry", namespace);
+    let groups = mesh.objects.in_namespace("WorkloadGroup", namespace);
+    let of_machines =
+        entries.map(|entry| entry.spec_at(["labels"])).chain(groups.map(|group| group.spec_at(["metadata", "labels"])));
+    templates(mesh, namespace).map(Template::labels).chain(of_machines)
+}
+
+/// The namespaces that have workloads.
+pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
+    let all = KINDS.into_iter().flat_map(|(kind, _)| mesh.objects.of_kind(kind));
+    all.map(|object| object.id.namespace.as_str()).collect()
+}
+
+/// Whether pods of a namespace are in the mesh, as far as is known.
+pub(super) fn has_mesh(facts: &Facts<'_>, namespace: &str) -> bool {
+    !are_known(facts) || templates(facts.mesh, namespace).any(|template| is_in_mesh(facts.mesh, template))
+}
+
+/// Whether workloads are known at all.
+pub(super) fn are_known(facts: &Facts<'_>) -> bool {
+    KINDS.into_iter().any(|(kind, path)| holds(facts, path, kind))
+}
+
+/// Whether its pods have a proxy, will get one, or are ambient. A pod that runs is taken as it is.
+pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
+    if template.object.id.kind == "Pod" && template.object.node.get("status").is_some() {
+        return has_proxy(template.object)
+            || template.object.annotation("ambient.istio.io/redirection") == Some("enabled");
+    }
+    if let Some((_, inject)) = template.inject() {
+        return inject.str() == Some("true");
+    }
+    let namespace = mesh.objects.get("Namespace", "", template.namespace());
+    template.has_proxy()
+        || namespace.is_some_and(|namespace| {
+            let injection = namespace.label(INJECTION);
+            let is_ambient = namespace.label("istio.io/dataplane-mode") == Some("ambient");
+            injection == Some("enabled") || injection.is_none() && namespace.label(REVISION).is_some() || is_ambient
+        })
+}
+
+/// Objects that select workloads, by namespace and one of the labels they want: those that select a workload are then
+/// found without trying all.
+#[derive(Default)]
+pub(super) struct Selectors<'m> {
+    by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<&'m Stored>>,
+}
+
+impl<'m> Selectors<'m> {
+    /// Those of the objects that have a selector.
+    pub(super) fn of(objects: impl Iterator<Item = &'m Stored>) -> Self {
+        let mut found = Self::default();
+        for object in objects {
+            if let Some(label) = selector(object.spec()).and_then(|labels| labels.members().first()) {
+                let key = (object.id.namespace.as_str(), &*label.key, label.value.str().unwrap_or_default());
+                found.by_label.entry(key).or_default().push(object);
+            }
+        }
+        found
+    }
+
+    /// Those of a namespace that select a workload with these labels.
+    pub(super) fn selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&'m Stored> {
+        let members = labels.map_or(&[][..], Node::members).iter();
+        let near = members
+            .filter_map(|label| self.by_label.get(&(namespace, &*label.key, label.value.str().unwrap_or_default())));
+        let selects = |object: &&Stored| selector(object.spec()).is_some_and(|wanted| has_labels(wanted, labels));
+        near.flatten().copied().filter(selects).collect()
+    }
+}
+
+/// As policies look it up.
+pub(super) fn of_template(template: Template<'_>) -> Workload<'_> {
+    Workload { namespace: template.namespace(), labels: template.labels(), service: None }
+}
