@@ -2,4 +2,7 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod target_port_in_no_container;
+mod workload_without_policy;
+
+pub(super) static RULES: &[&Rule] = &[&workload_without_policy::RULE, &target_port_in_no_container::RULE];

@@ -2,4 +2,7 @@
 
 use super::Rule;
 
-pub(super) static RULES: &[&Rule] = &[];
+mod group_account_missing;
+mod groups_alike;
+
+pub(super) static RULES: &[&Rule] = &[&group_account_missing::RULE, &groups_alike::RULE];

@@ -79,22 +79,27 @@ pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
 
 /// Objects that select workloads, by namespace and one of the labels they want: those that select a workload are then
 /// found without trying all.
-#[derive(Default)]
 pub(super) struct Selectors<'m> {
+    wanted: fn(&Stored) -> Option<&Node>,
     by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<&'m Stored>>,
 }
 
 impl<'m> Selectors<'m> {
-    /// Those of the objects that have a selector.
+    /// Those of Istio's objects that have a selector.
     pub(super) fn of(objects: impl Iterator<Item = &'m Stored>) -> Self {
-        let mut found = Self::default();
+        Self::by(objects, |object| selector(object.spec()))
+    }
+
+    /// Those that want labels of a workload.
+    pub(super) fn by(objects: impl Iterator<Item = &'m Stored>, wanted: fn(&Stored) -> Option<&Node>) -> Self {
+        let mut by_label: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for object in objects {
-            if let Some(label) = selector(object.spec()).and_then(|labels| labels.members().first()) {
+            if let Some(label) = wanted(object).and_then(|labels| labels.members().first()) {
                 let key = (object.id.namespace.as_str(), &*label.key, label.value.str().unwrap_or_default());
-                found.by_label.entry(key).or_default().push(object);
+                by_label.entry(key).or_default().push(object);
             }
         }
-        found
+        Self { wanted, by_label }
     }
 
     /// Those of a namespace that select a workload with these labels.
@@ -102,7 +107,7 @@ impl<'m> Selectors<'m> {
         let members = labels.map_or(&[][..], Node::members).iter();
         let near = members
             .filter_map(|label| self.by_label.get(&(namespace, &*label.key, label.value.str().unwrap_or_default())));
-        let selects = |object: &&Stored| selector(object.spec()).is_some_and(|wanted| has_labels(wanted, labels));
+        let selects = |object: &&Stored| (self.wanted)(object).is_some_and(|wanted| has_labels(wanted, labels));
         near.flatten().copied().filter(selects).collect()
     }
 }

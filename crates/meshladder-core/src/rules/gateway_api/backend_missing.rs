@@ -1,0 +1,78 @@
+//! See the page beside this file.
+
+use super::references::{
+    GROUP, GRPC_ROUTES, HTTP_ROUTES, REFERENCE_GRANTS, Reference, TCP_ROUTES, TLS_ROUTES, backends, parents, routes,
+};
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::rules::analyzed::SERVICES;
+use crate::rules::held::holds;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3002",
+    name: "backend-missing",
+    aka: &["KIA1402"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every Service that a route leads to exists and may be led to",
+    needs: &[SERVICES],
+    uses: &[HTTP_ROUTES, GRPC_ROUTES, TCP_ROUTES, TLS_ROUTES, REFERENCE_GRANTS],
+    explains: &[],
+    docs: include_str!("backend_missing.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    if !holds(facts, SERVICES, "Service") {
+        return;
+    }
+    for route in routes(facts.mesh) {
+        // Routes of the mesh need no grant, only those of gateways.
+        let needs_grant = parents(route).any(|parent| !parent.is_service());
+        let backends = backends(route).map(|backend| (backend, "leads to", needs_grant));
+        let of_mesh = parents(route).map(|parent| (parent, "is for", false));
+        for (to, verb, needs_grant) in backends.chain(of_mesh).filter(|(to, ..)| to.is_service()) {
+            out.examined();
+            let Some((why, advice)) = fault(facts, route, &to, needs_grant) else { continue };
+            let message = format!("{} {verb} Service {}/{}, {why}", route.id, to.namespace, to.name);
+            out.find(route.id.clone(), message, Evidence::of(route, to.node, "the Service")).fix(Fix::advice(advice));
+        }
+    }
+}
+
+fn fault(
+    facts: &Facts<'_>,
+    route: &Stored,
+    to: &Reference<'_>,
+    needs_grant: bool,
+) -> Option<(&'static str, &'static str)> {
+    if to.name.contains('.') {
+        return Some(("whose name is written as a host", "write the bare name, and the namespace beside it"));
+    }
+    if facts.mesh.service(to.namespace, to.name).is_none() {
+        return Some(("and there is none", "name a Service that exists"));
+    }
+    let is_elsewhere = to.namespace != route.id.namespace;
+    let is_refused = is_elsewhere && needs_grant && holds(facts, REFERENCE_GRANTS, "ReferenceGrant");
+    (is_refused && !is_granted(facts, route, to))
+        .then_some(("and no ReferenceGrant there lets it", "add a ReferenceGrant to the namespace of the Service"))
+}
+
+/// Any entry of `from` with any of `to` will do.
+fn is_granted(facts: &Facts<'_>, route: &Stored, to: &Reference<'_>) -> bool {
+    let grants = facts.mesh.objects.in_namespace("ReferenceGrant", to.namespace);
+    let is_from = |from: &Node| {
+        from.str_at("group") == Some(GROUP)
+            && from.str_at("kind") == Some(&route.id.kind)
+            && from.str_at("namespace") == Some(&route.id.namespace)
+    };
+    let is_to = |one: &Node| {
+        one.str_at("kind") == Some("Service")
+            && one.str_at("name").is_none_or(|name| name.is_empty() || name == to.name)
+    };
+    grants
+        .into_iter()
+        .any(|grant| grant.spec_list("from").iter().any(is_from) && grant.spec_list("to").iter().any(is_to))
+}

@@ -1,0 +1,43 @@
+//! See the page beside this file.
+
+use super::references::{GATEWAYS, gateways};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed;
+use crate::rules::held::holds;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3006",
+    name: "gateway-class-unknown",
+    aka: &["KIA1504"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every Gateway is of a class that exists",
+    needs: &[GATEWAYS, CLASSES],
+    uses: &[analyzed::GATEWAYS],
+    explains: &[],
+    docs: include_str!("gateway_class_unknown.md"),
+    check: Check::Object(check),
+};
+
+const CLASSES: &str = "k8s/gatewayclasses.gateway.networking.k8s.io.json";
+
+/// Classes that istiod makes.
+const OF_ISTIOD: [&str; 4] = ["istio", "istio-remote", "istio-waypoint", "istio-east-west"];
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    if !holds(facts, CLASSES, "GatewayClass") {
+        return;
+    }
+    for gateway in gateways(facts.mesh) {
+        out.examined();
+        let Some(node) = gateway.spec_at(["gatewayClassName"]) else { continue };
+        let name = node.str().unwrap_or_default();
+        if OF_ISTIOD.contains(&name) || facts.mesh.objects.get("GatewayClass", "", name).is_some() {
+            continue;
+        }
+        let message = format!("{} is of class {name}, and there is no such GatewayClass", gateway.id);
+        out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "its class"))
+            .fix(Fix::advice("name a class that exists, such as istio"));
+    }
+}

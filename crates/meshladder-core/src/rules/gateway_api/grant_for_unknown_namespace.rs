@@ -1,0 +1,39 @@
+//! See the page beside this file.
+
+use super::references::REFERENCE_GRANTS;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::NAMESPACES;
+use crate::rules::held::holds;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3007",
+    name: "grant-for-unknown-namespace",
+    aka: &["KIA1601"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "every namespace that a ReferenceGrant is for exists",
+    needs: &[REFERENCE_GRANTS, NAMESPACES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("grant_for_unknown_namespace.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    if !holds(facts, NAMESPACES, "Namespace") {
+        return;
+    }
+    for grant in facts.mesh.objects.of_kind("ReferenceGrant") {
+        for node in grant.spec_list("from").iter().filter_map(|from| from.get("namespace")) {
+            out.examined();
+            let name = node.str().unwrap_or_default();
+            if name == grant.id.namespace || facts.mesh.objects.get("Namespace", "", name).is_some() {
+                continue;
+            }
+            let message = format!("{} is for namespace {name}, and there is none", grant.id);
+            out.find(grant.id.clone(), message, Evidence::of(grant, node, "whom it is for"))
+                .fix(Fix::advice("name a namespace that exists"));
+        }
+    }
+}

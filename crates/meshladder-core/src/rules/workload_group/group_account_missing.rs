@@ -1,0 +1,37 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::held::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3901",
+    name: "group-account-missing",
+    aka: &["KIA1701"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "the service account of every WorkloadGroup exists",
+    needs: &[WORKLOAD_GROUPS, SERVICE_ACCOUNTS],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("group_account_missing.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    if !holds(facts, SERVICE_ACCOUNTS, "ServiceAccount") {
+        return;
+    }
+    for group in facts.mesh.objects.of_kind("WorkloadGroup") {
+        out.examined();
+        let Some(node) = group.spec_at(["template", "serviceAccount"]) else { continue };
+        let name = node.str().filter(|name| !name.is_empty()).unwrap_or("default");
+        let namespace = &group.id.namespace;
+        if name == "default" || facts.mesh.objects.get("ServiceAccount", namespace, name).is_some() {
+            continue;
+        }
+        let message = format!("{} is to run as service account {namespace}/{name}, and there is none", group.id);
+        out.find(group.id.clone(), message, Evidence::of(group, node, "the account"))
+            .fix(Fix::advice("name a service account of the namespace, or create it"));
+    }
+}
