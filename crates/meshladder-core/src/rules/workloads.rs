@@ -34,13 +34,19 @@ pub(super) fn all_templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
     KINDS.into_iter().flat_map(move |(kind, _)| mesh.objects.of_kind(kind)).filter_map(Template::of)
 }
 
-/// The labels of every workload of a namespace, machines outside the cluster too.
-pub(super) fn labels<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = Option<&'m Node>> {
-    let entries = mesh.objects.in_namespace("WorkloadEntry", namespace);
-    let groups = mesh.objects.in_namespace("WorkloadGroup", namespace);
-    let of_machines =
-        entries.map(|entry| entry.spec_at(["labels"])).chain(groups.map(|group| group.spec_at(["metadata", "labels"])));
-    templates(mesh, namespace).map(Template::labels).chain(of_machines)
+/// The namespace and labels of every workload: machines outside the cluster too, and whatever else has the template of
+/// a pod.
+pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)> {
+    mesh.objects.all().filter_map(|object| {
+        let labels = match object.id.kind.as_str() {
+            "Pod" => object.labels(),
+            "WorkloadEntry" => object.spec_at(["labels"]),
+            "WorkloadGroup" => object.spec_at(["metadata", "labels"]),
+            "CronJob" => object.spec_at(["jobTemplate", "spec", "template", "metadata", "labels"]),
+            _ => Some(object.spec_at(["template", "metadata", "labels"])?),
+        };
+        Some((object.id.namespace.as_str(), labels))
+    })
 }
 
 /// The namespaces that have workloads.

@@ -65,7 +65,8 @@ impl<'m> Template<'m> {
         self.label(INJECT).map(|node| ("label", node)).or_else(annotation)
     }
 
-    pub(super) fn annotation(self, key: &str) -> Option<&'m Node> {
+    /// The value of an annotation.
+    pub fn annotation(self, key: &str) -> Option<&'m Node> {
         self.node.at(["metadata", "annotations", key])
     }
 

@@ -55,17 +55,22 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Stored) -> Reach<'m> {
 
 /// The rules that have clients send one of these, where the server takes this.
 pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], taken: MutualTls) -> Vec<Clash<'m>> {
+    if facts.mesh.objects.of_kind("PeerAuthentication").is_empty() {
+        return Vec::new();
+    }
     let sends = |rule: &'m Stored| tls_mode(rule).filter(|mode| mode.str().is_some_and(|mode| sent.contains(&mode)));
     let mut found = Vec::new();
     for (rule, sends) in facts.mesh.objects.of_kind("DestinationRule").iter().filter_map(|r| Some((r, sends(r)?))) {
         let reach = reach(facts, rule);
         let peers = match reach {
-            Reach::Mesh => vec![namespace_takes(facts, &facts.mesh.config.root_namespace)],
-            Reach::Namespace(namespace) if workloads::has_mesh(facts, namespace) => {
+            Reach::Mesh if is_used(facts, rule, facts.mesh.objects.of_kind("Service").iter()) => {
+                vec![namespace_takes(facts, &facts.mesh.config.root_namespace)]
+            }
+            Reach::Namespace(namespace) if is_used_in(facts, rule, namespace) => {
                 vec![namespace_takes(facts, namespace)]
             }
             Reach::Service(service) => service_takes(facts, rule, service),
-            Reach::Namespace(_) | Reach::Other => Vec::new(),
+            Reach::Mesh | Reach::Namespace(_) | Reach::Other => Vec::new(),
         };
         let clash = peers.into_iter().filter(|peer| peer.mode == taken).find_map(|peer| peer.by);
         let is_narrow = matches!(reach, Reach::Service(_));
@@ -82,14 +87,33 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], taken: MutualTls) ->
 /// For a namespace's policy, the rule for the whole mesh that its clients fall under.
 fn overridden<'m>(facts: &Facts<'m>, policy: &'m Stored) -> Option<(&'m Stored, &'m Node)> {
     let namespace = policy.id.namespace.as_str();
-    let is_root = namespace == &*facts.mesh.config.root_namespace;
-    if is_root || selector(policy.spec()).is_some() || !workloads::has_mesh(facts, namespace) {
+    if namespace == &*facts.mesh.config.root_namespace || selector(policy.spec()).is_some() {
         return None;
     }
-    let rules = facts.mesh.destination_rules_of(&format!("*.{namespace}{SERVICE_DOMAIN}"));
+    let rule = narrowest(facts, &format!("*.{namespace}{SERVICE_DOMAIN}"))?;
+    let is_wide = matches!(reach(facts, rule), Reach::Mesh) && is_used_in(facts, rule, namespace);
+    is_wide.then_some((rule, policy.spec_at(["mtls", "mode"])?))
+}
+
+/// Whether a Service of a namespace, with pods in the mesh, has no narrower rule.
+fn is_used_in(facts: &Facts<'_>, rule: &Stored, namespace: &str) -> bool {
+    workloads::has_mesh(facts, namespace) && is_used(facts, rule, facts.mesh.objects.in_namespace("Service", namespace))
+}
+
+fn is_used<'m>(facts: &Facts<'m>, rule: &Stored, services: impl Iterator<Item = &'m Stored>) -> bool {
+    let mut services = services.filter(|service| !service.is_assumed()).peekable();
+    let host = |service: &Stored| format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+    // Clients of other namespaces may fall under a rule of their own for the same host.
+    let is_same =
+        |used: &Stored| used.spec_at(["host"]).and_then(Node::str) == rule.spec_at(["host"]).and_then(Node::str);
+    let falls_under = |service: &Stored| narrowest(facts, &host(service)).is_some_and(is_same);
+    services.peek().is_none() || services.any(falls_under)
+}
+
+/// The rule with the narrowest host that covers this one.
+fn narrowest<'m>(facts: &Facts<'m>, host: &str) -> Option<&'m Stored> {
     let width = |rule: &&Stored| specificity(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default());
-    let rule = rules.into_iter().min_by_key(width)?;
-    matches!(reach(facts, rule), Reach::Mesh).then_some((rule, policy.spec_at(["mtls", "mode"])?))
+    facts.mesh.destination_rules_of(host).into_iter().min_by_key(width)
 }
 
 fn whole(namespace: &str) -> Workload<'_> {

@@ -11,7 +11,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2103",
     name: "subset-finds-no-pod",
-    aka: &["IST0173"],
+    aka: &["IST0173", "KIA0203"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset of a DestinationRule has the labels of a pod",

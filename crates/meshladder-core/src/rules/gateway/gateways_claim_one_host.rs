@@ -12,7 +12,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2203",
     name: "gateways-claim-one-host",
-    aka: &["IST0145"],
+    aka: &["IST0145", "KIA0301"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no two Gateways have one host on one port of one pod",

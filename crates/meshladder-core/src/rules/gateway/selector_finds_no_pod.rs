@@ -7,7 +7,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2201",
     name: "selector-finds-no-pod",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA0302"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway selects a pod",

@@ -7,7 +7,7 @@ use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::rules::analyzed::SERVICES;
-use crate::rules::held::holds;
+use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -25,9 +25,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, SERVICES, "Service") {
-        return;
-    }
     for route in routes(facts.mesh) {
         // Routes of the mesh need no grant, only those of gateways.
         let needs_grant = parents(route).any(|parent| !parent.is_service());
@@ -52,10 +49,12 @@ fn fault(
         return Some(("whose name is written as a host", "write the bare name, and the namespace beside it"));
     }
     if facts.mesh.service(to.namespace, to.name).is_none() {
-        return Some(("and there is none", "name a Service that exists"));
+        // Of a namespace that files hold no Service of, nothing is known.
+        return holds_in(facts, SERVICES, "Service", to.namespace)
+            .then_some(("and there is none", "name a Service that exists"));
     }
     let is_elsewhere = to.namespace != route.id.namespace;
-    let is_refused = is_elsewhere && needs_grant && holds(facts, REFERENCE_GRANTS, "ReferenceGrant");
+    let is_refused = is_elsewhere && needs_grant && holds_in(facts, REFERENCE_GRANTS, "ReferenceGrant", to.namespace);
     (is_refused && !is_granted(facts, route, to))
         .then_some(("and no ReferenceGrant there lets it", "add a ReferenceGrant to the namespace of the Service"))
 }

@@ -3,7 +3,7 @@
 use super::references::REFERENCE_GRANTS;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::NAMESPACES;
-use crate::rules::held::holds;
+use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,8 +32,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 continue;
             }
             let message = format!("{} is for namespace {name}, and there is none", grant.id);
-            out.find(grant.id.clone(), message, Evidence::of(grant, node, "whom it is for"))
-                .fix(Fix::advice("name a namespace that exists"));
+            let finding = out.find(grant.id.clone(), message, Evidence::of(grant, node, "whom it is for"));
+            finding.fix(Fix::advice("name a namespace that exists"));
+            // Files hold few of the namespaces that a cluster has.
+            if !is_complete(facts, NAMESPACES) {
+                finding.severity(Severity::Info);
+            }
         }
     }
 }

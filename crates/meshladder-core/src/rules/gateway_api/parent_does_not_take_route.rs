@@ -9,7 +9,7 @@ use crate::mesh::host::overlaps;
 use crate::mesh::services::number;
 use crate::mesh::{Mesh, Stored};
 use crate::rules::analyzed::{self, NAMESPACES};
-use crate::rules::held::holds;
+use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,11 +27,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, GATEWAYS, "Gateway") {
-        return;
-    }
     for route in routes(facts.mesh) {
-        for parent in parents(route).filter(Reference::is_gateway) {
+        let gateways = parents(route).filter(Reference::is_gateway);
+        for parent in gateways.filter(|parent| holds_in(facts, GATEWAYS, "Gateway", parent.namespace)) {
             out.examined();
             let Some(why) = refusal(facts.mesh, route, &parent) else { continue };
             let message = format!("{} is for Gateway {}/{}, {why}", route.id, parent.namespace, parent.name);

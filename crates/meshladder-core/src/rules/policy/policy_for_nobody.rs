@@ -13,7 +13,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2601",
     name: "policy-for-nobody",
-    aka: &["IST0127"],
+    aka: &["IST0127", "KIA0004"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every AuthorizationPolicy is for a pod in the mesh",

@@ -8,7 +8,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2602",
     name: "policy-names-unknown-namespace",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA0101"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every namespace that an AuthorizationPolicy names exists",

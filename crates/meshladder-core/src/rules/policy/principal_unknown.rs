@@ -7,7 +7,7 @@ use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::{Mesh, Stored};
 use crate::rules::analyzed::{DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS};
-use crate::rules::held::{AUTHORIZATION_POLICIES, SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds};
+use crate::rules::held::{AUTHORIZATION_POLICIES, SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in, is_complete};
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -39,9 +39,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, SERVICE_ACCOUNTS, "ServiceAccount") {
-        return;
-    }
     let known = accounts(facts.mesh);
     let several = is_of_several_clusters(facts.mesh) || facts.unread("k8s/secrets.json").is_some();
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
@@ -49,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             out.examined();
             // What no account of this mesh can have is another rule's.
             let is_foreign = trust_domain(&name).is_some_and(|domain| !facts.mesh.config.trusts(domain));
-            if is_foreign || known.has(&name) {
+            if is_foreign || known.has(&name) || !can_tell(facts, &name) {
                 continue;
             }
             let written = node.str().unwrap_or_default();
@@ -62,6 +59,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
         }
     }
+}
+
+/// Whether accounts of the namespace that a principal names were read; of a pattern, whether all were.
+fn can_tell(facts: &Facts<'_>, principal: &str) -> bool {
+    let namespace = principal.split_once("/ns/").and_then(|(_, rest)| rest.split_once("/sa/"));
+    let namespace = namespace.map(|(namespace, _)| namespace).filter(|_| !principal.contains('*'));
+    namespace.map_or_else(
+        || is_complete(facts, SERVICE_ACCOUNTS),
+        |namespace| holds_in(facts, SERVICE_ACCOUNTS, "ServiceAccount", namespace),
+    )
 }
 
 /// Every principal that a policy names, as a pattern of principals of the default trust domain.

@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::ObjectRef;
 use crate::mesh::policies::selector;
 use crate::rules::analyzed::{DEPLOYMENTS, ENVOY_FILTERS, PODS};
-use crate::rules::held::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS};
+use crate::rules::held::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS, is_complete};
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -26,7 +26,6 @@ pub(super) static RULE: Rule = Rule {
         "k8s/proxyconfigs.networking.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/statefulsets.apps.json",
-        "k8s/telemetries.telemetry.istio.io.json",
         "k8s/wasmplugins.extensions.istio.io.json",
         "k8s/workloadentries.networking.istio.io.json",
         WORKLOAD_GROUPS,
@@ -37,33 +36,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Those that have no rule of their own for it.
-const SELECTING: [&str; 6] =
-    ["EnvoyFilter", "PeerAuthentication", "ProxyConfig", "RequestAuthentication", "Telemetry", "WasmPlugin"];
+const SELECTING: [&str; 5] =
+    ["EnvoyFilter", "PeerAuthentication", "ProxyConfig", "RequestAuthentication", "WasmPlugin"];
 
 /// The labels of the pods that istiod makes for a Gateway: no object has them before.
 const OF_GATEWAYS: [&str; 2] = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !workloads::are_known(facts) {
-        return;
-    }
     let mesh = facts.mesh;
     let root = &*mesh.config.root_namespace;
     let all = || SELECTING.into_iter().flat_map(|kind| mesh.objects.of_kind(kind));
     let selectors = Selectors::of(all());
-    let namespaces: BTreeSet<&str> = workloads::namespaces(mesh);
     let mut found: BTreeSet<&ObjectRef> = BTreeSet::new();
-    for namespace in namespaces {
-        for labels in workloads::labels(mesh, namespace) {
-            let near = selectors.selecting(namespace, labels).into_iter().chain(selectors.selecting(root, labels));
-            found.extend(near.map(|object| &object.id));
-        }
+    for (namespace, labels) in workloads::labels(mesh) {
+        let near = selectors.selecting(namespace, labels).into_iter().chain(selectors.selecting(root, labels));
+        found.extend(near.map(|object| &object.id));
     }
+    let namespaces = workloads::namespaces(mesh);
+    let can_tell = |namespace: &str| is_complete(facts, PODS) || namespaces.contains(namespace);
     for object in all() {
         let Some(labels) = selector(object.spec()) else { continue };
         out.examined();
         let is_of_gateway = labels.members().iter().any(|label| OF_GATEWAYS.contains(&&*label.key));
-        if found.contains(&object.id) || is_of_gateway {
+        if found.contains(&object.id) || is_of_gateway || !can_tell(&object.id.namespace) {
             continue;
         }
         let place = if object.id.namespace == root { "in the mesh" } else { "in its namespace" };

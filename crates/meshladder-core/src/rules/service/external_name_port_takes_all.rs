@@ -10,7 +10,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2302",
     name: "external-name-port-takes-all",
-    aka: &["IST0150"],
+    aka: &["IST0150", "KIA0601"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the ports of an ExternalName Service say a protocol that carries a host",

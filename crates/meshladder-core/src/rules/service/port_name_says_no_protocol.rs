@@ -10,7 +10,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2301",
     name: "port-name-says-no-protocol",
-    aka: &["IST0118"],
+    aka: &["IST0118", "KIA0601", "KIA0602"],
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "the name of every port says its protocol",

@@ -62,11 +62,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// What a client gets from one of them only. Endpoints of one namespace are put together.
 fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
-    let says = |entry: &Stored, key: &str| entry.spec_at([key]).map(Node::to_json);
-    let keys = if a.id.namespace == b.id.namespace {
-        &["resolution", "location"][..]
-    } else {
-        &["resolution", "location", "endpoints"]
+    let text = |entry: &Stored, key: &str, default: &str| {
+        entry.spec_at([key]).and_then(Node::str).unwrap_or(default).to_owned()
     };
-    keys.iter().copied().find(|key| says(a, key) != says(b, key))
+    let differs = |key: &str, default: &str| text(a, key, default) != text(b, key, default);
+    let endpoints = |entry: &Stored| entry.spec_at(["endpoints"]).map(Node::to_json);
+    match () {
+        () if differs("resolution", "NONE") => Some("resolution"),
+        () if differs("location", "MESH_EXTERNAL") => Some("location"),
+        () if a.id.namespace != b.id.namespace && endpoints(a) != endpoints(b) => Some("endpoints"),
+        () => None,
+    }
 }

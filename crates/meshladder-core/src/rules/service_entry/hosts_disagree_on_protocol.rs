@@ -13,7 +13,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2402",
     name: "hosts-disagree-on-protocol",
-    aka: &["IST0177"],
+    aka: &["IST0177", "KIA1212"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "ServiceEntries for one host and port name one protocol",

@@ -2,10 +2,10 @@
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::SERVICE_DOMAIN;
+use crate::mesh::host::service_name;
 use crate::mesh::{Mesh, Stored};
 use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
-use crate::rules::held::holds;
+use crate::rules::held::{holds, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -29,11 +29,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             out.examined();
             let entry = node.str().unwrap_or_default();
             let (from, host) = entry.split_once('/').unwrap_or(("*", entry));
-            if from == "~" || host.is_empty() || host.starts_with('*') || !can_tell(facts, host) {
-                continue;
-            }
             let from = if from == "." { sidecar.id.namespace.as_str() } else { from };
-            if is_known(facts.mesh, from, host) {
+            let is_open = from == "~" || host.is_empty() || host.starts_with('*');
+            if is_open || !can_tell(facts, from, host) || is_known(facts.mesh, from, host) {
                 continue;
             }
             let whose = if from == "*" { String::new() } else { format!(" in namespace {from}") };
@@ -50,9 +48,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Whether those that could have the host are among what was read.
-fn can_tell(facts: &Facts<'_>, host: &str) -> bool {
-    let in_cluster = host.ends_with(SERVICE_DOMAIN) || !host.contains('.');
-    holds(facts, SERVICES, "Service") && (in_cluster || holds(facts, SERVICE_ENTRIES, "ServiceEntry"))
+fn can_tell(facts: &Facts<'_>, from: &str, host: &str) -> bool {
+    let namespace = service_name(host).map(|(_, namespace)| namespace);
+    match namespace.or(Some(from).filter(|from| *from != "*" && !host.contains('.'))) {
+        Some(namespace) => holds_in(facts, SERVICES, "Service", namespace),
+        None => holds(facts, SERVICE_ENTRIES, "ServiceEntry"),
+    }
 }
 
 fn is_known(mesh: &Mesh, from: &str, host: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2501",
     name: "sidecar-selects-no-pod",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA0004"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Sidecar with a selector selects a pod",

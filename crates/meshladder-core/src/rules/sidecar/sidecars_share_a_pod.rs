@@ -11,7 +11,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2502",
     name: "sidecars-share-a-pod",
-    aka: &["IST0110"],
+    aka: &["IST0110", "KIA0003"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no pod is selected by two Sidecars",

@@ -8,7 +8,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2503",
     name: "two-default-sidecars",
-    aka: &["IST0111"],
+    aka: &["IST0111", "KIA0002"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a namespace has one Sidecar without a selector",

@@ -8,7 +8,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2001",
     name: "destination-unknown",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA1101"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every host that a VirtualService leads to is a Service or a ServiceEntry it can see",

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::export::{Export, export_node};
 use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES};
-use crate::rules::held::holds;
+use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -36,8 +36,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for name in names.into_iter().filter(|name| !exists(name)) {
             let message = format!("{} is exported to namespace {name}, and there is none", object.id);
             let entry = node.items().iter().find(|entry| entry.str() == Some(name)).unwrap_or(node);
-            out.find(object.id.clone(), message, Evidence::of(object, entry, "where it is exported to"))
-                .fix(Fix::advice("name a namespace that exists, or `*` for all"));
+            let finding = out.find(object.id.clone(), message, Evidence::of(object, entry, "where it is exported to"));
+            finding.fix(Fix::advice("name a namespace that exists, or `*` for all"));
+            // Files hold few of the namespaces that a cluster has.
+            if !is_complete(facts, NAMESPACES) {
+                finding.severity(Severity::Info);
+            }
         }
     }
 }

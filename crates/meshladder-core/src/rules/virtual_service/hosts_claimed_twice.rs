@@ -12,7 +12,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2004",
     name: "hosts-claimed-twice",
-    aka: &["IST0109"],
+    aka: &["IST0109", "KIA1106"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "one VirtualService for sidecars has a host",

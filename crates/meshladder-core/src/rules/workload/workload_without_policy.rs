@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     aka: &["KIA1301"],
     rung: Rung::Config,
     severity: Severity::Info,
-    claim: "where AuthorizationPolicies are used, every workload is covered by one",
+    claim: "in a namespace that uses AuthorizationPolicies, every workload is covered by one",
     needs: &[AUTHORIZATION_POLICIES, NAMESPACES],
     uses: workloads::PATHS,
     explains: &[],
@@ -31,14 +31,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let selectors = Selectors::of(policies.iter());
     let covered: BTreeSet<&str> =
         policies.iter().filter(|p| selector(p.spec()).is_none()).map(|p| p.id.namespace.as_str()).collect();
-    if policies.is_empty() || covered.contains(root) {
+    if covered.contains(root) {
         return;
     }
-    for template in workloads::all_templates(mesh).filter(|one| is_own(*one) && one.namespace() != root) {
+    let using: BTreeSet<&str> = policies.iter().map(|policy| policy.id.namespace.as_str()).collect();
+    let near = |one: &Template<'_>| using.contains(one.namespace()) && !covered.contains(one.namespace());
+    for template in workloads::all_templates(mesh).filter(|one| near(one) && is_own(*one)) {
         out.examined();
         let (namespace, labels) = (template.namespace(), template.labels());
-        let is_covered = covered.contains(namespace)
-            || [namespace, root].iter().any(|near| !selectors.selecting(near, labels).is_empty());
+        let is_covered = [namespace, root].iter().any(|near| !selectors.selecting(near, labels).is_empty());
         if is_covered || !workloads::is_in_mesh(mesh, template) {
             continue;
         }
@@ -56,6 +57,6 @@ fn is_own(template: Template<'_>) -> bool {
     let is_router = |container: &Node| {
         container.get("args").map_or(&[][..], Node::items).iter().any(|arg| arg.str() == Some("router"))
     };
-    let is_gateway = template.containers().any(is_router) || template.label("istio.io/gateway-name").is_some();
+    let is_gateway = template.containers().any(is_router) || template.annotation("inject.istio.io/templates").is_some();
     !is_made && !is_gateway && !template.object.is_assumed()
 }

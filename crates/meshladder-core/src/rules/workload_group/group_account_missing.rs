@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds};
+use crate::rules::held::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,15 +19,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    if !holds(facts, SERVICE_ACCOUNTS, "ServiceAccount") {
-        return;
-    }
     for group in facts.mesh.objects.of_kind("WorkloadGroup") {
         out.examined();
         let Some(node) = group.spec_at(["template", "serviceAccount"]) else { continue };
         let name = node.str().filter(|name| !name.is_empty()).unwrap_or("default");
         let namespace = &group.id.namespace;
-        if name == "default" || facts.mesh.objects.get("ServiceAccount", namespace, name).is_some() {
+        let is_known = holds_in(facts, SERVICE_ACCOUNTS, "ServiceAccount", namespace);
+        if name == "default" || !is_known || facts.mesh.objects.get("ServiceAccount", namespace, name).is_some() {
             continue;
         }
         let message = format!("{} is to run as service account {namespace}/{name}, and there is none", group.id);
