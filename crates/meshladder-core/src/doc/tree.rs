@@ -83,6 +83,11 @@ impl Node {
         if let Value::String(text) = &self.value { Some(text) } else { None }
     }
 
+    /// The elements of the array member `key`; nothing when there is none.
+    pub fn items_at(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Self::items)
+    }
+
     /// The text of the string member `key`.
     pub fn str_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.str()

@@ -54,7 +54,7 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Stored) -> Reach<'m> {
 }
 
 /// The rules that have clients send one of these, where the server takes this.
-pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], taken: MutualTls) -> Vec<Clash<'m>> {
+pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls) -> Vec<Clash<'m>> {
     if facts.mesh.objects.of_kind("PeerAuthentication").is_empty() {
         return Vec::new();
     }
@@ -72,13 +72,13 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], taken: MutualTls) ->
             Reach::Service(service) => service_takes(facts, rule, service),
             Reach::Mesh | Reach::Namespace(_) | Reach::Other => Vec::new(),
         };
-        let clash = peers.into_iter().filter(|peer| peer.mode == taken).find_map(|peer| peer.by);
+        let clash = peers.into_iter().filter(|peer| peer.mode == accepted).find_map(|peer| peer.by);
         let is_narrow = matches!(reach, Reach::Service(_));
         found.extend(clash.map(|(policy, takes)| Clash { rule, sends, policy, takes, is_narrow }));
     }
     found.extend(facts.mesh.objects.of_kind("PeerAuthentication").iter().filter_map(|policy| {
         let (rule, takes) = overridden(facts, policy)?;
-        let is_taken = facts.mesh.mutual_tls(&whole(&policy.id.namespace), 0).mode == taken;
+        let is_taken = facts.mesh.mutual_tls(&whole(&policy.id.namespace), 0).mode == accepted;
         Some(Clash { rule, sends: sends(rule)?, policy, takes, is_narrow: false }).filter(|_| is_taken)
     }));
     found

@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let listeners = gateway.node.at(["status", "listeners"]).map_or(&[][..], Node::items);
         for listener in listeners {
             out.examined();
-            let conditions = listener.get("conditions").map_or(&[][..], Node::items);
+            let conditions = listener.items_at("conditions");
             let Some(bad) = conditions.iter().find(|condition| is_bad(gateway, condition)) else { continue };
             let text = |key: &str| bad.str_at(key).unwrap_or_default();
             let message = format!(

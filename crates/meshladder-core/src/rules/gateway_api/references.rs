@@ -63,13 +63,9 @@ pub(super) fn parents(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
 pub(super) fn backends(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
     let rules = route.spec_list("rules").iter();
     let nodes = rules.flat_map(|rule| {
-        let refs = list(rule, "backendRefs").iter();
-        let filters = list(rule, "filters").iter().chain(refs.clone().flat_map(|one| list(one, "filters")));
+        let refs = rule.items_at("backendRefs").iter();
+        let filters = rule.items_at("filters").iter().chain(refs.clone().flat_map(|one| one.items_at("filters")));
         refs.chain(filters.filter_map(|filter| filter.at(["requestMirror", "backendRef"])))
     });
     nodes.map(|node| Reference::of(route, node, "", "Service"))
-}
-
-fn list<'m>(node: &'m Node, key: &str) -> &'m [Node] {
-    node.get(key).map_or(&[], Node::items)
 }

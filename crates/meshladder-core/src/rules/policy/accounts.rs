@@ -1,7 +1,16 @@
 //! Principals: `trust-domain/ns/namespace/sa/name`.
 
-use crate::mesh::Mesh;
+use super::listed::{conditions, of_sources};
+use crate::doc::tree::Node;
 use crate::mesh::gateways::servers;
+use crate::mesh::{Mesh, Stored};
+
+/// Every principal that a policy names, in sources and in conditions.
+pub(super) fn principals(policy: &Stored) -> impl Iterator<Item = &Node> {
+    let conditions = conditions(policy, &["source.principal"]);
+    let values = conditions.flat_map(|when| ["values", "notValues"].map(|key| when.items_at(key))).flatten();
+    of_sources(policy, &["principals", "notPrincipals"]).chain(values)
+}
 
 /// The trust domain of a principal, or of a pattern that names one.
 pub(super) fn trust_domain(principal: &str) -> Option<&str> {

@@ -78,7 +78,7 @@ fn disabled<'m>(facts: &Facts<'m>, policy: &Stored) -> Option<(&'m ObjectRef, (&
 }
 
 /// What turns mutual TLS off on all ports.
-fn off<'m>(peer: PeerMode<'m>) -> Option<(&'m Stored, &'m Node)> {
+fn off(peer: PeerMode<'_>) -> Option<(&Stored, &Node)> {
     let (policy, mode) = peer.by.filter(|_| peer.mode == MutualTls::Disable)?;
     policy.spec_at(["portLevelMtls"]).is_none().then_some((policy, mode))
 }

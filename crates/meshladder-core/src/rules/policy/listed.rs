@@ -15,19 +15,15 @@ pub(super) fn of_operations<'m>(policy: &'m Stored, keys: &'static [&'static str
 
 /// The conditions on these attributes.
 pub(super) fn conditions<'m>(policy: &'m Stored, keys: &'static [&'static str]) -> impl Iterator<Item = &'m Node> {
-    let all = policy.spec_list("rules").iter().flat_map(|rule| list(rule, "when"));
+    let all = policy.spec_list("rules").iter().flat_map(|rule| rule.items_at("when"));
     all.filter(move |when| when.str_at("key").is_some_and(|key| keys.contains(&key)))
 }
 
 fn below<'m>(policy: &'m Stored, clause: &'static str, part: &'static str) -> impl Iterator<Item = &'m Node> {
-    let clauses = policy.spec_list("rules").iter().flat_map(move |rule| list(rule, clause));
+    let clauses = policy.spec_list("rules").iter().flat_map(move |rule| rule.items_at(clause));
     clauses.filter_map(move |clause| clause.get(part))
 }
 
 fn entries<'m>(node: &'m Node, keys: &'static [&'static str]) -> impl Iterator<Item = &'m Node> {
-    keys.iter().flat_map(|key| list(node, key))
-}
-
-fn list<'m>(node: &'m Node, key: &str) -> &'m [Node] {
-    node.get(key).map_or(&[], Node::items)
+    keys.iter().flat_map(|key| node.items_at(key))
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
-use super::accounts::{is_of_several_clusters, trust_domain};
-use super::listed::{conditions, of_sources};
+use super::accounts::{is_of_several_clusters, principals, trust_domain};
+use super::listed::of_sources;
 use super::names::Names;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -73,11 +73,7 @@ fn can_tell(facts: &Facts<'_>, principal: &str) -> bool {
 
 /// Every principal that a policy names, as a pattern of principals of the default trust domain.
 fn named(policy: &Stored) -> impl Iterator<Item = (&Node, String)> {
-    let values = conditions(policy, &["source.principal"])
-        .flat_map(|when| ["values", "notValues"].map(|key| when.get(key).map_or(&[][..], Node::items)))
-        .flatten();
-    let principals = of_sources(policy, &["principals", "notPrincipals"]).chain(values);
-    let principals = principals.map(|node| (node, node.str().unwrap_or_default().to_owned()));
+    let principals = principals(policy).map(|node| (node, node.str().unwrap_or_default().to_owned()));
     let accounts = of_sources(policy, &["serviceAccounts", "notServiceAccounts"]);
     principals.chain(accounts.map(|node| {
         let written = node.str().unwrap_or_default();

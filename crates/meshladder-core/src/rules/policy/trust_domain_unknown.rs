@@ -1,8 +1,6 @@
 //! See the page beside this file.
 
-use super::accounts::{is_of_several_clusters, trust_domain};
-use super::listed::{conditions, of_sources};
-use crate::doc::tree::Node;
+use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::GATEWAYS;
 use crate::rules::held::{AUTHORIZATION_POLICIES, CONFIG_MAPS};
@@ -29,10 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         return;
     }
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
-        let values = conditions(policy, &["source.principal"])
-            .flat_map(|when| ["values", "notValues"].map(|key| when.get(key).map_or(&[][..], Node::items)))
-            .flatten();
-        for node in of_sources(policy, &["principals", "notPrincipals"]).chain(values) {
+        for node in principals(policy) {
             out.examined();
             let Some(domain) = node.str().and_then(trust_domain).filter(|domain| !config.trusts(domain)) else {
                 continue;

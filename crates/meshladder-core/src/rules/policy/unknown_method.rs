@@ -81,8 +81,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let upper = written.to_ascii_uppercase();
             let (why, fix) = if known.has(&upper) {
-                let path = policy.path_of(node);
-                let patch = format!(r#"[{{"op":"replace","path":"{path}","value":{}}}]"#, escape(&upper));
+                let at = policy.path_of(node);
+                let patch = format!(r#"[{{"op":"replace","path":"{at}","value":{}}}]"#, escape(&upper));
                 ("methods are compared as written, in capitals", Fix::json_patch(&policy.id, patch))
             } else if written.contains('/') {
                 (

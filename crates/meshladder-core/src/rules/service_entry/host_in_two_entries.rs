@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::visible::scopes;
+use super::visible::{Key, scopes};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut at: BTreeMap<(&str, &str, u16), Vec<(&Stored, &Node)>> = BTreeMap::new();
+    let mut at: BTreeMap<Key<'_>, Vec<(&Stored, &Node)>> = BTreeMap::new();
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         out.examined();
         for host in entry.spec_list("hosts") {

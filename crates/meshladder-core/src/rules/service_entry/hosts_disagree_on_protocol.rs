@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::visible::scopes;
+use super::visible::{Key, scopes};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
@@ -23,9 +23,6 @@ pub(super) static RULE: Rule = Rule {
     docs: include_str!("hosts_disagree_on_protocol.md"),
     check: Check::Object(check),
 };
-
-/// Where the same host and port can be seen: a namespace, or `*`.
-type Key<'m> = (&'m str, &'m str, u16);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut said: BTreeMap<Key<'_>, Vec<(&Stored, &Node, String)>> = BTreeMap::new();

@@ -1,6 +1,5 @@
 //! See the page beside this file.
 
-use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::host::service_name;
 use crate::mesh::{Mesh, Stored};
@@ -25,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts.mesh.objects.of_kind("Sidecar") {
         let listeners = sidecar.spec_list("egress").iter();
-        for node in listeners.flat_map(|listener| listener.get("hosts").map_or(&[][..], Node::items)) {
+        for node in listeners.flat_map(|listener| listener.items_at("hosts")) {
             out.examined();
             let entry = node.str().unwrap_or_default();
             let (from, host) = entry.split_once('/').unwrap_or(("*", entry));

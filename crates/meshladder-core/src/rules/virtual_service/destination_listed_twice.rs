@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for route in routes(service) {
             let mut seen = BTreeSet::new();
-            for entry in route.get("route").map_or(&[][..], Node::items) {
+            for entry in route.items_at("route") {
                 out.examined();
                 let Some(destination) = entry.get("destination") else { continue };
                 let host = fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace);

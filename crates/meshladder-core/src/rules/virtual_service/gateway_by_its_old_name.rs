@@ -43,10 +43,6 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Every Gateway that it names, those of single matches too.
 fn named(service: &Stored) -> impl Iterator<Item = &Node> {
-    let of_matches = routes(service).flat_map(|route| list(route, "match")).flat_map(|one| list(one, "gateways"));
+    let of_matches = routes(service).flat_map(|route| route.items_at("match")).flat_map(|one| one.items_at("gateways"));
     service.spec_list("gateways").iter().chain(of_matches)
-}
-
-fn list<'m>(node: &'m Node, key: &str) -> &'m [Node] {
-    node.get(key).map_or(&[], Node::items)
 }

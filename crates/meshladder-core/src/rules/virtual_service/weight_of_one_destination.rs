@@ -1,6 +1,5 @@
 //! See the page beside this file.
 
-use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::services::number;
 use crate::mesh::traffic::routes;
@@ -24,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for route in routes(service) {
-            let [only] = route.get("route").map_or(&[][..], Node::items) else { continue };
+            let [only] = route.items_at("route") else { continue };
             out.examined();
             let Some(node) = only.get("weight") else { continue };
             let Some(weight @ 1..=99) = number(node) else { continue };

@@ -72,7 +72,5 @@ fn missing(port: &ServicePort<'_>, templates: &[Template<'_>]) -> Option<(String
 
 /// The ports of its containers, each with the container.
 fn declared(template: Template<'_>) -> impl Iterator<Item = (&Node, &Node)> {
-    template.containers().flat_map(|container| {
-        container.get("ports").map_or(&[][..], Node::items).iter().map(move |port| (container, port))
-    })
+    template.containers().flat_map(|container| container.items_at("ports").iter().map(move |port| (container, port)))
 }

@@ -54,9 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn is_own(template: Template<'_>) -> bool {
     let is_made =
         template.object.node.at(["metadata", "ownerReferences"]).is_some_and(|owners| !owners.items().is_empty());
-    let is_router = |container: &Node| {
-        container.get("args").map_or(&[][..], Node::items).iter().any(|arg| arg.str() == Some("router"))
-    };
+    let is_router = |container: &Node| container.items_at("args").iter().any(|arg| arg.str() == Some("router"));
     let is_gateway = template.containers().any(is_router) || template.annotation("inject.istio.io/templates").is_some();
     !is_made && !is_gateway && !template.object.is_assumed()
 }

@@ -21,8 +21,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
+/// A namespace and labels, sorted.
+type Key<'m> = (&'m str, Vec<(&'m str, Option<&'m str>)>);
+
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut seen: BTreeMap<(&str, Vec<(&str, Option<&str>)>), &Stored> = BTreeMap::new();
+    let mut seen: BTreeMap<Key<'_>, &Stored> = BTreeMap::new();
     for group in facts.mesh.objects.of_kind("WorkloadGroup") {
         out.examined();
         let node = group.spec_at(["metadata", "labels"]).filter(|labels| !labels.members().is_empty());
