@@ -28,9 +28,14 @@ mod tests {
 
     #[test]
     fn distance_counts_letters() {
-        for (a, b, expected) in
-            [("", "", 0), ("cart", "cart", 0), ("cart", "crt", 1), ("cart", "card", 1), ("crat", "cart", 2), ("", "ab", 2)]
-        {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("cart", "cart", 0),
+            ("cart", "crt", 1),
+            ("cart", "card", 1),
+            ("crat", "cart", 2),
+            ("", "ab", 2),
+        ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
         }
     }

@@ -33,7 +33,11 @@ static PROVIDER: Message = plain("ExtensionProvider", &[may("name", STRING)]);
 /// "`from` must not be empty"
 static RULE: Message = checked(
     "Rule",
-    &[may("from", List(&Of(&FROM), 1, 512)), may("to", List(&Of(&TO), 1, usize::MAX)), may("when", list(&Of(&CONDITION)))],
+    &[
+        may("from", List(&Of(&FROM), 1, 512)),
+        may("to", List(&Of(&TO), 1, usize::MAX)),
+        may("when", list(&Of(&CONDITION))),
+    ],
     checks::rule,
 );
 

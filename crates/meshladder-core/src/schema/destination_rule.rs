@@ -77,10 +77,13 @@ static TUNNEL: Message = checked(
     checks::tunnel,
 );
 
-pub(super) static CONNECTION_POOL: Message =
-    checked("ConnectionPoolSettings", &[may("http", Of(&HTTP_SETTINGS)), may("tcp", Of(&TCP_SETTINGS))], |node, walk| {
+pub(super) static CONNECTION_POOL: Message = checked(
+    "ConnectionPoolSettings",
+    &[may("http", Of(&HTTP_SETTINGS)), may("tcp", Of(&TCP_SETTINGS))],
+    |node, walk| {
         super::fields::at_least_one(node, &["http", "tcp"], walk);
-    });
+    },
+);
 
 static HTTP_SETTINGS: Message = checked(
     "HTTPSettings",

@@ -7,13 +7,8 @@ use super::text::Text;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "EnvoyFilter",
-    group: "networking.istio.io",
-    versions: &["v1alpha3"],
-    only: true,
-    spec: &SPEC,
-};
+pub(super) static KIND: Kind =
+    Kind { kind: "EnvoyFilter", group: "networking.istio.io", versions: &["v1alpha3"], only: true, spec: &SPEC };
 
 static SPEC: Message = checked(
     "EnvoyFilter",
@@ -60,8 +55,11 @@ static MATCH: Message = checked(
     |node, walk| super::fields::at_most_one(node, &["listener", "routeConfiguration", "cluster", "waypoint"], walk),
 );
 
-static PROXY_MATCH: Message =
-    checked("ProxyMatch", &[may("metadata", Map(Text::Free, &STRING)), may("proxyVersion", STRING)], checks::proxy_match);
+static PROXY_MATCH: Message = checked(
+    "ProxyMatch",
+    &[may("metadata", Map(Text::Free, &STRING)), may("proxyVersion", STRING)],
+    checks::proxy_match,
+);
 
 static CLUSTER_MATCH: Message = plain(
     "ClusterMatch",
@@ -79,15 +77,11 @@ static ROUTE_CONFIGURATION_MATCH: Message = plain(
     ],
 );
 
-static VIRTUAL_HOST_MATCH: Message = plain(
-    "VirtualHostMatch",
-    &[may("domainName", STRING), may("name", STRING), may("route", Of(&ROUTE_MATCH))],
-);
+static VIRTUAL_HOST_MATCH: Message =
+    plain("VirtualHostMatch", &[may("domainName", STRING), may("name", STRING), may("route", Of(&ROUTE_MATCH))]);
 
-static ROUTE_MATCH: Message = plain(
-    "RouteMatch",
-    &[may("action", Enum(&["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"])), may("name", STRING)],
-);
+static ROUTE_MATCH: Message =
+    plain("RouteMatch", &[may("action", Enum(&["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"])), may("name", STRING)]);
 
 static LISTENER_MATCH: Message = plain(
     "ListenerMatch",

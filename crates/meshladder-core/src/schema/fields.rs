@@ -55,7 +55,11 @@ pub(super) fn at_most_one<'n>(node: &'n Node, names: &[&'static str], walk: &mut
     let mut there = names.iter().filter_map(|name| Some((name, set(node, name)?)));
     let Some((one, _)) = there.next() else { return };
     for (name, value) in there {
-        walk.fault(Flaw::ExclusiveFields, value, format!("stands beside {one}, and only one of {one} and {name} counts"));
+        walk.fault(
+            Flaw::ExclusiveFields,
+            value,
+            format!("stands beside {one}, and only one of {one} and {name} counts"),
+        );
     }
 }
 
@@ -65,7 +69,9 @@ pub(super) fn not_beside<'n>(node: &'n Node, one: &str, others: &[&str], walk: &
         return;
     }
     for other in others {
-        if let Some(value) = set(node, other).filter(|value| !matches!(&value.value, Value::Array(items) if items.is_empty())) {
+        if let Some(value) =
+            set(node, other).filter(|value| !matches!(&value.value, Value::Array(items) if items.is_empty()))
+        {
             walk.fault(Flaw::ExclusiveFields, value, format!("cannot stand beside {one}"));
         }
     }

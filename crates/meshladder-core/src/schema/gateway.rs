@@ -17,11 +17,8 @@ pub(super) static KIND: Kind = Kind {
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
-    "Gateway",
-    &[may("selector", Map(Text::Free, &STRING)), must("servers", some(&Of(&SERVER)))],
-    checks::spec,
-);
+static SPEC: Message =
+    checked("Gateway", &[may("selector", Map(Text::Free, &STRING)), must("servers", some(&Of(&SERVER)))], checks::spec);
 
 static SERVER: Message = checked(
     "Server",
@@ -60,10 +57,7 @@ pub(super) static SERVER_TLS: Message = checked(
         may("httpsRedirect", Bool),
         may("maxProtocolVersion", Enum(VERSIONS)),
         may("minProtocolVersion", Enum(VERSIONS)),
-        may(
-            "mode",
-            Enum(&["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"]),
-        ),
+        may("mode", Enum(&["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"])),
         may("privateKey", STRING),
         may("serverCertificate", STRING),
         may("subjectAltNames", STRINGS),

@@ -50,7 +50,10 @@ pub(super) fn value_problem(value: &str) -> Option<&'static str> {
 
 /// What follows `)%`. Nothing when it does not end: what stands in parentheses may be of any form, and is not judged.
 fn behind_arguments(arguments: &str) -> Option<&str> {
-    arguments.find(")%").map(|end| &arguments[end + 2..]).or_else(|| arguments.rfind('%').map(|end| &arguments[end + 1..]))
+    arguments
+        .find(")%")
+        .map(|end| &arguments[end + 2..])
+        .or_else(|| arguments.rfind('%').map(|end| &arguments[end + 1..]))
 }
 
 #[cfg(test)]

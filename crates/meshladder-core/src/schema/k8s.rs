@@ -38,10 +38,8 @@ static PARENT_REF: Message = plain(
 );
 
 /// A reference to a kind in any namespace.
-static OBJECT_REF: Message = plain(
-    "ObjectReference",
-    &[may("group", STRING), may("kind", NAME), must("name", NAME), may("namespace", NAME)],
-);
+static OBJECT_REF: Message =
+    plain("ObjectReference", &[may("group", STRING), may("kind", NAME), must("name", NAME), may("namespace", NAME)]);
 
 const WEIGHT: Type = Int(0, 1_000_000);
 
@@ -68,16 +66,15 @@ fn service_port<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 
 static LABEL_SELECTOR: Message = plain(
     "LabelSelector",
-    &[may("matchExpressions", List(&Of(&REQUIREMENT), 0, usize::MAX)), may("matchLabels", Map(Text::LabelKey, &TextOf(Text::LabelValue)))],
+    &[
+        may("matchExpressions", List(&Of(&REQUIREMENT), 0, usize::MAX)),
+        may("matchLabels", Map(Text::LabelKey, &TextOf(Text::LabelValue))),
+    ],
 );
 
 static REQUIREMENT: Message = plain(
     "LabelSelectorRequirement",
-    &[
-        must("key", NAME),
-        must("operator", Enum(&["In", "NotIn", "Exists", "DoesNotExist"])),
-        may("values", STRINGS),
-    ],
+    &[must("key", NAME), must("operator", Enum(&["In", "NotIn", "Exists", "DoesNotExist"])), may("values", STRINGS)],
 );
 
 static HEADER_MATCH: Message = checked(

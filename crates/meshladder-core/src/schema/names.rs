@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::mesh::services::Protocol;
+
 /// What is wrong with the name of a host. With `wildcard` its first label may be `*`, or start with it.
 ///
 /// "We only allow wildcards in the first label", "Allow the last part to be empty, for unambiguous names like `istio.io.`"
@@ -96,36 +98,19 @@ fn is_qualified(name: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-/// What a protocol is carried by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Http,
-    /// HTTPS and TLS.
-    Tls,
-    Tcp,
-    Udp,
+/// The protocol of a name, in any case; none for a name that is none. What ambient tunnels by is TCP.
+pub(super) fn protocol(name: &str) -> Option<Protocol> {
+    let is = |known: &str| known.eq_ignore_ascii_case(name);
+    match Protocol::of_name(name) {
+        Protocol::Sniffed if is("HBONE") || is("DOUBLE-HBONE") => Some(Protocol::Tcp),
+        Protocol::Sniffed => None,
+        protocol => Some(protocol),
+    }
 }
 
-/// The protocol of a name, in any case.
-pub(super) fn protocol(name: &str) -> Option<Protocol> {
-    const KNOWN: [(&str, Protocol); 15] = [
-        ("HTTP", Protocol::Http),
-        ("HTTP2", Protocol::Http),
-        ("HTTP3", Protocol::Http),
-        ("HTTP_PROXY", Protocol::Http),
-        ("GRPC", Protocol::Http),
-        ("GRPC-WEB", Protocol::Http),
-        ("HTTPS", Protocol::Tls),
-        ("TLS", Protocol::Tls),
-        ("TCP", Protocol::Tcp),
-        ("MONGO", Protocol::Tcp),
-        ("REDIS", Protocol::Tcp),
-        ("MYSQL", Protocol::Tcp),
-        ("HBONE", Protocol::Tcp),
-        ("DOUBLE-HBONE", Protocol::Tcp),
-        ("UDP", Protocol::Udp),
-    ];
-    KNOWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, protocol)| *protocol)
+/// Whether the SNI is seen, and nothing else.
+pub(super) fn is_tls(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Https | Protocol::Tls)
 }
 
 #[cfg(test)]
@@ -192,10 +177,14 @@ mod tests {
         ] {
             assert_eq!(is_range(text), holds, "{text}");
         }
-        for (key, holds) in [("app", true), ("a.b/c_d.e", true), ("a/b/c", false), ("", false), ("a*", false), ("/a", false)] {
+        for (key, holds) in
+            [("app", true), ("a.b/c_d.e", true), ("a/b/c", false), ("", false), ("a*", false), ("/a", false)]
+        {
             assert_eq!(is_label_key(key), holds, "{key}");
         }
-        for (name, holds) in [("edge/shop", true), ("mesh", true), ("shop.edge.svc", true), ("a/b/c", false), ("/a", false)] {
+        for (name, holds) in
+            [("edge/shop", true), ("mesh", true), ("shop.edge.svc", true), ("a/b/c", false), ("/a", false)]
+        {
             assert_eq!(is_gateway(name), holds, "{name}");
         }
         assert!(is_label_value("") && is_label_value("1.2_3-x") && !is_label_value("-x"));

@@ -27,8 +27,7 @@ static SPEC: Message = checked(
     port_level,
 );
 
-static MUTUAL_TLS: Message =
-    plain("MutualTLS", &[may("mode", Enum(&["UNSET", "DISABLE", "PERMISSIVE", "STRICT"]))]);
+static MUTUAL_TLS: Message = plain("MutualTLS", &[may("mode", Enum(&["UNSET", "DISABLE", "PERMISSIVE", "STRICT"]))]);
 
 /// "portLevelMtls requires selector", "port level mTLS, if defined, must have at least one element"
 fn port_level<'n>(spec: &'n Node, walk: &mut Walk<'n>) {

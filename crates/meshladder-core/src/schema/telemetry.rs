@@ -9,13 +9,8 @@ use super::text::Text;
 use super::walk::Walk;
 use crate::doc::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Telemetry",
-    group: "telemetry.istio.io",
-    versions: &["v1", "v1alpha1"],
-    only: true,
-    spec: &SPEC,
-};
+pub(super) static KIND: Kind =
+    Kind { kind: "Telemetry", group: "telemetry.istio.io", versions: &["v1", "v1alpha1"], only: true, spec: &SPEC };
 
 static SPEC: Message = checked(
     "Telemetry",
@@ -37,12 +32,7 @@ static PROVIDER: Message = plain("ProviderRef", &[must("name", TextOf(Text::Fill
 
 static ACCESS_LOGGING: Message = plain(
     "AccessLogging",
-    &[
-        may("disabled", Bool),
-        may("filter", Of(&FILTER)),
-        may("match", Of(&MODE_MATCH)),
-        may("providers", PROVIDERS),
-    ],
+    &[may("disabled", Bool), may("filter", Of(&FILTER)), may("match", Of(&MODE_MATCH)), may("providers", PROVIDERS)],
 );
 
 static FILTER: Message = plain("AccessLogging.Filter", &[may("expression", STRING)]);

@@ -86,7 +86,9 @@ impl Text {
             Self::AddressOrNone => not(value.parse::<IpAddr>().is_ok(), "an IP address"),
             Self::Range => not(names::is_range(value), "an IP address or a range such as 10.0.0.0/8"),
             Self::LabelOrNone if value.is_empty() => None,
-            Self::Label | Self::LabelOrNone => not(names::is_label(value), "a name of letters, digits and inner hyphens, at most 63"),
+            Self::Label | Self::LabelOrNone => {
+                not(names::is_label(value), "a name of letters, digits and inner hyphens, at most 63")
+            }
             Self::Gateway => not(names::is_gateway(value), "a gateway's name, NAMESPACE/NAME or NAME"),
             Self::Header => not(header::is_name(value), "a header's name"),
             Self::CorsHeader => not(value == "*" || header::is_name(value), "a header's name"),

@@ -7,13 +7,8 @@ use super::fields::{at_least_one, at_most_one};
 use super::text::Text;
 use super::wasm_plugin::{FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module};
 
-pub(super) static KIND: Kind = Kind {
-    kind: "TrafficExtension",
-    group: "extensions.istio.io",
-    versions: &["v1alpha1"],
-    only: false,
-    spec: &SPEC,
-};
+pub(super) static KIND: Kind =
+    Kind { kind: "TrafficExtension", group: "extensions.istio.io", versions: &["v1alpha1"], only: false, spec: &SPEC };
 
 const PHASES: &[&str] = &[
     "EXECUTION_PHASE_UNSPECIFIED",

@@ -3,8 +3,8 @@
 use super::common::EXPORT_TO;
 use super::describe::Type::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME, Type, UINT32, checked,
-    list, may, must, plain, some,
+    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME, Type, UINT32,
+    checked, list, may, must, plain, some,
 };
 use super::text::Text;
 
@@ -85,11 +85,8 @@ static STRING_MATCH: Message = checked("StringMatch", MATCHES, checks::string_ma
 static URI_MATCH: Message = checked("StringMatch", MATCHES, checks::one_match);
 
 /// "`*` is NOT a RE2 style regex, it will be translated as present_match."
-static ABSENT_MATCH: Message = checked(
-    "StringMatch",
-    &[may("exact", STRING), may("prefix", STRING), may("regex", STRING)],
-    checks::absent_match,
-);
+static ABSENT_MATCH: Message =
+    checked("StringMatch", &[may("exact", STRING), may("prefix", STRING), may("regex", STRING)], checks::absent_match);
 
 static HTTP_DESTINATION: Message = plain(
     "HTTPRouteDestination",
@@ -133,10 +130,8 @@ static RESPONSE_HEADERS: Message = plain(
     ],
 );
 
-static MIRROR: Message = plain(
-    "HTTPMirrorPolicy",
-    &[must("destination", Of(&DESTINATION)), may("percentage", Of(&PLAIN_PERCENT))],
-);
+static MIRROR: Message =
+    plain("HTTPMirrorPolicy", &[must("destination", Of(&DESTINATION)), may("percentage", Of(&PLAIN_PERCENT))]);
 
 static PLAIN_PERCENT: Message = plain("Percent", &[may("value", Number(0.0, 100.0))]);
 
@@ -158,11 +153,10 @@ static CORS_POLICY: Message = plain(
 
 static ORIGIN_MATCH: Message = checked("StringMatch", MATCHES, checks::origin_match);
 
-static FAULT: Message = checked(
-    "HTTPFaultInjection",
-    &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))],
-    |node, walk| super::fields::at_least_one(node, &["abort", "delay"], walk),
-);
+static FAULT: Message =
+    checked("HTTPFaultInjection", &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))], |node, walk| {
+        super::fields::at_least_one(node, &["abort", "delay"], walk)
+    });
 
 static ABORT: Message = checked(
     "HTTPFaultInjection.Abort",
@@ -199,10 +193,8 @@ static REDIRECT: Message = checked(
     checks::redirect,
 );
 
-static DIRECT_RESPONSE: Message = plain(
-    "HTTPDirectResponse",
-    &[may("body", Of(&BODY)), must("status", Type::Int(200, 600))],
-);
+static DIRECT_RESPONSE: Message =
+    plain("HTTPDirectResponse", &[may("body", Of(&BODY)), must("status", Type::Int(200, 600))]);
 
 /// "large direct_responses may impact control plane performance, must be less than 1MB"
 static BODY: Message = checked(
@@ -230,10 +222,8 @@ static REWRITE: Message = checked(
     checks::rewrite,
 );
 
-static REGEX_REWRITE: Message = plain(
-    "RegexRewrite",
-    &[must("match", TextOf(Text::Regex)), must("rewrite", TextOf(Text::Filled))],
-);
+static REGEX_REWRITE: Message =
+    plain("RegexRewrite", &[must("match", TextOf(Text::Regex)), must("rewrite", TextOf(Text::Filled))]);
 
 static TLS_ROUTE: Message = checked(
     "TLSRoute",

@@ -9,13 +9,8 @@ use super::text::Text;
 use super::walk::Walk;
 use crate::doc::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WasmPlugin",
-    group: "extensions.istio.io",
-    versions: &["v1alpha1"],
-    only: true,
-    spec: &SPEC,
-};
+pub(super) static KIND: Kind =
+    Kind { kind: "WasmPlugin", group: "extensions.istio.io", versions: &["v1alpha1"], only: true, spec: &SPEC };
 
 static SPEC: Message = checked(
     "WasmPlugin",
@@ -79,7 +74,9 @@ static ENV_VAR: Message = checked(
 /// "url contains unsupported scheme", "sha256 field must match [a-f0-9]{64} pattern"
 pub(super) fn module<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     let scheme = text(node, "url").split_once("://").map(|(scheme, _)| scheme);
-    if let Some(url) = node.get("url").filter(|_| !matches!(scheme, None | Some("" | "file" | "http" | "https" | "oci"))) {
+    if let Some(url) =
+        node.get("url").filter(|_| !matches!(scheme, None | Some("" | "file" | "http" | "https" | "oci")))
+    {
         walk.fault(Flaw::InvalidValue, url, format!("is {}, not of file, http, https or oci", shown(url)));
     }
     let is_sum = |sum: &str| sum.len() == 64 && sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

@@ -16,5 +16,7 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("invalid_host.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::InvalidHost, "write the full name of the host; a wildcard may only be the first label", out)),
+    check: Check::Object(|facts, out| {
+        tell(facts, Flaw::InvalidHost, "write the full name of the host; a wildcard may only be the first label", out)
+    }),
 };

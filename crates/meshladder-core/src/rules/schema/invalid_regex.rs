@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("invalid_regex.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::InvalidRegex, "write it in the syntax of RE2: it has no look-around and no back-references", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::InvalidRegex,
+            "write it in the syntax of RE2: it has no look-around and no back-references",
+            out,
+        )
+    }),
 };

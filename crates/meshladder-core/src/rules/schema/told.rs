@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Spot};
 use crate::rules::{Facts, Sink};
-use crate::schema::{Flaw, KINDS};
+use crate::schema::{Fault, Flaw, KINDS};
 
 /// The kinds that are looked at, where a bundle keeps them.
 pub(super) const KINDS_READ: &[&str] = &[
@@ -20,6 +20,7 @@ pub(super) const KINDS_READ: &[&str] = &[
     "k8s/referencegrants.gateway.networking.k8s.io.json",
     "k8s/requestauthentications.security.istio.io.json",
     "k8s/serviceentries.networking.istio.io.json",
+    "k8s/services.json",
     "k8s/sidecars.networking.istio.io.json",
     "k8s/tcproutes.gateway.networking.k8s.io.json",
     "k8s/telemetries.telemetry.istio.io.json",
@@ -34,9 +35,14 @@ pub(super) const KINDS_READ: &[&str] = &[
 
 /// Tells every fault of a sort, with what repairs it, or with the advice.
 pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) {
+    tell_those(facts, flaw, |_| true, advice, out);
+}
+
+/// The same of those faults that bear on this mesh.
+pub(super) fn tell_those(facts: &Facts<'_>, flaw: Flaw, bears: impl Fn(&Fault) -> bool, advice: &str, out: &mut Sink) {
     let objects = &facts.mesh.objects;
     out.examined += KINDS.iter().map(|kind| objects.of(kind.kind, kind.group).count()).sum::<usize>();
-    for fault in facts.faults().iter().filter(|fault| fault.flaw == flaw) {
+    for fault in facts.faults().iter().filter(|fault| fault.flaw == flaw && bears(fault)) {
         let (object, what) = (&fault.object, &fault.what);
         let message = match fault.place.as_str() {
             "" => format!("{object} {what}"),

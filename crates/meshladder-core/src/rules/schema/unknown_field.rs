@@ -16,5 +16,7 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("unknown_field.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::UnknownField, "take it out, or move it to where it belongs", out)),
+    check: Check::Object(|facts, out| {
+        tell(facts, Flaw::UnknownField, "take it out, or move it to where it belongs", out)
+    }),
 };

@@ -12,7 +12,8 @@ pub(super) fn setting<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
     if entries(node, "failover").is_some() {
         for label in items(node, "failoverPriority") {
-            let is_place = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+            let is_place =
+                ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
             if label.str().is_some_and(|label| is_place.contains(&label)) {
                 walk.fault(Flaw::ExclusiveFields, label, "orders by place, which failover does too");
             }
@@ -43,7 +44,9 @@ pub(super) fn failover<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::Misfit, node, "fails over from a region to the same");
     }
     for field in ["from", "to"] {
-        if let Some(region) = node.get(field).filter(|region| region.str().is_some_and(|name| name.contains(['/', '*']))) {
+        if let Some(region) =
+            node.get(field).filter(|region| region.str().is_some_and(|name| name.contains(['/', '*'])))
+        {
             walk.fault(Flaw::InvalidValue, region, format!("is {}, not the name of a region", shown(region)));
         }
     }

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use crate::doc::tree::Node;
+use crate::mesh::services::Protocol;
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, filled, is_true, items, number, set, text};
-use crate::schema::names::{Protocol, host_problem, is_label, protocol};
+use crate::schema::names::{host_problem, is_label, is_tls, protocol};
 use crate::schema::walk::Walk;
 
 /// "Gateway name must conform to the DNS label format (no dots)", "port names in servers must be unique"
@@ -63,26 +64,23 @@ pub(in crate::schema) fn is_socket(path: &str) -> bool {
 fn protocol_and_tls<'n>(server: &'n Node, protocol: Protocol, walk: &mut Walk<'n>) {
     let shown = text(server.get("port").unwrap_or(server), "protocol");
     let Some(tls) = set(server, "tls") else {
-        if protocol == Protocol::Tls {
+        if is_tls(protocol) {
             walk.fault(Flaw::MissingField, server, format!("speaks {shown} and lacks tls"));
         }
         return;
     };
     let is_redirect = is_true(tls, "httpsRedirect");
-    match protocol {
-        Protocol::Tls => {}
-        Protocol::Http => {
-            let passes = matches!(text(tls, "mode"), "" | "PASSTHROUGH" | "AUTO_PASSTHROUGH");
-            let files = ["caCertificates", "privateKey", "serverCertificate"];
-            if !passes || files.iter().any(|field| filled(tls, field).is_some()) {
-                walk.fault(Flaw::Misfit, tls, format!("is set, and {shown} is plain text; only httpsRedirect goes with it"));
-            }
+    if protocol.is_http() {
+        let passes = matches!(text(tls, "mode"), "" | "PASSTHROUGH" | "AUTO_PASSTHROUGH");
+        let files = ["caCertificates", "privateKey", "serverCertificate"];
+        if !passes || files.iter().any(|field| filled(tls, field).is_some()) {
+            let what = format!("is set, and {shown} is plain text; only httpsRedirect goes with it");
+            walk.fault(Flaw::Misfit, tls, what);
         }
-        Protocol::Tcp | Protocol::Udp => {
-            walk.fault(Flaw::Misfit, tls, format!("is set, and {shown} is not HTTPS or TLS"));
-        }
+    } else if !is_tls(protocol) {
+        walk.fault(Flaw::Misfit, tls, format!("is set, and {shown} is not HTTPS or TLS"));
     }
-    if is_redirect && protocol != Protocol::Http {
+    if is_redirect && !protocol.is_http() {
         let redirect = tls.get("httpsRedirect").unwrap_or(tls);
         walk.fault(Flaw::NoEffect, redirect, format!("has no effect with {shown}: only HTTP is redirected"));
     }

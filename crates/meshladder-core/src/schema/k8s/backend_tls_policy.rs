@@ -41,7 +41,5 @@ static VALIDATION: Message = checked(
 static CA_REF: Message =
     plain("LocalObjectReference", &[must("group", STRING), must("kind", NAME), must("name", NAME)]);
 
-static SUBJECT_ALT_NAME: Message = plain(
-    "SubjectAltName",
-    &[may("hostname", STRING), must("type", Enum(&["Hostname", "URI"])), may("uri", STRING)],
-);
+static SUBJECT_ALT_NAME: Message =
+    plain("SubjectAltName", &[may("hostname", STRING), must("type", Enum(&["Hostname", "URI"])), may("uri", STRING)]);

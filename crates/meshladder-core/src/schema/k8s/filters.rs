@@ -1,6 +1,6 @@
 //! Filters of routes of the Gateway API.
 
-use super::{FRACTION, NAME, OBJECT_REF, BACKEND_REF, typed};
+use super::{BACKEND_REF, FRACTION, NAME, OBJECT_REF, typed};
 use crate::schema::describe::Type::{Any, Bool, Enum, Int, List, Of, Text as TextOf};
 use crate::schema::describe::{INT32, Message, PERCENT, PORT, STRING, STRINGS, checked, may, must, plain};
 use crate::schema::fields::at_most_one;
@@ -58,7 +58,11 @@ pub(super) static GRPC_FILTER: Message = checked(
 
 static HEADERS: Message = plain(
     "HTTPHeaderFilter",
-    &[may("add", List(&Of(&HEADER), 0, 16)), may("remove", List(&STRING, 0, 16)), may("set", List(&Of(&HEADER), 0, 16))],
+    &[
+        may("add", List(&Of(&HEADER), 0, 16)),
+        may("remove", List(&STRING, 0, 16)),
+        may("set", List(&Of(&HEADER), 0, 16)),
+    ],
 );
 
 static HEADER: Message = plain("HTTPHeader", &[must("name", NAME), must("value", STRING)]);

@@ -52,10 +52,8 @@ pub(super) static LISTENER: Message = checked(
     listener,
 );
 
-static ALLOWED_ROUTES: Message = plain(
-    "AllowedRoutes",
-    &[may("kinds", List(&Of(&ROUTE_KIND), 0, 8)), may("namespaces", Of(&ROUTE_NAMESPACES))],
-);
+static ALLOWED_ROUTES: Message =
+    plain("AllowedRoutes", &[may("kinds", List(&Of(&ROUTE_KIND), 0, 8)), may("namespaces", Of(&ROUTE_NAMESPACES))]);
 
 static ROUTE_KIND: Message = plain("RouteGroupKind", &[may("group", STRING), must("kind", NAME)]);
 
@@ -87,7 +85,9 @@ fn listener<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     if let Some(tls) = set(listener, "tls") {
         if matches!(protocol, "HTTP" | "TCP" | "UDP") {
             walk.fault(Flaw::Misfit, tls, format!("is set, and {protocol} has no TLS"));
-        } else if let Some(mode) = tls.get("mode").filter(|mode| protocol == "HTTPS" && mode.str() == Some("Passthrough")) {
+        } else if let Some(mode) =
+            tls.get("mode").filter(|mode| protocol == "HTTPS" && mode.str() == Some("Passthrough"))
+        {
             walk.fault(Flaw::Misfit, mode, format!("is {}, and a listener for HTTPS ends TLS", shown(mode)));
         }
     }

@@ -38,8 +38,7 @@ static RULE: Message = plain(
     ],
 );
 
-static TIMEOUTS: Message =
-    plain("HTTPRouteTimeouts", &[may("backendRequest", DURATION), may("request", DURATION)]);
+static TIMEOUTS: Message = plain("HTTPRouteTimeouts", &[may("backendRequest", DURATION), may("request", DURATION)]);
 
 static RETRY: Message = plain(
     "HTTPRouteRetry",
@@ -100,4 +99,3 @@ static HTTP_BACKEND: Message = checked(
     ],
     service_port,
 );
-

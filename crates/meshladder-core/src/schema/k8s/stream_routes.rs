@@ -21,7 +21,12 @@ static UDP_SPEC: Message = plain("UDPRoute", FIELDS);
 
 static TLS_SPEC: Message = plain(
     "TLSRoute",
-    &[may("hostnames", HOSTNAMES), may("parentRefs", PARENT_REFS), must("rules", RULES), may("useDefaultGateways", STRING)],
+    &[
+        may("hostnames", HOSTNAMES),
+        may("parentRefs", PARENT_REFS),
+        must("rules", RULES),
+        may("useDefaultGateways", STRING),
+    ],
 );
 
 const RULES: Type = List(&Of(&RULE), 1, 16);

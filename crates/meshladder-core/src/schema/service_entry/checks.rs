@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use crate::doc::tree::Node;
+use crate::mesh::services::Protocol;
 use crate::schema::common;
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, number, set, text};
-use crate::schema::names::{Protocol, host_problem, protocol};
+use crate::schema::names::{host_problem, is_tls, protocol};
 use crate::schema::walk::Walk;
 
 pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
@@ -62,7 +63,11 @@ fn resolution<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     }
     if let Some(selector) = selector.filter(|_| matches!(resolution, "" | "NONE" | "DNS" | "DNS_ROUND_ROBIN")) {
         let resolution = if resolution.is_empty() { "NONE" } else { resolution };
-        walk.fault(Flaw::NoEffect, selector, format!("does not go with resolution {resolution}: STATIC looks workloads up"));
+        walk.fault(
+            Flaw::NoEffect,
+            selector,
+            format!("does not go with resolution {resolution}: STATIC looks workloads up"),
+        );
     }
 }
 
@@ -91,7 +96,11 @@ fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut Walk<'n>) {
     }
     if resolution == "DNS_ROUND_ROBIN" && endpoints.len() > 1 {
         let list = spec.get("endpoints").unwrap_or(spec);
-        walk.fault(Flaw::Misfit, list, format!("has {} entries, and resolution {resolution} takes one", endpoints.len()));
+        walk.fault(
+            Flaw::Misfit,
+            list,
+            format!("has {} entries, and resolution {resolution} takes one", endpoints.len()),
+        );
     }
     for endpoint in endpoints {
         let address = text(endpoint, "address");
@@ -100,9 +109,16 @@ fn dns<'n>(spec: &'n Node, resolution: &str, walk: &mut Walk<'n>) {
         }
     }
     endpoint_ports(spec, walk);
-    if entries(spec, "addresses").is_some() && items(spec, "hosts").len() > 1 && has_port(spec, |p| p != Protocol::Http) {
+    if entries(spec, "addresses").is_some()
+        && items(spec, "hosts").len() > 1
+        && has_port(spec, |protocol| !protocol.is_http() && protocol != Protocol::Udp)
+    {
         let list = spec.get("hosts").unwrap_or(spec);
-        walk.fault(Flaw::NoEffect, list, "has several hosts for one address and a TCP port, so all but one are ignored");
+        walk.fault(
+            Flaw::NoEffect,
+            list,
+            "has several hosts for one address and a TCP port, so all but one are ignored",
+        );
     }
 }
 
@@ -121,7 +137,7 @@ fn several_hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     if matches!(text(spec, "resolution"), "" | "NONE") || items(spec, "hosts").len() < 2 {
         return;
     }
-    let is_plain = |port: &Node| !matches!(protocol(text(port, "protocol")), Some(Protocol::Http | Protocol::Tls));
+    let is_plain = |port: &Node| !protocol(text(port, "protocol")).is_some_and(|p| p.is_http() || is_tls(p));
     if let Some(port) = items(spec, "ports").iter().find(|port| is_plain(port)) {
         let what = "is neither HTTP nor TLS, so the several hosts cannot be told apart on it";
         walk.fault(Flaw::Misfit, port, what);

@@ -3,16 +3,18 @@
 use std::net::IpAddr;
 
 use crate::doc::tree::Node;
+use crate::mesh::services::Protocol;
 use crate::schema::fault::{Flaw, shown};
-use crate::schema::fields::{all_different, at_least_one, entries, filled, has, is_true, items, number, set, text};
+use crate::schema::fields::{all_different, entries, filled, has, is_true, items, number, set, text};
 use crate::schema::gateway::{hostname, is_socket};
-use crate::schema::names::{Protocol, host_problem, protocol};
+use crate::schema::names::{host_problem, protocol};
 use crate::schema::walk::Walk;
 
 pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     let (ingress, egress) = (items(spec, "ingress"), items(spec, "egress"));
-    if ingress.is_empty() && egress.is_empty() {
-        at_least_one(spec, &["ingress", "outboundTrafficPolicy", "inboundConnectionPool"], walk);
+    let says_else = has(spec, "outboundTrafficPolicy") || has(spec, "inboundConnectionPool");
+    if ingress.is_empty() && egress.is_empty() && !says_else {
+        walk.fault(Flaw::MissingField, spec, "lacks egress, ingress, outboundTrafficPolicy or inboundConnectionPool");
     }
     all_different(ingress, |listener| listener.at(["port", "number"]), walk);
     let is_port = |port: &Node| !matches!(port.to_json().as_str(), "0" | "\"0\"");
@@ -90,13 +92,17 @@ pub(super) fn ingress<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     if let Some(port) = set(listener, "port") {
         no_target_port(port, walk);
         in_range(port, walk);
-        let is_http = protocol(text(port, "protocol")) == Some(Protocol::Http);
+        let is_http = protocol(text(port, "protocol")).is_some_and(Protocol::is_http);
         if let Some(http) = listener.at(["connectionPool", "http"]).filter(|_| !is_http) {
             walk.fault(Flaw::NoEffect, http, "has no effect: the port's protocol is not HTTP");
         }
     }
-    if let Some(endpoint) = filled(listener, "defaultEndpoint").filter(|endpoint| !endpoint.str().is_some_and(is_local)) {
-        let what = format!("is {}, not 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH", shown(endpoint));
+    if let Some(endpoint) = filled(listener, "defaultEndpoint").filter(|endpoint| !endpoint.str().is_some_and(is_local))
+    {
+        let what = format!(
+            "is {}, not 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH",
+            shown(endpoint)
+        );
         walk.fault(Flaw::InvalidValue, endpoint, what);
     }
     let Some(tls) = set(listener, "tls") else { return };

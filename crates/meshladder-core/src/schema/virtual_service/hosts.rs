@@ -26,7 +26,9 @@ pub(super) fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
         let Some(name) = host.str() else { continue };
         let what = match problem(name, for_gateways, walk.object) {
             Some(what) => format!("is {}, {what}", shown(host)),
-            None if name == "*" && !for_gateways => "is \"*\", which only a VirtualService for gateways may have".to_owned(),
+            None if name == "*" && !for_gateways => {
+                "is \"*\", which only a VirtualService for gateways may have".to_owned()
+            }
             None => continue,
         };
         all_good = false;
@@ -42,7 +44,8 @@ fn problem(name: &str, for_gateways: bool, object: &Stored) -> Option<String> {
         return None;
     }
     // What passes between networks is told by names such as `outbound_.80_._.cart.shop.svc.cluster.local`.
-    let is_sni = || object.spec_list("tls").iter().flat_map(|tls| items(tls, "match")).any(|m| !items(m, "sniHosts").is_empty());
+    let is_sni =
+        || object.spec_list("tls").iter().flat_map(|tls| items(tls, "match")).any(|m| !items(m, "sniHosts").is_empty());
     if for_gateways && name.starts_with("outbound_.") && is_sni() {
         return None;
     }

@@ -46,7 +46,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
-    ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "schema", "sim", "snapshot", "walk"]),
+    (
+        "ladder",
+        &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "schema", "sim", "snapshot", "walk"],
+    ),
     ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
