@@ -7,6 +7,7 @@ use crate::fleet::{Documents, Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef, reads};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
 use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
+use crate::schema::Faults;
 use crate::sim::trace::{Kind, Trace};
 use crate::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
 use crate::walk::{self, Question};
@@ -51,7 +52,8 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     let trace =
         question.map(|question| (question, walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false))));
     let (fleet, mut ran) = visit_proxies(snapshot, mesh, inquiry, trace.as_ref().map(|(_, trace)| trace));
-    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let faults = Faults::default();
+    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
     let asked = trace.as_ref().map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
     ran.extend(climbed().filter_map(|rule| run(rule, &facts, asked.as_ref())));
     ran.sort_by_key(|ran| ran.rule.code);
@@ -83,7 +85,8 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
 fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Option<&Trace>) -> (Fleet, Vec<Ran>) {
     let mut fleet = Fleet::of_istiods(snapshot);
     let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
-    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let faults = Faults::default();
+    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
     let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
     let visited = proxies::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
     let mut ran: Vec<Ran> =

@@ -17,6 +17,7 @@ pub mod model;
 pub mod render;
 pub mod report;
 pub mod rules;
+pub mod schema;
 pub mod sim;
 pub mod snapshot;
 pub mod tables;

@@ -3,6 +3,7 @@
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef};
+use crate::schema::{Fault, Faults};
 use crate::snapshot::{Coverage, Need, Snapshot};
 
 mod analyzed;
@@ -22,6 +23,7 @@ mod injection;
 mod policy;
 mod reach;
 mod routing;
+mod schema;
 mod service;
 mod service_entry;
 mod sidecar;
@@ -38,7 +40,7 @@ pub use asked::{Asked, Seen};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
-pub static FAMILIES: [&[&Rule]; 23] = [
+pub static FAMILIES: &[&[&Rule]] = &[
     reach::RULES,
     control_plane::RULES,
     enrolment::RULES,
@@ -59,6 +61,7 @@ pub static FAMILIES: [&[&Rule]; 23] = [
     policy::RULES,
     envoy_filter::RULES,
     injection::RULES,
+    schema::RULES,
     gateway_api::RULES,
     workload::RULES,
     workload_group::RULES,
@@ -117,9 +120,16 @@ pub struct Facts<'s> {
     pub mesh: &'s Mesh,
     /// What istiod and the proxies say of themselves.
     pub fleet: &'s Fleet,
+    /// What is wrong with the objects, once it was asked for.
+    pub faults: &'s Faults,
 }
 
-impl Facts<'_> {
+impl<'s> Facts<'s> {
+    /// What is wrong with the objects.
+    pub fn faults(&self) -> &'s [Fault] {
+        self.faults.of(self.mesh)
+    }
+
     /// What cannot be read of a path of the bundle layout, in words; none when it can.
     pub fn unread(&self, path: &str) -> Option<String> {
         let need = Need::of_path(path);

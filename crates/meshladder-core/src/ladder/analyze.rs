@@ -6,6 +6,7 @@ use crate::fleet::Fleet;
 use crate::mesh::{Mesh, ObjectRef};
 use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
+use crate::schema::Faults;
 use crate::snapshot::Snapshot;
 
 /// What is asked of the objects.
@@ -34,7 +35,8 @@ const SUPPRESS: &str = "galley.istio.io/analyze-suppress";
 /// Judges the objects.
 pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report {
     let fleet = Fleet::of_istiods(snapshot);
-    let facts = Facts { snapshot, mesh, fleet: &fleet };
+    let faults = Faults::default();
+    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
     let ran: Vec<Ran> = analyzed().filter_map(|rule| run(rule, &facts, None)).collect();
     let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
     findings.retain(|finding| analysis.tells(finding, mesh));

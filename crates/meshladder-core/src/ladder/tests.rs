@@ -34,7 +34,8 @@ static BREAKS: Rule = Rule {
 #[test]
 fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     let (snapshot, mesh, fleet) = (Builder::new().finish(), Mesh::default(), Fleet::default());
-    let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet };
+    let faults = Faults::default();
+    let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet, faults: &faults };
     let ran: Vec<Ran> = [&BREAKS, &ANSWERS].into_iter().filter_map(|rule| run(rule, &facts, None)).collect();
     let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
     let told: Vec<_> = findings.iter().map(|f| (f.code, f.severity, f.subject.to_string())).collect();

@@ -6,6 +6,7 @@ use super::{Inquiry, asked, guarded};
 use crate::finding::Finding;
 use crate::mesh::{Change, ObjectRef};
 use crate::rules::{self, Asked, Check, Facts};
+use crate::schema::Faults;
 
 /// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
 const MOST_TRIES: usize = 100;
@@ -56,7 +57,8 @@ fn still_fires(
 ) -> Option<bool> {
     let rule = rules::named(cause.code)?;
     let mesh = facts.mesh.with(change);
-    let facts = Facts { mesh: &mesh, ..*facts };
+    let faults = Faults::default();
+    let facts = Facts { snapshot: facts.snapshot, mesh: &mesh, fleet: facts.fleet, faults: &faults };
     let sink = match (rule.check, asked) {
         (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(&facts, sink)),
         (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),

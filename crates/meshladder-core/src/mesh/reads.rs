@@ -50,16 +50,15 @@ pub(super) fn path(kind: &str) -> String {
         "AuthorizationPolicy" | "PeerAuthentication" | "RequestAuthentication" => ".security.istio.io",
         "CustomResourceDefinition" => ".apiextensions.k8s.io",
         "Telemetry" => ".telemetry.istio.io",
-        "WasmPlugin" => ".extensions.istio.io",
-        "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "ReferenceGrant" | "GatewayClass" => {
-            ".gateway.networking.k8s.io"
-        }
+        "WasmPlugin" | "TrafficExtension" => ".extensions.istio.io",
+        "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "UDPRoute" | "ReferenceGrant" | "GatewayClass"
+        | "BackendTLSPolicy" | "ListenerSet" => ".gateway.networking.k8s.io",
         _ => ".networking.istio.io",
     };
     let plural = kind.to_lowercase();
     let plural = match plural.strip_suffix('y') {
         Some(stem) if !plural.ends_with("ay") => format!("{stem}ies"),
-        _ if plural.ends_with("ss") => format!("{plural}es"),
+        None if plural.ends_with('s') => format!("{plural}es"),
         _ => format!("{plural}s"),
     };
     format!("k8s/{plural}{group}.json")

@@ -61,6 +61,11 @@ impl Regex {
     }
 }
 
+/// What RE2 says against a pattern, told without compiling it.
+pub fn refusal(pattern: &str) -> Option<Box<str>> {
+    translate::translate(&latin_1(pattern)).err().filter(|problem| !problem.ends_with("is not supported"))
+}
+
 /// The letters, digits and slashes that a pattern starts with, without one that a repeat may make optional.
 fn literal_prefix(pattern: &str) -> &str {
     if pattern.contains('|') {

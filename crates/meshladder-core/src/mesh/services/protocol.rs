@@ -50,18 +50,22 @@ impl Protocol {
 
     /// What a protocol's name, as in a ServiceEntry or a Gateway, means.
     pub fn of_name(name: &str) -> Self {
-        match name.to_ascii_lowercase().as_str() {
-            "http" => Self::Http,
-            "http2" => Self::Http2,
-            "grpc" => Self::Grpc,
-            "grpc-web" => Self::GrpcWeb,
-            "http_proxy" => Self::HttpProxy,
-            "https" => Self::Https,
-            "tls" => Self::Tls,
-            "tcp" | "mongo" | "mysql" | "redis" => Self::Tcp,
-            "udp" => Self::Udp,
-            _ => Self::Sniffed,
-        }
+        const NAMES: [(&str, Protocol); 12] = [
+            ("http", Protocol::Http),
+            ("http2", Protocol::Http2),
+            ("grpc", Protocol::Grpc),
+            ("grpc-web", Protocol::GrpcWeb),
+            ("http_proxy", Protocol::HttpProxy),
+            ("https", Protocol::Https),
+            ("tls", Protocol::Tls),
+            ("tcp", Protocol::Tcp),
+            ("mongo", Protocol::Tcp),
+            ("mysql", Protocol::Tcp),
+            ("redis", Protocol::Tcp),
+            ("udp", Protocol::Udp),
+        ];
+        let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map_or(Self::Sniffed, |(_, protocol)| *protocol)
     }
 
     /// Whether requests can be seen, so that HTTP routes and rules apply.

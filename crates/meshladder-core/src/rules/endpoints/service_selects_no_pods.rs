@@ -2,6 +2,7 @@
 
 use super::met::{self, Met};
 use crate::doc::json::escape;
+use crate::doc::near;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::{Mesh, Stored};
@@ -121,39 +122,11 @@ fn near<'m>(service: &Stored, selector: &Node, object: &'m Stored, labels: &'m N
         is_typo,
     };
     if let Some(value) = labels.get(&member.key).and_then(Node::str) {
-        let distance = edit_distance(wanted, value);
+        let distance = near::distance(wanted, value);
         let is_typo = distance <= 2 && wanted.len() > 3;
         let related = is_typo || selector.members().len() > 1 || object.id.name == service.id.name;
         return related.then(|| of(&member.key, value, distance, is_typo));
     }
     let renamed = labels.members().iter().find(|m| m.value.str() == Some(wanted))?;
     Some(of(&renamed.key, wanted, 1, true))
-}
-
-/// How many letters must be changed, added or left out (Levenshtein).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (k, y) in b.iter().enumerate() {
-            let changed = corner + usize::from(x != *y);
-            corner = row[k + 1];
-            row[k + 1] = changed.min(row[k] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::edit_distance;
-
-    #[test]
-    fn distance_counts_letters() {
-        for (a, b, distance) in [("cart", "cart", 0), ("carts", "cart", 1), ("crat", "cart", 2), ("", "ab", 2)] {
-            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
-        }
-    }
 }

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
+    ("schema", &["doc", "mesh", "sim", "snapshot"]),
     (
         "rules",
         &[
@@ -35,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "istiod",
             "mesh",
             "model",
+            "schema",
             "sim",
             "snapshot",
             "time",
@@ -44,7 +46,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
-    ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
+    (
+        "ladder",
+        &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "schema", "sim", "snapshot", "walk"],
+    ),
     ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];

@@ -1,0 +1,50 @@
+//! The name that was probably meant.
+
+/// The name that differs the least from the wanted one, when it differs little: one letter in four.
+pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let best = names.map(|name| (distance(wanted, name), name)).min()?;
+    (best.0 > 0 && best.0 <= (wanted.len() / 4).max(1)).then_some(best.1)
+}
+
+/// How many letters must be put in, taken out or changed.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_letters() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("cart", "cart", 0),
+            ("cart", "crt", 1),
+            ("cart", "card", 1),
+            ("crat", "cart", 2),
+            ("", "ab", 2),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn only_a_slip_is_taken_for_another_name() {
+        let names = || ["catalog", "cart", "payments"].into_iter();
+        assert_eq!(nearest("catlog", names()), Some("catalog"));
+        assert_eq!(nearest("ratings", names()), None);
+        assert_eq!(nearest("cart", names()), None, "it is there");
+    }
+}

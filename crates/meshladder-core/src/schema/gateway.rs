@@ -1,0 +1,74 @@
+//! Gateway.
+
+use super::describe::Type::{Bool, Enum, List, Map, Of, Text as TextOf};
+use super::describe::{Kind, Message, STRING, STRINGS, UINT32, checked, may, must, plain, some};
+use super::text::Text;
+
+mod checks;
+mod tls;
+
+pub(super) use checks::{hostname, is_socket};
+
+pub(super) static KIND: Kind = Kind {
+    kind: "Gateway",
+    group: "networking.istio.io",
+    versions: &["v1", "v1beta1", "v1alpha3"],
+    only: true,
+    spec: &SPEC,
+};
+
+static SPEC: Message =
+    checked("Gateway", &[may("selector", Map(Text::Free, &STRING)), must("servers", some(&Of(&SERVER)))], checks::spec);
+
+static SERVER: Message = checked(
+    "Server",
+    &[
+        may("bind", STRING),
+        may("defaultEndpoint", STRING),
+        must("hosts", some(&STRING)),
+        may("name", STRING),
+        must("port", Of(&SERVER_PORT)),
+        may("tls", Of(&SERVER_TLS)),
+    ],
+    checks::server,
+);
+
+static SERVER_PORT: Message = plain(
+    "Port",
+    &[
+        must("name", TextOf(Text::Filled)),
+        must("number", UINT32),
+        must("protocol", TextOf(Text::NeededProtocol)),
+        may("targetPort", UINT32),
+    ],
+);
+
+const VERSIONS: &[&str] = &["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"];
+
+pub(super) static SERVER_TLS: Message = checked(
+    "ServerTLSSettings",
+    &[
+        may("caCertCredentialName", STRING),
+        may("caCertificates", STRING),
+        may("caCrl", STRING),
+        may("cipherSuites", STRINGS),
+        may("credentialName", STRING),
+        may("credentialNames", List(&STRING, 1, 2)),
+        may("httpsRedirect", Bool),
+        may("maxProtocolVersion", Enum(VERSIONS)),
+        may("minProtocolVersion", Enum(VERSIONS)),
+        may("mode", Enum(&["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"])),
+        may("privateKey", STRING),
+        may("serverCertificate", STRING),
+        may("subjectAltNames", STRINGS),
+        may("tlsCertificates", List(&Of(&TLS_CERTIFICATE), 1, 2)),
+        may("verifyCertificateHash", STRINGS),
+        may("verifyCertificateSpki", STRINGS),
+    ],
+    tls::settings,
+);
+
+static TLS_CERTIFICATE: Message = plain(
+    "TLSCertificate",
+    &[may("caCertificates", STRING), may("privateKey", STRING), may("serverCertificate", STRING)],
+);

@@ -1,0 +1,55 @@
+//! GRPCRoute.
+
+use super::filters::GRPC_FILTER;
+use super::{GROUP, HEADER_MATCH, HOSTNAMES, NAME, PARENT_REFS, WEIGHT, service_port};
+use crate::schema::describe::Type::{Any, Enum, List, Of};
+use crate::schema::describe::{Kind, Message, PORT, STRING, checked, may, must, plain};
+use crate::schema::fields::at_least_one;
+
+pub(in crate::schema) static KIND: Kind =
+    Kind { kind: "GRPCRoute", group: GROUP, versions: &["v1", "v1alpha2"], only: false, spec: &SPEC };
+
+static SPEC: Message = plain(
+    "GRPCRoute",
+    &[
+        may("hostnames", HOSTNAMES),
+        may("parentRefs", PARENT_REFS),
+        may("rules", List(&Of(&RULE), 0, 16)),
+        may("useDefaultGateways", STRING),
+    ],
+);
+
+static RULE: Message = plain(
+    "GRPCRouteRule",
+    &[
+        may("backendRefs", List(&Of(&GRPC_BACKEND), 0, 16)),
+        may("filters", List(&Of(&GRPC_FILTER), 0, 16)),
+        may("matches", List(&Of(&MATCH), 0, 64)),
+        may("name", NAME),
+        may("sessionPersistence", Any),
+    ],
+);
+
+static MATCH: Message =
+    plain("GRPCRouteMatch", &[may("headers", List(&Of(&HEADER_MATCH), 0, 16)), may("method", Of(&METHOD_MATCH))]);
+
+/// "One or both of 'service' or 'method' must be specified"
+static METHOD_MATCH: Message = checked(
+    "GRPCMethodMatch",
+    &[may("method", STRING), may("service", STRING), may("type", Enum(&["Exact", "RegularExpression"]))],
+    |node, walk| at_least_one(node, &["service", "method"], walk),
+);
+
+static GRPC_BACKEND: Message = checked(
+    "GRPCBackendRef",
+    &[
+        may("filters", List(&Of(&GRPC_FILTER), 0, 16)),
+        may("group", STRING),
+        may("kind", NAME),
+        must("name", NAME),
+        may("namespace", NAME),
+        may("port", PORT),
+        may("weight", WEIGHT),
+    ],
+    service_port,
+);

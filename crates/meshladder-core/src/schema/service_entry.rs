@@ -1,0 +1,43 @@
+//! ServiceEntry.
+
+use super::common::{EXPORT_TO, LABEL_SELECTOR};
+use super::describe::Type::{Enum, List, Of, Text as TextOf};
+use super::describe::{Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain};
+use super::text::Text;
+use super::workload_entry;
+
+mod checks;
+
+pub(super) static KIND: Kind = Kind {
+    kind: "ServiceEntry",
+    group: "networking.istio.io",
+    versions: &["v1", "v1beta1", "v1alpha3"],
+    only: true,
+    spec: &SPEC,
+};
+
+static SPEC: Message = checked(
+    "ServiceEntry",
+    &[
+        may("addresses", List(&TextOf(Text::Range), 0, 256)),
+        may("endpoints", List(&Of(&workload_entry::ENDPOINT), 0, 4096)),
+        may("exportTo", EXPORT_TO),
+        must("hosts", List(&STRING, 1, 256)),
+        may("location", Enum(&["MESH_EXTERNAL", "MESH_INTERNAL"])),
+        may("ports", List(&Of(&SERVICE_PORT), 0, 256)),
+        may("resolution", Enum(&["NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"])),
+        may("subjectAltNames", STRINGS),
+        may("workloadSelector", Of(&LABEL_SELECTOR)),
+    ],
+    checks::spec,
+);
+
+static SERVICE_PORT: Message = plain(
+    "ServicePort",
+    &[
+        must("name", TextOf(Text::Label)),
+        must("number", PORT),
+        may("protocol", TextOf(Text::Protocol)),
+        may("targetPort", PORT_OR_NONE),
+    ],
+);

@@ -1,0 +1,73 @@
+//! Sidecar.
+
+use super::common::LABEL_SELECTOR;
+use super::describe::Type::{Enum, Of, Text as TextOf};
+use super::describe::{Kind, Message, STRING, UINT32, checked, list, may, must, plain, some};
+use super::destination_rule::CONNECTION_POOL;
+use super::gateway::SERVER_TLS;
+use super::text::Text;
+use super::virtual_service::DESTINATION;
+
+mod checks;
+
+pub(super) static KIND: Kind = Kind {
+    kind: "Sidecar",
+    group: "networking.istio.io",
+    versions: &["v1", "v1beta1", "v1alpha3"],
+    only: true,
+    spec: &SPEC,
+};
+
+static SPEC: Message = checked(
+    "Sidecar",
+    &[
+        may("egress", list(&Of(&EGRESS))),
+        may("inboundConnectionPool", Of(&CONNECTION_POOL)),
+        may("ingress", list(&Of(&INGRESS))),
+        may("outboundTrafficPolicy", Of(&OUTBOUND)),
+        may("workloadSelector", Of(&LABEL_SELECTOR)),
+    ],
+    checks::spec,
+);
+
+const CAPTURE: &[&str] = &["DEFAULT", "IPTABLES", "NONE"];
+
+static EGRESS: Message = checked(
+    "IstioEgressListener",
+    &[
+        may("bind", STRING),
+        may("captureMode", Enum(CAPTURE)),
+        must("hosts", some(&STRING)),
+        may("port", Of(&SIDECAR_PORT)),
+    ],
+    checks::egress,
+);
+
+static INGRESS: Message = checked(
+    "IstioIngressListener",
+    &[
+        may("bind", TextOf(Text::AddressOrNone)),
+        may("captureMode", Enum(CAPTURE)),
+        may("connectionPool", Of(&CONNECTION_POOL)),
+        may("defaultEndpoint", STRING),
+        must("port", Of(&SIDECAR_PORT)),
+        may("tls", Of(&SERVER_TLS)),
+    ],
+    checks::ingress,
+);
+
+static SIDECAR_PORT: Message = plain(
+    "SidecarPort",
+    &[
+        may("name", TextOf(Text::LabelOrNone)),
+        may("number", UINT32),
+        may("protocol", TextOf(Text::Protocol)),
+        may("targetPort", UINT32),
+    ],
+);
+
+static OUTBOUND: Message = checked(
+    "OutboundTrafficPolicy",
+    &[may("egressProxy", Of(&DESTINATION)), may("mode", Enum(&["REGISTRY_ONLY", "ALLOW_ANY"]))],
+    checks::outbound,
+);

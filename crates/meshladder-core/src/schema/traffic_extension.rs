@@ -1,0 +1,59 @@
+//! TrafficExtension.
+
+use super::common::{SELECTOR, TARGET_REFS};
+use super::describe::Type::{Any, Enum, Of, Text as TextOf};
+use super::describe::{INT32, Kind, Message, STRING, checked, may, must, plain};
+use super::fields::{at_least_one, at_most_one};
+use super::text::Text;
+use super::wasm_plugin::{FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module};
+
+pub(super) static KIND: Kind =
+    Kind { kind: "TrafficExtension", group: "extensions.istio.io", versions: &["v1alpha1"], only: false, spec: &SPEC };
+
+const PHASES: &[&str] = &[
+    "EXECUTION_PHASE_UNSPECIFIED",
+    "EXECUTION_PHASE_AUTHN",
+    "EXECUTION_PHASE_AUTHZ",
+    "EXECUTION_PHASE_STATS",
+    "UNSPECIFIED",
+    "AUTHN",
+    "AUTHZ",
+    "STATS",
+];
+
+static SPEC: Message = checked(
+    "TrafficExtension",
+    &[
+        may("lua", Of(&LUA)),
+        may("match", TRAFFIC_SELECTORS),
+        may("phase", Enum(PHASES)),
+        may("priority", INT32),
+        may("selector", SELECTOR),
+        may("targetRefs", TARGET_REFS),
+        may("wasm", Of(&WASM)),
+    ],
+    |node, walk| {
+        at_most_one(node, &["selector", "targetRefs"], walk);
+        at_most_one(node, &["wasm", "lua"], walk);
+        at_least_one(node, &["wasm", "lua"], walk);
+    },
+);
+
+static LUA: Message = plain("LuaConfig", &[must("inlineCode", TextOf(Text::AtMost(65536)))]);
+
+static WASM: Message = checked(
+    "WasmConfig",
+    &[
+        may("failStrategy", FAIL_STRATEGY),
+        may("imagePullPolicy", PULL_POLICY),
+        may("imagePullSecret", TextOf(Text::AtMost(253))),
+        may("pluginConfig", Any),
+        may("pluginName", TextOf(Text::AtMost(256))),
+        may("sha256", STRING),
+        may("type", PLUGIN_TYPE),
+        must("url", TextOf(Text::Filled)),
+        may("verificationKey", STRING),
+        may("vmConfig", Of(&VM_CONFIG)),
+    ],
+    module,
+);

@@ -1,0 +1,66 @@
+//! WorkloadGroup.
+
+use super::describe::Type::{Int, List, Map, Of, Text as TextOf};
+use super::describe::{COUNT, Kind, LABELS, Message, PORT, STRING, checked, may, must, plain};
+use super::fault::{Flaw, shown};
+use super::fields::{at_least_one, at_most_one, filled};
+use super::text::Text;
+use super::workload_entry::TEMPLATE;
+
+pub(super) static KIND: Kind = Kind {
+    kind: "WorkloadGroup",
+    group: "networking.istio.io",
+    versions: &["v1", "v1beta1", "v1alpha3"],
+    only: true,
+    spec: &SPEC,
+};
+
+static SPEC: Message = plain(
+    "WorkloadGroup",
+    &[may("metadata", Of(&METADATA)), may("probe", Of(&PROBE)), must("template", Of(&TEMPLATE))],
+);
+
+static METADATA: Message = plain("ObjectMeta", &[may("annotations", Map(Text::Free, &STRING)), may("labels", LABELS)]);
+
+static PROBE: Message = checked(
+    "ReadinessProbe",
+    &[
+        may("exec", Of(&EXEC)),
+        may("failureThreshold", COUNT),
+        may("grpc", Of(&GRPC)),
+        may("httpGet", Of(&HTTP_GET)),
+        may("initialDelaySeconds", COUNT),
+        may("periodSeconds", COUNT),
+        may("successThreshold", COUNT),
+        may("tcpSocket", Of(&TCP_SOCKET)),
+        may("timeoutSeconds", COUNT),
+    ],
+    |node, walk| {
+        at_most_one(node, &["httpGet", "tcpSocket", "exec", "grpc"], walk);
+        at_least_one(node, &["httpGet", "tcpSocket", "exec", "grpc"], walk);
+    },
+);
+
+static EXEC: Message = plain("ExecHealthCheckConfig", &[must("command", List(&STRING, 1, usize::MAX))]);
+
+static GRPC: Message = plain("GrpcHealthCheckConfig", &[may("port", Int(0, 65535)), may("service", STRING)]);
+
+static TCP_SOCKET: Message = plain("TCPHealthCheckConfig", &[may("host", STRING), must("port", PORT)]);
+
+static HTTP_GET: Message = checked(
+    "HTTPHealthCheckConfig",
+    &[
+        may("host", STRING),
+        may("httpHeaders", List(&Of(&HTTP_HEADER), 0, usize::MAX)),
+        may("path", STRING),
+        must("port", PORT),
+        may("scheme", STRING),
+    ],
+    |node, walk| {
+        if let Some(scheme) = filled(node, "scheme").filter(|scheme| !matches!(scheme.str(), Some("HTTP" | "HTTPS"))) {
+            walk.fault(Flaw::InvalidValue, scheme, format!("is {}, not HTTP or HTTPS", shown(scheme)));
+        }
+    },
+);
+
+static HTTP_HEADER: Message = plain("HTTPHeader", &[must("name", TextOf(Text::Header)), may("value", STRING)]);
