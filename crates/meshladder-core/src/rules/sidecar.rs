@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod egress_proxy_deprecated;
 mod selection;
 mod sidecar_in_ambient;
 mod sidecar_selects_no_pod;
@@ -13,4 +14,5 @@ pub(super) static RULES: &[&Rule] = &[
     &sidecars_share_a_pod::RULE,
     &two_default_sidecars::RULE,
     &sidecar_in_ambient::RULE,
+    &egress_proxy_deprecated::RULE,
 ];

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
-use meshladder_core::mesh::{Mesh, reads};
+use meshladder_core::mesh::{Beside, Mesh, reads};
 use meshladder_core::report::Report;
 use meshladder_core::rules::{Rule, Seen};
 use meshladder_core::sim::request::Claims;
@@ -98,7 +98,7 @@ impl Example {
     fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
         if rule.is_of_objects() {
-            return ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, None), &Analysis::default());
+            return ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, &Beside::default()), &Analysis::default());
         }
         let mesh = Mesh::build(&snapshot);
         let Some(ask) = attribute(&self.info, "ask") else {
