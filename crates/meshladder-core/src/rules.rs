@@ -6,10 +6,15 @@ use crate::mesh::{Mesh, ObjectRef};
 use crate::snapshot::{Coverage, Need, Snapshot};
 
 mod analyzed;
+mod annotation;
 mod asked;
 mod authorization;
+mod cluster;
+mod condition;
 mod config;
 mod control_plane;
+mod custom_resource;
+mod deployment;
 mod destination_rule;
 mod endpoints;
 mod enrolment;
@@ -25,15 +30,17 @@ mod service_entry;
 mod sidecar;
 mod sync;
 mod telemetry;
+mod telemetry_api;
 mod upstream;
 mod virtual_service;
+mod webhook;
 mod witness;
 
 pub use asked::{Asked, Seen};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
-pub static FAMILIES: [&[&Rule]; 20] = [
+pub static FAMILIES: [&[&Rule]; 27] = [
     reach::RULES,
     control_plane::RULES,
     enrolment::RULES,
@@ -54,6 +61,13 @@ pub static FAMILIES: [&[&Rule]; 20] = [
     policy::RULES,
     envoy_filter::RULES,
     injection::RULES,
+    telemetry_api::RULES,
+    webhook::RULES,
+    annotation::RULES,
+    deployment::RULES,
+    cluster::RULES,
+    custom_resource::RULES,
+    condition::RULES,
 ];
 
 /// One rule.
