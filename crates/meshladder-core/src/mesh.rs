@@ -19,6 +19,7 @@ pub mod host;
 pub mod hosts;
 mod index;
 pub mod injection;
+mod labels;
 mod namespaces;
 pub mod network_policy;
 pub mod objects;
@@ -30,7 +31,8 @@ pub mod services;
 pub mod traffic;
 
 pub use change::{Change, Patch};
-pub use config::MeshConfig;
+pub use config::{MeshConfig, MeshNetworks};
+pub use files::Beside;
 use index::Index;
 pub use objects::{ObjectRef, Objects, Stored};
 
@@ -47,6 +49,8 @@ pub struct Mesh {
     pub services: Arc<[ServiceFacts]>,
     /// Every ServiceEntry.
     pub service_entries: Arc<[ServiceEntryFacts]>,
+    /// The objects of other clusters, by cluster, where they are known.
+    pub clusters: Arc<BTreeMap<String, Objects>>,
     /// Objects that could not be read.
     pub problems: Vec<Problem>,
     index: Arc<Index>,
@@ -134,7 +138,8 @@ impl Mesh {
         let index = Arc::new(Index::of(&objects, &pods));
         let config = MeshConfig::find(&objects, snapshot);
         let (services, service_entries) = (services(&objects), service_entries(&objects));
-        Self { objects, config, pods, services, service_entries, problems, index }
+        let clusters = Arc::default();
+        Self { objects, config, pods, services, service_entries, clusters, problems, index }
     }
 
     /// The mesh as it would be after a change; what the change does not touch is shared.
@@ -155,6 +160,7 @@ impl Mesh {
             } else {
                 Arc::clone(&self.service_entries)
             },
+            clusters: Arc::clone(&self.clusters),
             problems: Vec::new(),
             index: Arc::clone(&self.index),
             objects,

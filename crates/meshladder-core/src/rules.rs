@@ -7,10 +7,15 @@ use crate::schema::{Fault, Faults};
 use crate::snapshot::{Coverage, Need, Snapshot};
 
 mod analyzed;
+mod annotation;
 mod asked;
 mod authorization;
+mod cluster;
+mod condition;
 mod config;
 mod control_plane;
+mod custom_resource;
+mod deployment;
 mod destination_rule;
 mod endpoints;
 mod enrolment;
@@ -29,8 +34,10 @@ mod service_entry;
 mod sidecar;
 mod sync;
 mod telemetry;
+mod telemetry_api;
 mod upstream;
 mod virtual_service;
+mod webhook;
 mod witness;
 mod workload;
 mod workload_group;
@@ -63,6 +70,13 @@ pub static FAMILIES: &[&[&Rule]] = &[
     injection::RULES,
     schema::RULES,
     gateway_api::RULES,
+    telemetry_api::RULES,
+    webhook::RULES,
+    annotation::RULES,
+    deployment::RULES,
+    cluster::RULES,
+    custom_resource::RULES,
+    condition::RULES,
     workload::RULES,
     workload_group::RULES,
 ];

@@ -3,7 +3,7 @@
 use super::{Inquiry, Ran, Scope, coverage, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
-use crate::mesh::{Mesh, ObjectRef};
+use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
 use crate::schema::Faults;
@@ -65,8 +65,11 @@ impl Analysis {
         let subject = &finding.subject;
         let namespace = if subject.kind == "Namespace" { &subject.name } else { &subject.namespace };
         let is_asked = self.namespace.as_ref().is_none_or(|asked| namespace.is_empty() || namespace == asked);
+        // What was only assumed cannot be changed, and is in no file.
+        let is_assumed = mesh.objects.find(subject).is_some_and(Stored::is_assumed);
         finding.severity <= self.least
             && is_asked
+            && !is_assumed
             && !IGNORED.contains(&namespace.as_str())
             && !self.suppress.iter().any(|(code, object)| is_coded(finding, code) && covers(object, subject))
             && !is_suppressed(finding, mesh)

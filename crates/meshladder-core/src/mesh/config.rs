@@ -31,6 +31,17 @@ pub struct MeshConfig {
     pub virtual_service_export_to: Vec<Box<str>>,
     /// `exportTo` of DestinationRules that have none.
     pub destination_rule_export_to: Vec<Box<str>>,
+    /// `meshNetworks`, which stand beside it.
+    pub networks: Option<MeshNetworks>,
+}
+
+/// Which endpoints are in which network.
+#[derive(Clone, Debug)]
+pub struct MeshNetworks {
+    /// As written.
+    pub tree: Node,
+    /// The ConfigMap they were read from; none when they were given by hand.
+    pub of: Option<ObjectRef>,
 }
 
 /// One of `extensionProviders`.
@@ -56,6 +67,7 @@ impl Default for MeshConfig {
             service_export_to: vec!["*".into()],
             virtual_service_export_to: vec!["*".into()],
             destination_rule_export_to: vec!["*".into()],
+            networks: None,
         }
     }
 }
@@ -83,6 +95,7 @@ impl MeshConfig {
                 .unwrap_or(default.virtual_service_export_to),
             destination_rule_export_to: export_to("defaultDestinationRuleExportTo")
                 .unwrap_or(default.destination_rule_export_to),
+            networks: None,
         }
     }
 
@@ -104,7 +117,10 @@ impl MeshConfig {
     pub fn of_config_map(map: &Stored) -> Self {
         let text = map.node.at(["data", "mesh"]).and_then(Node::str).unwrap_or_default();
         let read = yaml::load(text).documents.first().map(Self::read).unwrap_or_default();
-        Self { object: Some(map.id.clone()), ..read }
+        let networks = map.node.at(["data", "meshNetworks"]).and_then(Node::str).map(yaml::load);
+        let tree = networks.and_then(|networks| networks.documents.into_iter().next());
+        let networks = tree.map(|tree| MeshNetworks { tree, of: Some(map.id.clone()) });
+        Self { object: Some(map.id.clone()), networks, ..read }
     }
 
     /// The answer of `/debug/mesh`.

@@ -30,6 +30,12 @@ pub enum FoundIn {
 }
 
 impl Mesh {
+    /// The DestinationRules whose host is this one or covers it, wherever they are and whoever sees them.
+    pub fn destination_rules_for<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let rules = self.objects.of_kind("DestinationRule");
+        self.index.destination_rules.covering(host).into_iter().map(move |position| &rules[position])
+    }
+
     /// The rule for a client's calls to a host: of the client's namespace, else of the service's, else of the root
     /// namespace. A wildcard in the client's namespace goes before a full name in the service's.
     pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<DestinationRule<'_>> {

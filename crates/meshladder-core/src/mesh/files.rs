@@ -1,6 +1,9 @@
 //! Objects in files, as the cluster would take them.
 
-use super::{Mesh, MeshConfig, Objects, Stored};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Mesh, MeshConfig, MeshNetworks, Objects, Stored};
 use crate::doc::tree::{Member, Node, Value};
 use crate::doc::yaml;
 use crate::model::object;
@@ -36,36 +39,104 @@ spec:
   ports: [{port: 80, name: http2}, {port: 443, name: https}, {port: 31400, name: tcp}, {port: 15443, name: tls}]
 ";
 
-/// The document that such objects are said to be in.
+/// The document of what is assumed.
 const ASSUMED: &str = "k8s/assumed.yaml";
 
+/// What counts beside the sources that are judged.
+#[derive(Clone, Debug, Default)]
+pub struct Beside<'a> {
+    /// The text of a `MeshConfig` that counts instead of the ConfigMap's.
+    pub mesh_config: Option<&'a str>,
+    /// The text of `MeshNetworks` that count instead of the ConfigMap's.
+    pub mesh_networks: Option<&'a str>,
+    /// Sources that hold the objects of other clusters, each with the cluster's name.
+    pub clusters: BTreeMap<String, String>,
+}
+
+impl Mesh {
+    /// Reads all objects as the cluster would take them: what names no namespace is in `default`, workloads have the pods
+    /// they would make, and the default ingress gateway is assumed.
+    pub fn of_files(snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
+        Self::read(snapshot, beside, |objects| {
+            objects.each_mut(put_into_namespace);
+            objects.sort();
+            assume(objects);
+        })
+    }
+
+    /// Reads all objects, and what counts beside them.
+    pub fn build_beside(snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
+        Self::read(snapshot, beside, |_| {})
+    }
+
+    fn read(snapshot: &Snapshot, beside: &Beside<'_>, complete: impl Fn(&mut Objects)) -> Self {
+        let mut objects = Objects::default();
+        let mut clusters: BTreeMap<String, Objects> = BTreeMap::new();
+        let problems = object::each_with_id(snapshot, |doc, object| match beside.clusters.get(object.source) {
+            Some(cluster) => clusters.entry(cluster.clone()).or_default().add(doc, object),
+            None => objects.add(doc, object),
+        });
+        complete(&mut objects);
+        for cluster in clusters.values_mut() {
+            cluster.each_mut(put_into_namespace);
+            cluster.sort();
+        }
+        let mut mesh = Self { clusters: Arc::new(clusters), ..Self::of(objects, problems, snapshot) };
+        let first = |text: &str| yaml::load(text).documents.into_iter().next();
+        if let Some(config) = beside.mesh_config.and_then(first) {
+            mesh.config = MeshConfig { networks: mesh.config.networks, ..MeshConfig::read(&config) };
+        }
+        if let Some(tree) = beside.mesh_networks.and_then(first) {
+            mesh.config.networks = Some(MeshNetworks { tree, of: None });
+        }
+        mesh
+    }
+}
+
 impl Stored {
-    /// Whether it is in no file and only assumed.
+    /// Whether it is in no source, and was only assumed to be there.
     pub fn is_assumed(&self) -> bool {
         self.doc.as_str() == ASSUMED
     }
 }
 
-impl Mesh {
-    /// Reads all objects as the cluster would take them: what names no namespace is in `default`, and the default
-    /// ingress gateway is assumed. `config` is the text of a `MeshConfig` that counts instead of the ConfigMap's.
-    pub fn of_files(snapshot: &Snapshot, config: Option<&str>) -> Self {
-        let mut objects = Objects::default();
-        let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
-        objects.each_mut(put_into_namespace);
-        objects.sort();
-        if objects.get("Service", "istio-system", "istio-ingressgateway").is_none() {
-            let assumed = DocId::new(ASSUMED);
-            for node in &yaml::load(INGRESS_GATEWAY).documents {
-                object::each_under(node, &mut |object| objects.add(&assumed, object));
-            }
-        }
-        let mut mesh = Self::of(objects, problems, snapshot);
-        if let Some(config) = config.and_then(|text| yaml::load(text).documents.into_iter().next()) {
-            mesh.config = MeshConfig::read(&config);
-        }
-        mesh
+fn assume(objects: &mut Objects) {
+    let doc = DocId::new(ASSUMED);
+    let with_pods: BTreeSet<String> = objects.of_kind("Pod").iter().map(|pod| pod.id.namespace.clone()).collect();
+    let workloads = ["Deployment", "StatefulSet", "DaemonSet"].into_iter().flat_map(|kind| objects.of_kind(kind));
+    let workloads = workloads.filter(|workload| !with_pods.contains(&workload.id.namespace));
+    let pods: Vec<Node> = workloads.filter_map(pod_of).collect();
+    for pod in &pods {
+        object::each_under(pod, &mut |object| objects.add(&doc, object));
     }
+    if objects.get("Service", "istio-system", "istio-ingressgateway").is_none() {
+        for node in &yaml::load(INGRESS_GATEWAY).documents {
+            object::each_under(node, &mut |object| objects.add(&doc, object));
+        }
+    }
+}
+
+/// A pod as the workload's template makes it, with the workload's name.
+fn pod_of(workload: &Stored) -> Option<Node> {
+    let template = workload.spec_at(["template"])?;
+    let span = template.span.clone();
+    let member = |key: &str, value: Value| {
+        let value = Node { value, span: span.clone() };
+        Member { key: key.into(), key_span: span.clone(), value }
+    };
+    let text = |text: &str| Value::String(text.into());
+    let mut metadata = vec![member("name", text(&workload.id.name)), member("namespace", text(&workload.id.namespace))];
+    let own = template.get("metadata").map_or(&[][..], Node::members).iter();
+    metadata.extend(own.filter(|field| ["labels", "annotations"].contains(&&*field.key)).cloned());
+    let spec = template.get("spec").map_or(Value::Object(Vec::new()), |spec| spec.value.clone());
+    let members = vec![
+        member("apiVersion", text("v1")),
+        member("kind", text("Pod")),
+        member("metadata", Value::Object(metadata)),
+        member("spec", spec),
+        member("status", Value::Object(vec![member("phase", text("Running"))])),
+    ];
+    Some(Node { value: Value::Object(members), span })
 }
 
 fn put_into_namespace(object: &mut Stored) {
@@ -79,5 +150,46 @@ fn put_into_namespace(object: &mut Stored) {
         fields.retain(|member| &*member.key != "namespace");
         let value = Node { value: Value::String("default".into()), span: metadata.value.span.clone() };
         fields.push(Member { key: "namespace".into(), key_span: value.span.clone(), value });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Builder;
+
+    fn files(yaml: &str) -> Mesh {
+        let mut builder = Builder::new();
+        builder.add(DocId::new("k8s/a.yaml"), "a.yaml", yaml.into());
+        Mesh::of_files(&builder.finish(), &Beside::default())
+    }
+
+    const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cart}
+spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: app}]}}}
+";
+
+    #[test]
+    fn a_workload_in_files_has_the_pod_it_would_make_unless_pods_are_listed_too() {
+        let mesh = files(DEPLOYMENT);
+        let pod = mesh.objects.get("Pod", "default", "cart").expect("it is assumed");
+        assert!(pod.is_assumed() && pod.label("app") == Some("cart") && pod.spec_list("containers").len() == 1);
+        let listed = files(&format!("{DEPLOYMENT}---\nkind: Pod\nmetadata: {{name: cart-1}}\n"));
+        let names: Vec<_> = listed.objects.in_namespace("Pod", "default").map(|pod| pod.id.name.as_str()).collect();
+        assert_eq!(names, ["cart-1"]);
+    }
+
+    #[test]
+    fn the_objects_of_another_cluster_are_kept_apart() {
+        let mut builder = Builder::new();
+        for (source, name) in [("1", "here"), ("2", "there")] {
+            let yaml = format!("kind: Service\napiVersion: v1\nmetadata: {{name: {name}}}\n");
+            builder.add(DocId::new("k8s/a.yaml").in_source(source), "a.yaml", yaml.into_bytes());
+        }
+        let clusters = BTreeMap::from([("2".to_owned(), "west".to_owned())]);
+        let mesh = Mesh::of_files(&builder.finish(), &Beside { clusters, ..Beside::default() });
+        assert!(mesh.service("default", "here").is_some() && mesh.service("default", "there").is_none());
+        assert!(mesh.clusters["west"].get("Service", "default", "there").is_some());
     }
 }

@@ -33,8 +33,11 @@ impl Mesh {
     }
 
     /// The pods that a Gateway configures, in whatever namespace.
-    pub fn gateway_pods(&self, gateway: &Stored) -> Vec<&Stored> {
-        self.objects.of_kind("Pod").iter().filter(|pod| configures(gateway, pod)).collect()
+    pub fn gateway_pods<'m>(&'m self, gateway: &'m Stored) -> Vec<&'m Stored> {
+        match gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty()) {
+            Some(selector) => self.pods_with(None, selector).collect(),
+            None => self.objects.of_kind("Pod").iter().filter(|pod| super::scope::is_router(pod)).collect(),
+        }
     }
 
     /// The Gateways that configure a pod, the oldest first.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::host::{HostIndex, fqdn};
+use super::labels::LabelIndex;
 use super::{Objects, PodFacts, Stored};
 use crate::doc::tree::Node;
 
@@ -17,11 +18,16 @@ pub(super) struct Index {
     slices: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
     /// The first running pod of each address, as a position in `Mesh::pods`.
     pub(super) running_at: BTreeMap<IpAddr, usize>,
+    /// Pods by each of their labels.
+    pub(super) pods: LabelIndex,
+    /// Services by the first pair of their selector.
+    pub(super) selectors: LabelIndex,
 }
 
 impl Index {
     /// The kinds it looks at.
-    pub(super) const KINDS: [&str; 5] = ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod"];
+    pub(super) const KINDS: [&str; 6] =
+        ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod", "Service"];
 
     pub(super) fn of(objects: &Objects, pods: &[PodFacts]) -> Self {
         let mut index = Self {
@@ -32,7 +38,16 @@ impl Index {
             service_entries: by_host(objects, "ServiceEntry", |object| object.spec_list("hosts")),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
+            pods: LabelIndex::default(),
+            selectors: LabelIndex::default(),
         };
+        for (position, pod) in objects.of_kind("Pod").iter().enumerate() {
+            index.pods.add(pod.labels().map_or(&[], Node::members), position);
+        }
+        for (position, service) in objects.of_kind("Service").iter().enumerate() {
+            let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
+            index.selectors.add(&pairs[..pairs.len().min(1)], position);
+        }
         for (position, pod) in pods.iter().enumerate().filter(|(_, pod)| pod.running) {
             for ip in &pod.ips {
                 index.running_at.entry(*ip).or_insert(position);

@@ -5,7 +5,6 @@ use super::policies::age;
 use super::scope::Scope;
 use super::{Mesh, Stored};
 use crate::doc::tree::{Node, Value};
-use crate::model::selector::has_labels;
 
 mod protocol;
 
@@ -56,16 +55,16 @@ impl Mesh {
         self.service(namespace, name)
     }
 
-    /// The pods a Service selects, ready or not, in whatever phase.
-    pub fn selected_pods<'m>(&'m self, service: &Stored) -> Vec<&'m Stored> {
-        let pods = self.objects.in_namespace("Pod", &service.id.namespace);
-        pods.filter(|pod| selects(service, pod)).collect()
+    /// The pods a Service selects, ready or not, in whatever phase. One without a selector selects nothing.
+    pub fn selected_pods<'m>(&'m self, service: &'m Stored) -> Vec<&'m Stored> {
+        let selector = service.spec_at(["selector"]).filter(|selector| !selector.members().is_empty());
+        let pods = selector.map(|selector| self.pods_with(Some(&service.id.namespace), selector));
+        pods.into_iter().flatten().collect()
     }
 
     /// The Services that select a pod.
     pub fn services_of(&self, pod: &Stored) -> Vec<&Stored> {
-        let services = self.objects.in_namespace("Service", &pod.id.namespace);
-        services.filter(|service| service.group.is_empty() && selects(service, pod)).collect()
+        self.services_selecting(&pod.id.namespace, pod.labels())
     }
 
     /// The EndpointSlices of a Service.
@@ -165,12 +164,6 @@ pub fn number(node: &Node) -> Option<u16> {
 pub fn is_ready(pod: &Stored) -> bool {
     let conditions = pod.node.at(["status", "conditions"]).map_or(&[][..], Node::items);
     conditions.iter().any(|c| c.str_at("type") == Some("Ready") && c.str_at("status") == Some("True"))
-}
-
-/// A Service without a selector selects nothing.
-fn selects(service: &Stored, pod: &Stored) -> bool {
-    let selector = service.spec_at(["selector"]).filter(|selector| !selector.members().is_empty());
-    selector.is_some_and(|selector| has_labels(selector, pod.labels()))
 }
 
 fn controller(object: &Node) -> Option<(&str, &str)> {

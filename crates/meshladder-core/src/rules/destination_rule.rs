@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod host_unknown;
 mod mutual_tls_not_demanded;
 mod mutual_tls_to_plain_text;
 mod peers;
@@ -18,6 +19,7 @@ pub(super) static RULES: &[&Rule] = &[
     &tls_without_ca::RULE,
     &port_tls_without_ca::RULE,
     &subset_finds_no_pod::RULE,
+    &host_unknown::RULE,
     &rules_for_one_host::RULE,
     &plain_text_to_strict::RULE,
     &mutual_tls_to_plain_text::RULE,

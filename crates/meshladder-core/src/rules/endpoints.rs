@@ -21,7 +21,7 @@ mod pod_name_without_route;
 mod pods_not_created;
 mod proxy_endpoints_differ;
 mod proxy_has_no_endpoints;
-mod service_entry_shadows_service;
+pub(super) mod service_entry_shadows_service;
 mod service_selects_no_pods;
 mod services_disagree_on_port;
 mod slices;

@@ -4,12 +4,15 @@ use super::Rule;
 
 mod accounts;
 mod identity_without_mutual_tls;
+mod jwks_fetch_unrestricted;
 mod listed;
 mod names;
 mod peer_authentications_share_a_pod;
+mod plain_text_in_a_strict_mesh;
 mod policy_for_nobody;
 mod policy_host_unknown;
 mod policy_names_unknown_namespace;
+mod policy_selects_gateway_pod;
 mod principal_unknown;
 mod selector_finds_nobody;
 mod strict_without_auto_mutual_tls;
@@ -20,6 +23,9 @@ mod unknown_method;
 pub(super) static RULES: &[&Rule] = &[
     &policy_for_nobody::RULE,
     &policy_names_unknown_namespace::RULE,
+    &policy_selects_gateway_pod::RULE,
+    &jwks_fetch_unrestricted::RULE,
+    &plain_text_in_a_strict_mesh::RULE,
     &two_default_peer_authentications::RULE,
     &peer_authentications_share_a_pod::RULE,
     &selector_finds_nobody::RULE,

@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod egress_proxy_deprecated;
 mod outbound_mode_left_out;
 mod root_sidecar_with_selector;
 mod selection;
@@ -16,6 +17,7 @@ pub(super) static RULES: &[&Rule] = &[
     &sidecars_share_a_pod::RULE,
     &two_default_sidecars::RULE,
     &sidecar_in_ambient::RULE,
+    &egress_proxy_deprecated::RULE,
     &sidecar_imports_unknown_host::RULE,
     &root_sidecar_with_selector::RULE,
     &outbound_mode_left_out::RULE,

@@ -31,6 +31,12 @@ pub(crate) struct Analyze {
     /// A MeshConfig, as YAML, that counts instead of the one in the ConfigMap
     #[arg(long = "meshConfigFile", value_name = "FILE")]
     pub(crate) mesh_config_file: Option<PathBuf>,
+    /// MeshNetworks, as YAML, that count instead of those in the ConfigMap
+    #[arg(long = "meshNetworksFile", value_name = "FILE")]
+    pub(crate) mesh_networks_file: Option<PathBuf>,
+    /// Another cluster's objects, for checks across clusters. Repeatable
+    #[arg(long, value_name = "NAME=FILE", value_parser = cluster_file)]
+    pub(crate) cluster_file: Vec<(String, PathBuf)>,
     /// `log`, `json` (the report of all our commands), `istio-json` or `yaml` (istioctl's messages)
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: AnalyzeOutput,
@@ -59,4 +65,10 @@ fn suppression(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(_, object)| !object.contains('='));
     let (code, object) = parts.ok_or("not of the form CODE=OBJECT")?;
     Ok((code.to_owned(), object.to_owned()))
+}
+
+fn cluster_file(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty());
+    let (name, file) = parts.ok_or("not of the form NAME=FILE")?;
+    Ok((name.to_owned(), file.into()))
 }

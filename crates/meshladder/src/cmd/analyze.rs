@@ -1,14 +1,14 @@
 //! `analyze`: what objects in files say, one finding a line.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use meshladder_core::finding::Severity;
 use meshladder_core::ladder::{self, Analysis};
-use meshladder_core::mesh::Mesh;
+use meshladder_core::mesh::{Beside, Mesh};
 use meshladder_core::render::{messages, report::to_json};
 use meshladder_core::rules;
-use meshladder_core::snapshot::Snapshot;
 
 use super::{ladder::paint, source};
 use crate::args::Global;
@@ -25,14 +25,18 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     if args.list_analyzers {
         return list();
     }
-    let snapshot = read(global, args)?;
-    let config = args.mesh_config_file.as_ref().map(|path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| Failure::new(UNREADABLE, format!("cannot read {}: {error}", path.display())))
-    });
-    let config = config.transpose()?;
-    let is_files = snapshot.sources().all(|(_, meta)| meta.is_none_or(|meta| meta.form == "files"));
-    let mesh = if is_files { Mesh::of_files(&snapshot, config.as_deref()) } else { Mesh::build(&snapshot) };
+    let paths = paths(global, args)?;
+    let snapshot = source::read(&paths, global)?;
+    let mesh_config = text_of(args.mesh_config_file.as_ref())?;
+    let mesh_networks = text_of(args.mesh_networks_file.as_ref())?;
+    let beside = Beside {
+        mesh_config: mesh_config.as_deref(),
+        mesh_networks: mesh_networks.as_deref(),
+        clusters: clusters(args, paths.len()),
+    };
+    let mut judged = snapshot.sources().filter(|(source, _)| !beside.clusters.contains_key(*source));
+    let is_files = judged.all(|(_, meta)| meta.is_none_or(|meta| meta.form == "files"));
+    let mesh = if is_files { Mesh::of_files(&snapshot, &beside) } else { Mesh::build_beside(&snapshot, &beside) };
     for problem in &mesh.problems {
         out::warn(&problem.to_string());
     }
@@ -61,13 +65,29 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     })
 }
 
-fn read(global: &Global, args: &Analyze) -> Result<Snapshot, Failure> {
-    let paths: Vec<&PathBuf> = args.paths.iter().chain(&global.source).collect();
+/// What is judged, then the files of other clusters.
+fn paths<'a>(global: &'a Global, args: &'a Analyze) -> Result<Vec<&'a PathBuf>, Failure> {
+    let others = args.cluster_file.iter().map(|(_, file)| file);
+    let paths: Vec<&PathBuf> = args.paths.iter().chain(&global.source).chain(others).collect();
     if paths.is_empty() {
         let hint = "name files or directories, `-` for stdin, or with -s a bundle";
         return Err(Failure::new(ISTIOCTL_USAGE, "nothing to analyze").hint(hint));
     }
-    source::read(&paths, global)
+    Ok(paths)
+}
+
+/// The cluster of each source that is another cluster's. A source has the number of its path; an only one has none.
+fn clusters(args: &Analyze, paths: usize) -> BTreeMap<String, String> {
+    let first = paths - args.cluster_file.len();
+    let numbered = args.cluster_file.iter().enumerate();
+    let source = |at: usize| if paths > 1 { (first + at + 1).to_string() } else { String::new() };
+    numbered.map(|(at, (name, _))| (source(at), name.clone())).collect()
+}
+
+fn text_of(path: Option<&PathBuf>) -> Result<Option<String>, Failure> {
+    let unreadable =
+        |path: &PathBuf, error| Failure::new(UNREADABLE, format!("cannot read {}: {error}", path.display()));
+    path.map(|path| std::fs::read_to_string(path).map_err(|error| unreadable(path, error))).transpose()
 }
 
 fn list() -> Outcome {

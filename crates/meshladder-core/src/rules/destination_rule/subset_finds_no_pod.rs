@@ -5,7 +5,9 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::host::fqdn;
 use crate::mesh::{Mesh, Stored};
 use crate::model::selector::has_labels;
-use crate::rules::analyzed::{DEPLOYMENTS, DESTINATION_RULES, PODS, SERVICES};
+use crate::rules::analyzed::{
+    DEPLOYMENTS, DESTINATION_RULES, NODES, PODS, SERVICE_ENTRIES, SERVICES, WORKLOAD_ENTRIES, known,
+};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -14,9 +16,9 @@ pub(super) static RULE: Rule = Rule {
     aka: &["IST0173", "KIA0203"],
     rung: Rung::Config,
     severity: Severity::Error,
-    claim: "every subset of a DestinationRule has the labels of a pod",
-    needs: &[DESTINATION_RULES, PODS, SERVICES],
-    uses: &[DEPLOYMENTS, "k8s/nodes.json"],
+    claim: "every subset of a DestinationRule has the labels of a pod of its host",
+    needs: &[DESTINATION_RULES, PODS, SERVICES, SERVICE_ENTRIES],
+    uses: &[DEPLOYMENTS, NODES, WORKLOAD_ENTRIES],
     explains: &[],
     docs: include_str!("subset_finds_no_pod.md"),
     check: Check::Object(check),
@@ -24,35 +26,82 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        if rule.spec_list("subsets").is_empty() {
+            continue;
+        }
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let Some(service) = facts.mesh.service_of_host(&fqdn(host, &rule.id.namespace)) else { continue };
+        let known = known(facts.mesh, rule, &fqdn(host, &rule.id.namespace));
         for subset in rule.spec_list("subsets") {
             out.examined();
             let Some(labels) = subset.get("labels").filter(|labels| !labels.members().is_empty()) else { continue };
-            if is_found(facts.mesh, &service.id.namespace, labels) {
+            if known.is_empty() || known.iter().any(|owner| is_found(facts.mesh, owner, labels)) {
                 continue;
             }
             let name = subset.str_at("name").unwrap_or_default();
-            let message =
-                format!("subset {name} of {} selects {}, and no pod has these labels", rule.id, labels.to_json());
+            let message = format!(
+                "subset {name} of {} selects {}, and no pod of {host} has these labels",
+                rule.id,
+                labels.to_json()
+            );
             out.find(rule.id.clone(), message, Evidence::of(rule, labels, "what the subset selects"))
                 .fix(Fix::advice("give the subset labels that the pods have"));
         }
     }
 }
 
-/// Pods count with the labels of their nodes, and those that a Deployment would make count too.
-fn is_found(mesh: &Mesh, namespace: &str, labels: &Node) -> bool {
-    let of_pod = |pod: &Stored| {
-        let node = pod.spec_at(["nodeName"]).and_then(Node::str).and_then(|name| mesh.objects.get("Node", "", name));
-        labels.members().iter().all(|wanted| {
-            let of_node =
-                node.filter(|_| wanted.key.starts_with("topology.") || &*wanted.key == "kubernetes.io/hostname");
-            let has = |object: &Stored| object.label(&wanted.key) == wanted.value.str();
-            has(pod) || of_node.is_some_and(has)
+/// Whether something behind a Service or ServiceEntry has the labels.
+fn is_found(mesh: &Mesh, owner: &Stored, labels: &Node) -> bool {
+    let namespace = owner.id.namespace.as_str();
+    let pods = |selector: &Node| mesh.pods_with(Some(namespace), selector).any(|pod| has(mesh, pod, labels));
+    let selector = |path: &[&str]| {
+        let node = path.iter().try_fold(owner.spec()?, |node, key| node.get(key));
+        node.filter(|selector| !selector.members().is_empty())
+    };
+    if owner.id.kind == "Service" {
+        return match selector(&["selector"]) {
+            Some(selector) => pods(selector) || is_made(mesh, namespace, selector, labels),
+            // Its endpoints are kept by hand, so any pod of the namespace may be one.
+            None => mesh.objects.in_namespace("Pod", namespace).any(|pod| has(mesh, pod, labels)),
+        };
+    }
+    let of_entry = |selector: &Node| {
+        mesh.objects.in_namespace("WorkloadEntry", namespace).any(|entry| {
+            let own = entry.spec_at(["labels"]);
+            has_labels(selector, own) && has_labels(labels, own)
         })
     };
-    let template = |deployment: &Stored| has_labels(labels, deployment.spec_at(["template", "metadata", "labels"]));
-    mesh.objects.in_namespace("Pod", namespace).any(of_pod)
-        || mesh.objects.in_namespace("Deployment", namespace).any(template)
+    let endpoints = owner.spec_list("endpoints");
+    // "NONE: Assume that incoming connections have already been resolved": there are no endpoints to choose from.
+    owner.spec_at(["resolution"]).and_then(Node::str).is_none_or(|resolution| resolution == "NONE")
+        || endpoints.iter().any(|endpoint| has_labels(labels, endpoint.get("labels")))
+        || selector(&["workloadSelector", "labels"]).is_some_and(|selector| pods(selector) || of_entry(selector))
+}
+
+/// The labels of a node that its pods get. What follows one that is missing is not taken.
+const LOCALITY: [&str; 3] =
+    ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+
+/// Pods count with where they run.
+fn has(mesh: &Mesh, pod: &Stored, labels: &Node) -> bool {
+    let name = pod.spec_at(["nodeName"]).and_then(Node::str);
+    let node = name.and_then(|name| mesh.objects.get("Node", "", name));
+    labels.members().iter().all(|wanted| {
+        let value = wanted.value.str();
+        let of_node = || match &*wanted.key {
+            "kubernetes.io/hostname" => name == value,
+            key => {
+                let parts = LOCALITY.iter().map_while(|part| Some((*part, node?.label(part)?)));
+                parts.filter(|(part, _)| *part == key).any(|(_, label)| Some(label) == value)
+            }
+        };
+        pod.label(&wanted.key) == value || of_node()
+    })
+}
+
+/// Whether a Deployment, perhaps one without pods now, would make such a pod.
+fn is_made(mesh: &Mesh, namespace: &str, selector: &Node, labels: &Node) -> bool {
+    mesh.objects.in_namespace("Deployment", namespace).any(|deployment| {
+        let made = deployment.spec_at(["template", "metadata", "labels"]);
+        has_labels(selector, made) && has_labels(labels, made)
+    })
 }

@@ -94,7 +94,7 @@ fn is_first(mesh: &Mesh, scope: Scope<'_>, host: &str, entry: &Stored) -> bool {
 }
 
 /// Whether it has other endpoints than the Service.
-fn leads_elsewhere(mesh: &Mesh, entry: &Stored, service: &Stored) -> bool {
+pub(in crate::rules) fn leads_elsewhere(mesh: &Mesh, entry: &Stored, service: &Stored) -> bool {
     if entry.spec_at(["workloadSelector"]).is_some() {
         return false;
     }

@@ -15,8 +15,13 @@ pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
 /// Whether the injector takes namespaces that ask for nothing: `enableNamespacesByDefault` in its values.
 pub(super) fn is_default(mesh: &Mesh) -> bool {
     let map = mesh.objects.get("ConfigMap", &mesh.config.root_namespace, "istio-sidecar-injector");
-    let values = map.and_then(|map| map.node.at(["data", "values"])).and_then(Node::str).map(yaml::load);
-    let values = values.and_then(|values| values.documents.into_iter().next());
+    let values = map.and_then(values);
     let on = values.as_ref().and_then(|values| values.at(["sidecarInjectorWebhook", "enableNamespacesByDefault"]));
     on.is_some_and(|on| on.value == Value::Bool(true))
+}
+
+/// The values of an injector's ConfigMap.
+pub(super) fn values(map: &Stored) -> Option<Node> {
+    let text = map.node.at(["data", "values"])?.str()?;
+    yaml::load(text).documents.into_iter().next()
 }

@@ -2,7 +2,7 @@
 
 use super::labels::{is_default, unlabelled};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
+use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Info,
     claim: "every namespace says whether its pods are injected, when the default is that they are",
-    needs: &[NAMESPACES, "k8s/configmaps.json"],
+    needs: &[NAMESPACES, CONFIG_MAPS],
     uses: &[],
     explains: &[],
     docs: include_str!("namespace_injected_by_default.md"),

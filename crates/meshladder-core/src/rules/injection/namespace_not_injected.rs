@@ -2,7 +2,7 @@
 
 use super::labels::{is_default, unlabelled};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
+use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Info,
     claim: "every namespace says whether its pods are injected",
     needs: &[NAMESPACES],
-    uses: &["k8s/configmaps.json"],
+    uses: &[CONFIG_MAPS],
     explains: &[],
     docs: include_str!("namespace_not_injected.md"),
     check: Check::Object(check),

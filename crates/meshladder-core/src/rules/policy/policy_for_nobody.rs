@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::model::selector::has_labels;
-use crate::rules::analyzed::is_in_mesh;
-use crate::rules::analyzed::{NAMESPACES, PODS};
+use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES, PODS, is_in_mesh};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -17,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every AuthorizationPolicy is for a pod in the mesh",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", PODS, NAMESPACES],
+    needs: &[AUTHORIZATION_POLICIES, PODS, NAMESPACES],
     uses: &[],
     explains: &[],
     docs: include_str!("policy_for_nobody.md"),
@@ -36,11 +34,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         }
         let namespace = policy.id.namespace.as_str();
         let labels = policy.spec_at(["selector", "matchLabels"]).filter(|labels| !labels.members().is_empty());
-        let has_pod = |pod: &&Stored| in_mesh(pod) && labels.is_none_or(|labels| has_labels(labels, pod.labels()));
         let is_for_some = match labels {
             None => namespace == root || namespaces.contains(namespace),
-            Some(_) if namespace == root => facts.mesh.objects.of("Pod", "").any(|pod| has_pod(&pod)),
-            Some(_) => facts.mesh.objects.in_namespace("Pod", namespace).any(|pod| has_pod(&pod)),
+            Some(labels) => {
+                let near = Some(namespace).filter(|namespace| *namespace != root);
+                facts.mesh.pods_with(near, labels).any(|pod| in_mesh(&pod))
+            }
         };
         if !is_for_some {
             let whom = labels.map_or_else(|| "all pods of its namespace".to_owned(), Node::to_json);

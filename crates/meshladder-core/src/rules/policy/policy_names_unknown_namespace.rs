@@ -2,7 +2,7 @@
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
+use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every namespace that an AuthorizationPolicy names exists",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", NAMESPACES],
+    needs: &[AUTHORIZATION_POLICIES, NAMESPACES],
     uses: &[],
     explains: &[],
     docs: include_str!("policy_names_unknown_namespace.md"),
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let existing: Vec<&str> = facts.mesh.objects.of_kind("Namespace").iter().map(|ns| ns.id.name.as_str()).collect();
+    let existing = facts.mesh.objects.of_kind("Namespace");
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         let rules = policy.spec_list("rules").iter().flat_map(|rule| rule.get("from").map_or(&[][..], Node::items));
         let sources = rules.filter_map(|from| from.get("source"));
@@ -28,7 +28,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for node in lists.flatten().flat_map(Node::items) {
             out.examined();
             let pattern = node.str().unwrap_or_default();
-            if existing.iter().any(|name| matches(pattern, name)) {
+            let is_there = facts.mesh.objects.get("Namespace", "", pattern).is_some();
+            if is_there || existing.iter().any(|namespace| matches(pattern, &namespace.id.name)) {
                 continue;
             }
             let message = format!("{} names namespace {pattern}, and there is none", policy.id);

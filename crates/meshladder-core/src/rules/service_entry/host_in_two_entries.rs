@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::visible::{Key, scopes};
+use super::Key;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::services::number;
-use crate::rules::analyzed::SERVICE_ENTRIES;
+use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         for host in entry.spec_list("hosts") {
             for port in entry.spec_list("ports").iter().filter_map(|port| number(port.get("number")?)) {
-                for scope in scopes(facts.mesh.export(entry), entry) {
+                for scope in scopes(facts.mesh, entry) {
                     at.entry((scope, host.str().unwrap_or_default(), port)).or_default().push((entry, host));
                 }
             }

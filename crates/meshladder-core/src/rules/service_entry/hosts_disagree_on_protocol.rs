@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::visible::{Key, scopes};
+use super::Key;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::services::number;
-use crate::rules::analyzed::SERVICE_ENTRIES;
+use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let number = port.get("number").and_then(number).unwrap_or_default();
             let protocol = port.str_at("protocol").unwrap_or_default().to_ascii_uppercase();
             for host in entry.spec_strings("hosts") {
-                for scope in scopes(facts.mesh.export(entry), entry) {
+                for scope in scopes(facts.mesh, entry) {
                     said.entry((scope, host, number)).or_default().push((entry, port, protocol.clone()));
                 }
             }
@@ -40,10 +40,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     let mut told = BTreeSet::new();
     for ((_, host, number), entries) in &said {
+        let Some(first) = entries.first() else { continue };
+        let Some(differing) = entries.iter().find(|(_, _, protocol)| *protocol != first.2) else { continue };
         for (entry, port, protocol) in entries {
-            let Some((other, _, another)) = entries.iter().find(|(_, _, another)| another != protocol) else {
-                continue;
-            };
+            let (other, _, another) = if *protocol == first.2 { differing } else { first };
             if told.insert(&entry.id) {
                 let message =
                     format!("{} says {protocol} for {host}:{number}, and {} says {another}", entry.id, other.id);

@@ -10,7 +10,7 @@ pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
 }
 
 /// The pods it selects.
-pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &Stored) -> Vec<&'m Stored> {
+pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Stored) -> Vec<&'m Stored> {
     labels(sidecar).map(|labels| selected(mesh, &sidecar.id.namespace, labels)).unwrap_or_default()
 }
 

@@ -1,11 +1,8 @@
 //! See the page beside this file.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::selection::{labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::{ObjectRef, Stored};
-use crate::rules::analyzed::{PODS, SIDECARS};
+use crate::rules::analyzed::{PODS, SIDECARS, sharing};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -23,24 +20,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut of_pod: BTreeMap<&ObjectRef, Vec<&Stored>> = BTreeMap::new();
-    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
-        out.examined();
-        for pod in pods(facts.mesh, sidecar) {
-            of_pod.entry(&pod.id).or_default().push(sidecar);
-        }
-    }
-    let mut told = BTreeSet::new();
-    for (pod, sidecars) in of_pod.iter().filter(|(_, sidecars)| sidecars.len() > 1) {
-        for sidecar in sidecars {
-            let Some(other) = sidecars.iter().find(|other| other.id != sidecar.id) else { continue };
-            if told.insert(&sidecar.id) {
-                let message = format!("{} and {} both select {pod}, and only one of them counts", sidecar.id, other.id);
-                let labels = labels(sidecar).unwrap_or(&sidecar.node);
-                out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))
-                    .hits((*pod).clone())
-                    .fix(Fix::advice("let each pod be selected by one Sidecar"));
-            }
-        }
+    let sidecars = facts.mesh.objects.of_kind("Sidecar");
+    out.examined += sidecars.len();
+    for (sidecar, other, pod) in sharing(sidecars.iter().map(|sidecar| (sidecar, pods(facts.mesh, sidecar)))) {
+        let message = format!("{} and {} both select {pod}, and only one of them counts", sidecar.id, other.id);
+        let labels = labels(sidecar).unwrap_or(&sidecar.node);
+        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))
+            .hits(pod.clone())
+            .fix(Fix::advice("let each pod be selected by one Sidecar"));
     }
 }

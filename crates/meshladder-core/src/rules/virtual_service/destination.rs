@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::doc::tree::Node;
-use crate::mesh::export::Export;
+use crate::mesh::Stored;
 use crate::mesh::host::fqdn;
 use crate::mesh::services::number;
-use crate::mesh::{Mesh, Stored};
 
 /// A destination, or the entry of a route that lacks one.
 pub(super) struct Destination<'m> {
@@ -30,16 +29,6 @@ pub(super) fn of(service: &Stored) -> Vec<Destination<'_>> {
         }
     }
     found
-}
-
-/// The Services and ServiceEntries behind a host that those who get the VirtualService see.
-pub(super) fn known<'m>(mesh: &'m Mesh, service: &'m Stored, host: &str) -> Vec<&'m Stored> {
-    let clients = match mesh.export(service) {
-        Export::Namespaces(names) => names,
-        Export::Everywhere | Export::OwnNamespace | Export::Nowhere => vec![service.id.namespace.as_str()],
-    };
-    let is_seen = |object: &&Stored| clients.iter().any(|client| mesh.is_exported_to(object, client));
-    mesh.registered(host).filter(is_seen).collect()
 }
 
 /// The ports that they have.

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
-use super::destination::{self, known};
+use super::destination;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES};
+use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES, known};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {

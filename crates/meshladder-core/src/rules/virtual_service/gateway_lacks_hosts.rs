@@ -1,9 +1,10 @@
 //! See the page beside this file.
 
+use super::bound::{self, Bound};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::gateways::{gateway_name, servers};
+use crate::mesh::gateways::servers;
 use crate::mesh::host::overlaps;
 use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -24,12 +25,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for entry in service.spec_list("gateways") {
-            let written = entry.str().unwrap_or_default();
-            let (namespace, name) = gateway_name(written, &service.id.namespace);
+        for Bound { node: entry, namespace, name } in bound::to_gateways(service) {
             out.examined();
             let mut gateways = facts.mesh.objects.named("Gateway", namespace, name);
-            if written == "mesh" || gateways.any(|gateway| takes(gateway, service)) {
+            if gateways.any(|gateway| takes(gateway, service)) {
                 continue;
             }
             let hosts: Vec<&str> = service.spec_strings("hosts").collect();

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::export::Export;
 use crate::mesh::traffic::{binds_mesh, hosts};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::rules::analyzed::{VIRTUAL_SERVICES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -27,12 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut of_scope: BTreeMap<(&str, String), Vec<&Stored>> = BTreeMap::new();
     for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
         out.examined();
-        let scopes = match facts.mesh.export(service) {
-            Export::Everywhere => vec!["*"],
-            Export::OwnNamespace => vec![service.id.namespace.as_str()],
-            Export::Namespaces(names) => names,
-            Export::Nowhere => Vec::new(),
-        };
+        let scopes = scopes(facts.mesh, service);
         for (_, host) in hosts(service) {
             for scope in &scopes {
                 of_scope.entry((scope, host.clone())).or_default().push(service);

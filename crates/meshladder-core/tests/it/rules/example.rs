@@ -3,12 +3,13 @@
 //! A fenced block whose info string says `fires` or `quiet` starts an example; blocks with `doc=PATH` that follow belong
 //! to it. `ask="--from shop/a --to http://b.shop:8080/ --seen 503/UH"` asks about a request. Its walk is that of the
 //! dumps among the documents, or what `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`,
-//! `route=` and `proxy=` where a rule looks at them.
+//! `route=` and `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are another
+//! cluster's.
 
 use std::collections::BTreeSet;
 
 use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
-use meshladder_core::mesh::{Mesh, reads};
+use meshladder_core::mesh::{Beside, Mesh, reads};
 use meshladder_core::report::Report;
 use meshladder_core::rules::{Rule, Seen};
 use meshladder_core::sim::request::Claims;
@@ -98,7 +99,11 @@ impl Example {
     fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
         if rule.is_of_objects() {
-            return ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, None), &Analysis::default());
+            let clusters = attribute(&self.info, "clusters");
+            let clusters =
+                clusters.iter().flat_map(|names| names.split(',')).map(|name| (name.to_owned(), name.to_owned()));
+            let beside = Beside { clusters: clusters.collect(), ..Beside::default() };
+            return ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, &beside), &Analysis::default());
         }
         let mesh = Mesh::build(&snapshot);
         let Some(ask) = attribute(&self.info, "ask") else {

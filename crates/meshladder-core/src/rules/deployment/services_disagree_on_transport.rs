@@ -1,0 +1,56 @@
+//! See the page beside this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::services::{all, names};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::services::ports;
+use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, SERVICES};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3401",
+    name: "services-disagree-on-transport",
+    aka: &["IST0116"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "all Services of a Deployment use a port with one protocol",
+    needs: &[DEPLOYMENTS, SERVICES],
+    uses: &[NAMESPACES],
+    explains: &[],
+    docs: include_str!("services_disagree_on_transport.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for (deployment, services) in all(facts.mesh) {
+        out.examined();
+        let mut by_port: BTreeMap<u16, Vec<(&str, &Stored)>> = BTreeMap::new();
+        for service in services {
+            for port in ports(service) {
+                let protocol = port.node.str_at("protocol").filter(|protocol| !protocol.is_empty()).unwrap_or("TCP");
+                by_port.entry(port.number).or_default().push((protocol, service));
+            }
+        }
+        for (port, uses) in by_port {
+            let protocols: BTreeSet<&str> = uses.iter().map(|(protocol, _)| *protocol).collect();
+            if protocols.len() < 2 {
+                continue;
+            }
+            let names = names(uses.iter().map(|(_, service)| *service));
+            let protocols: Vec<&str> = protocols.into_iter().collect();
+            let message = format!(
+                "{} is behind Services that use port {port} with several protocols ({}): {names}",
+                deployment.id,
+                protocols.join(", ")
+            );
+            let finding =
+                out.find(deployment.id.clone(), message, Evidence::object(deployment, "the Deployment behind them"));
+            for (_, service) in uses {
+                finding.see(Evidence::object(service, "one of the Services"));
+            }
+            finding.fix(Fix::advice("use the port with one protocol, or make it one Service"));
+        }
+    }
+}

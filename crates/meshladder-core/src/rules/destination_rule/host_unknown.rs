@@ -1,0 +1,40 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::host::fqdn;
+use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2104",
+    name: "host-unknown",
+    aka: &["IST0174"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "the host of every DestinationRule is a Service or a ServiceEntry it can see",
+    needs: &[DESTINATION_RULES, SERVICES, SERVICE_ENTRIES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("host_unknown.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        let Some(node) = rule.spec_at(["host"]) else { continue };
+        let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        out.examined();
+        // A wildcard is for whatever there will be.
+        if host.starts_with('*') || !known(facts.mesh, rule, &host).is_empty() {
+            continue;
+        }
+        let written = node.str().filter(|written| *written != host).map(|written| format!(" (written {written})"));
+        let message = format!(
+            "{} is for {host}{}, which no Service or ServiceEntry that it can see has",
+            rule.id,
+            written.unwrap_or_default()
+        );
+        out.find(rule.id.clone(), message, Evidence::of(rule, node, "the host it is for"))
+            .fix(Fix::advice("name a Service or a ServiceEntry that is exported to this namespace"));
+    }
+}

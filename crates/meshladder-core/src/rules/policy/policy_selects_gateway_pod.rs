@@ -1,0 +1,59 @@
+//! See the page beside this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
+use crate::model::selector::has_labels;
+use crate::rules::analyzed::{
+    AUTHORIZATION_POLICIES, GATEWAY_NAME, PODS, REQUEST_AUTHENTICATIONS, TELEMETRIES, WASM_PLUGINS,
+};
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2603",
+    name: "policy-selects-gateway-pod",
+    aka: &["IST0166"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "policies for gateways of the Gateway API name them in targetRefs",
+    needs: &[PODS],
+    uses: &[AUTHORIZATION_POLICIES, REQUEST_AUTHENTICATIONS, TELEMETRIES, WASM_PLUGINS],
+    explains: &[],
+    docs: include_str!("policy_selects_gateway_pod.md"),
+    check: Check::Object(check),
+};
+
+const KINDS: [&str; 4] = ["AuthorizationPolicy", "RequestAuthentication", "Telemetry", "WasmPlugin"];
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mut pods: BTreeMap<&str, Vec<(&str, &Stored)>> = BTreeMap::new();
+    for pod in facts.mesh.objects.of("Pod", "") {
+        if let Some(gateway) = pod.label(GATEWAY_NAME) {
+            pods.entry(&pod.id.namespace).or_default().push((gateway, pod));
+        }
+    }
+    for policy in KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind)) {
+        out.examined();
+        let has_target = ["targetRef", "targetRefs"].iter().any(|key| policy.spec_at([key]).is_some());
+        let Some(selector) = policy.spec_at(["selector"]).filter(|_| !has_target) else { continue };
+        let labels = selector.get("matchLabels");
+        let near = pods.get(policy.id.namespace.as_str()).map_or(&[][..], Vec::as_slice);
+        let selected = near.iter().filter(|(_, pod)| labels.is_none_or(|labels| has_labels(labels, pod.labels())));
+        let gateways: BTreeSet<&str> = selected.map(|(gateway, _)| *gateway).collect();
+        for gateway in gateways {
+            tell(policy, labels.unwrap_or(selector), gateway, out);
+        }
+    }
+}
+
+fn tell(policy: &Stored, labels: &Node, gateway: &str, out: &mut Sink) {
+    let message = format!(
+        "{} selects pods of Gateway {gateway} by their labels, which no waypoint heeds and other gateways may not: it should name the Gateway",
+        policy.id
+    );
+    out.find(policy.id.clone(), message, Evidence::of(policy, labels, "what it selects")).fix(Fix::advice(format!(
+        "replace the selector by targetRefs: [{{group: gateway.networking.k8s.io, kind: Gateway, name: {gateway}}}]"
+    )));
+}

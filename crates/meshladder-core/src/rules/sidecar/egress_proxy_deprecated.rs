@@ -1,0 +1,30 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::SIDECARS;
+use crate::rules::{Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2505",
+    name: "egress-proxy-deprecated",
+    aka: &["IST0002"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "no Sidecar names an egress proxy, which is no longer read",
+    needs: &[SIDECARS],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("egress_proxy_deprecated.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for sidecar in facts.mesh.objects.of_kind("Sidecar") {
+        out.examined();
+        let Some(proxy) = sidecar.spec_at(["outboundTrafficPolicy", "egressProxy"]) else { continue };
+        let message = format!("{} names outboundTrafficPolicy.egressProxy, which is ignored", sidecar.id);
+        let path = sidecar.path_of(proxy);
+        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, proxy, "what is ignored"))
+            .fix(Fix::json_patch(&sidecar.id, format!(r#"[{{"op":"remove","path":"{path}"}}]"#)));
+    }
+}
