@@ -8,6 +8,7 @@ use crate::snapshot::{Coverage, Need, Snapshot};
 mod analyzed;
 mod asked;
 mod authorization;
+mod codes;
 mod config;
 mod control_plane;
 mod destination_rule;
@@ -30,6 +31,7 @@ mod virtual_service;
 mod witness;
 
 pub use asked::{Asked, Seen};
+pub use codes::{CODES, Code, Why};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
