@@ -140,34 +140,23 @@ impl Mesh {
     /// The mesh as it would be after a change; what the change does not touch is shared.
     #[must_use]
     pub fn with(&self, change: &Change) -> Self {
-        let objects = self.objects.with(change);
-        let touches = |kind: &str| change.object.kind == kind;
-        Self {
-            config: if touches("ConfigMap") {
-                MeshConfig::of_objects(&objects, &self.config)
-            } else {
-                self.config.clone()
-            },
-            pods: if touches("Pod") { pods(&objects) } else { Arc::clone(&self.pods) },
-            services: if touches("Service") { services(&objects) } else { Arc::clone(&self.services) },
-            service_entries: if touches("ServiceEntry") {
-                service_entries(&objects)
-            } else {
-                Arc::clone(&self.service_entries)
-            },
-            problems: Vec::new(),
-            index: Arc::clone(&self.index),
-            objects,
-        }
-        .indexed(&change.object.kind)
+        self.with_all(&[change])
     }
 
-    /// With its index made anew, when that looks at the kind.
-    fn indexed(mut self, kind: &str) -> Self {
-        if Index::KINDS.contains(&kind) {
-            self.index = Arc::new(Index::of(&self.objects, &self.pods));
-        }
-        self
+    /// The mesh as it would be after several changes.
+    #[must_use]
+    pub fn with_all(&self, changes: &[&Change]) -> Self {
+        let mut objects = self.objects.clone();
+        changes.iter().for_each(|change| objects.change(change));
+        let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
+        let config =
+            if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };
+        let pods = if touches(&["Pod"]) { pods(&objects) } else { Arc::clone(&self.pods) };
+        let services = if touches(&["Service"]) { services(&objects) } else { Arc::clone(&self.services) };
+        let service_entries =
+            if touches(&["ServiceEntry"]) { service_entries(&objects) } else { Arc::clone(&self.service_entries) };
+        let index = if touches(&Index::KINDS) { Arc::new(Index::of(&objects, &pods)) } else { Arc::clone(&self.index) };
+        Self { objects, config, pods, services, service_entries, problems: Vec::new(), index }
     }
 
     /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.

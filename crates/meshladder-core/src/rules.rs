@@ -198,3 +198,9 @@ pub fn named(text: &str) -> Option<&'static Rule> {
         .find(|rule| rule.code.eq_ignore_ascii_case(text) || rule.name.eq_ignore_ascii_case(text))
         .or_else(|| all().find(|rule| rule.aka.iter().any(|aka| aka.eq_ignore_ascii_case(text))))
 }
+
+/// istioctl's code where it has one, else ours; for the code of a rule.
+pub fn shown_code(own: &'static str) -> &'static str {
+    let family = all().find(|rule| rule.code == own);
+    family.and_then(Rule::ist).unwrap_or(own)
+}

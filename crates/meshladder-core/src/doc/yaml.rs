@@ -28,6 +28,21 @@ pub struct Loaded {
     pub problems: Vec<Fault>,
 }
 
+impl Loaded {
+    /// Which document a pointer leads into, and the pointer inside it: several documents in one text count as an array.
+    pub fn locate<'p>(&self, pointer: &'p str) -> Option<(usize, &'p str)> {
+        let (number, rest) = if self.documents.len() == 1 { (0, pointer) } else { number(pointer)? };
+        (number < self.documents.len()).then_some((number, rest))
+    }
+}
+
+/// A pointer into a text of several documents: which of them, and the rest.
+pub fn number(pointer: &str) -> Option<(usize, &str)> {
+    let behind = pointer.strip_prefix('/')?;
+    let end = behind.find('/').unwrap_or(behind.len());
+    Some((behind[..end].parse().ok()?, &behind[end..]))
+}
+
 /// Loads every document of a text, be it YAML, JSON, or both with `---` between them.
 pub fn load(text: &str) -> Loaded {
     let mut loaded = Loaded::default();

@@ -26,7 +26,7 @@ pub(super) fn wanted(snapshot: &Snapshot, mesh: &Mesh, scope: &Scope, trace: Opt
 }
 
 /// Visits each, a few at a time; the answers keep the order.
-pub(super) fn each<T: Send>(ids: &[ProxyRef], threads: usize, visit: impl Fn(&ProxyRef) -> T + Sync) -> Vec<T> {
+pub(super) fn each<I: Sync, T: Send>(ids: &[I], threads: usize, visit: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = Mutex::new(0..ids.len());
     let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
     let work = || {
