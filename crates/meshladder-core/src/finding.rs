@@ -206,13 +206,7 @@ impl Finding {
 /// The pointer inside the object where there is one: the index in a list of objects is no part of the identity.
 fn place_of(evidence: &Evidence) -> String {
     match &evidence.spot {
-        Spot::Pointer(pointer) => {
-            let inside = pointer.strip_prefix("/items/").and_then(|rest| rest.split_once('/'));
-            inside.map_or_else(
-                || if pointer.starts_with("/items/") { String::new() } else { pointer.clone() },
-                |(_, rest)| format!("/{rest}"),
-            )
-        }
+        Spot::Pointer(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),
         Spot::Offset(_) | Spot::Line(_) | Spot::Whole => evidence.doc.to_string(),
     }
 }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef, reads};
+use crate::parallel;
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
 use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::{Kind, Trace};
@@ -87,7 +88,7 @@ fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Opt
     let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
     let facts = Facts { snapshot, mesh, fleet: &fleet };
     let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
-    let visited = proxies::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
+    let visited = parallel::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
     let mut ran: Vec<Ran> =
         rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot, mesh), sink: Sink::new(rule) }).collect();
     for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {

@@ -1,6 +1,5 @@
 //! The index: what objects say of pods, services and hosts, built once per Snapshot and shared by every question.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -62,7 +61,7 @@ pub struct PodFacts {
     /// `status.podIPs`; the first one is the pod's main address.
     pub ips: Vec<IpAddr>,
     /// Labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// The service account it runs as.
     pub service_account: String,
     /// Whether a proxy runs in it.
@@ -87,7 +86,7 @@ pub struct ServiceFacts {
     /// `spec.externalName`
     pub external_name: String,
     /// Its selector.
-    pub selector: BTreeMap<String, String>,
+    pub selector: Labels,
     /// Port number and target port, as written.
     pub ports: Vec<(u16, String)>,
 }
@@ -103,6 +102,27 @@ pub struct ServiceEntryFacts {
     pub hosts: Vec<String>,
     /// Addresses: its own, else those that istiod allocated.
     pub addresses: Vec<IpAddr>,
+}
+
+/// The labels of a pod, or those a Service selects by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(Box<[(String, String)]>);
+
+impl Labels {
+    /// A label's value.
+    pub fn get(&self, key: &str) -> Option<&String> {
+        self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// All of them, in the order of the object.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl PodFacts {
@@ -124,7 +144,7 @@ impl Mesh {
     /// Reads all objects once.
     pub fn build(snapshot: &Snapshot) -> Self {
         let mut objects = Objects::default();
-        let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
+        let problems = object::take_all(snapshot, 1, |doc, taken| objects.take(doc, taken));
         Self::of(objects, problems, snapshot)
     }
 
@@ -301,9 +321,9 @@ fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
     }
 }
 
-fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
-    let members = object.map_or(&[][..], Node::members);
-    members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
+fn strings(object: Option<&Node>) -> Labels {
+    let members = object.map_or(&[][..], Node::members).iter();
+    Labels(members.filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect())
 }
 
 /// A member that is there; `null` is the same as none in a Kubernetes object.

@@ -1,9 +1,10 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Choice, Ran, Scope, coverage, lacking, missing, proxies, run, rung_outcome, verify};
+use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
 use crate::mesh::{Mesh, ObjectRef};
+use crate::parallel;
 use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
 use crate::snapshot::{Coverage, Need, Snapshot};
@@ -40,7 +41,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     let fleet = Fleet::of_istiods(snapshot);
     let facts = Facts { snapshot, mesh, fleet: &fleet };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
-    let ran = proxies::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
+    let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
     let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
     let mut findings: Vec<Finding> = ran.iter_mut().flat_map(|ran| std::mem::take(&mut ran.sink.findings)).collect();
     findings.retain(|finding| analysis.tells(finding, mesh));

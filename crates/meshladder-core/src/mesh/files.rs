@@ -42,8 +42,13 @@ impl Mesh {
     /// in files replaces the cluster's. With nothing but files the default ingress gateway is assumed. `config` is the
     /// text of a `MeshConfig` that counts instead of the ConfigMap's.
     pub fn of_files(snapshot: &Snapshot, config: Option<&str>) -> Self {
+        Self::of_files_on(1, snapshot, config)
+    }
+
+    /// The same on several threads.
+    pub fn of_files_on(threads: usize, snapshot: &Snapshot, config: Option<&str>) -> Self {
         let mut objects = Objects::default();
-        let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
+        let problems = object::take_all(snapshot, threads, |doc, taken| objects.take(doc, taken));
         let is_file = |object: &Stored| snapshot.is_files_in(object.doc.split().0);
         objects.each_mut(|object| {
             if is_file(object) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Change, reads};
 use crate::doc::tree::{Node, Value};
-use crate::model::object::{self, Object};
+use crate::model::object::{self, Object, Taken};
 use crate::model::selector;
 use crate::snapshot::DocId;
 
@@ -68,13 +68,21 @@ impl fmt::Display for ObjectRef {
 
 impl Objects {
     pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
-        let mut node = object.node.clone();
+        let (kind, pointer) = (object.kind().to_owned(), object.pointer.to_owned());
+        self.take(doc, Taken { node: object.node.clone(), kind, pointer });
+    }
+
+    pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
+        let Taken { mut node, kind, pointer } = taken;
         forget_managed_fields(&mut node);
-        Arc::make_mut(self.by_kind.entry(object.kind().to_owned()).or_default()).push(Stored {
+        let object = Object::of(&node, &kind, &pointer, "");
+        let id = ObjectRef::new(&kind, object.namespace(), object.name());
+        let group = object.group().to_owned();
+        Arc::make_mut(self.by_kind.entry(kind).or_default()).push(Stored {
             doc: doc.clone(),
-            pointer: object.pointer.to_owned(),
-            id: ObjectRef::new(object.kind(), object.namespace(), object.name()),
-            group: object.group().to_owned(),
+            pointer,
+            id,
+            group,
             node,
         });
     }

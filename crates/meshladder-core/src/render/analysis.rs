@@ -46,3 +46,6 @@ fn escape_xml(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,6 +78,9 @@ impl Editor<'_> {
         match (&old.value, &new.value) {
             (Value::Object(a), Value::Object(b)) if self.is_whole(old) => self.mapping(old, a, b, holder),
             (Value::Array(a), Value::Array(b)) if self.is_whole(old) => self.sequence(old, a, b, holder),
+            (Value::Object(_), Value::Object(_)) if !self.is_alias(old) => {
+                Err("a merge key brings some of its members".to_owned())
+            }
             _ => self.replace(old, new, holder),
         }
     }
@@ -85,10 +88,13 @@ impl Editor<'_> {
     /// Whether all of a collection's parts stand inside it: what an alias or a merge key brings does not.
     fn is_whole(&self, node: &Node) -> bool {
         let inside = |span: &std::ops::Range<usize>| node.span.start <= span.start && span.end <= node.span.end;
-        let first = self.text.as_bytes().get(node.span.start);
-        first != Some(&b'*')
+        !self.is_alias(node)
             && node.items().iter().all(|item| inside(&item.span))
             && node.members().iter().all(|member| inside(&member.key_span) && inside(&member.value.span))
+    }
+
+    fn is_alias(&self, node: &Node) -> bool {
+        self.text.as_bytes().get(node.span.start) == Some(&b'*')
     }
 
     fn is_flow(&self, node: &Node) -> bool {

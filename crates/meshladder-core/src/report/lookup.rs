@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::doc::json::{Kind, Raw};
 use crate::doc::place::Place;
 use crate::doc::tree::Node;
-use crate::doc::yaml;
+use crate::doc::yaml::{self, Names};
 use crate::finding::Spot;
 use crate::snapshot::Document;
 
@@ -30,7 +30,7 @@ impl<'d> Lookup<'d> {
         let pointers = spots.filter_map(|spot| if let Spot::Pointer(pointer) = spot { Some(pointer) } else { None });
         let numbers: BTreeSet<usize> =
             pointers.map(|pointer| yaml::number(pointer).map_or(0, |(number, _)| number)).collect();
-        let trees = (!is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
+        let trees = (!yaml::is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
         Self { doc, trees, breaks: OnceCell::new() }
     }
 
@@ -68,7 +68,8 @@ impl Trees {
     /// All are read, because only then is it known which is which; few are kept.
     fn load(text: &str, numbers: &BTreeSet<usize>) -> Self {
         let mut trees = Self { count: 0, by_number: BTreeMap::new() };
-        for document in yaml::split(text).iter().flat_map(|part| part.load().documents) {
+        let mut names = Names::default();
+        for document in yaml::split(text).iter().flat_map(|part| part.load(&mut names).documents) {
             if trees.count == 0 || numbers.contains(&trees.count) {
                 trees.by_number.insert(trees.count, document);
             }
@@ -76,10 +77,6 @@ impl Trees {
         }
         trees
     }
-}
-
-fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !text.contains("\n---")
 }
 
 /// The value that an RFC 6901 pointer leads to.

@@ -79,7 +79,7 @@ struct Judged {
 
 fn judge(global: &Global, args: &Analyze, analysis: &Analysis, config: Option<&str>) -> Result<Judged, Failure> {
     let snapshot = read(global, args)?;
-    let mesh = Mesh::of_files(&snapshot, config);
+    let mesh = Mesh::of_files_on(analysis.threads, &snapshot, config);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);
     let edits = if wants_edits { fix::plan(&report, &snapshot, &mesh) } else { Edits::default() };

@@ -133,7 +133,8 @@ fn files_are_judged_on_top_of_a_bundle() {
     let (_folder, path) = file(&ALL.replace("mode: SIMPLE", "mode: DISABLE"));
     let bundle = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(bundle.path().join("k8s")).expect("a folder");
-    std::fs::write(bundle.path().join("manifest.json"), "{\"schema\":\"meshladder-bundle/1\"}").expect("a file");
+    std::fs::write(bundle.path().join("manifest.json"), "{\"format\":\"meshladder-bundle\",\"version\":1}")
+        .expect("a file");
     std::fs::write(bundle.path().join("k8s/destinationrules.networking.istio.io.yaml"), YAML).expect("a file");
     let bundle = bundle.path().to_str().expect("UTF-8");
     let alone = meshladder(&["analyze", "-s", bundle, "--select", "ML2101"]);

@@ -101,9 +101,6 @@ fn sarif_is_what_its_schema_asks_for() {
     let tls = &of("ML2101")["locations"][0]["physicalLocation"]["region"];
     let region = ["startLine", "startColumn", "endLine", "endColumn"].map(|name| tls[name].as_u64());
     assert_eq!(region, [12, 10, 12, 24].map(Some));
-    let twice = of("ML2503");
-    assert_eq!(twice["relatedLocations"].as_array().map(Vec::len), Some(1), "{twice}");
-    assert_eq!(twice["codeFlows"][0]["threadFlows"][0]["locations"].as_array().map(Vec::len), Some(2));
     let fix = &of("ML2801")["fixes"][0]["artifactChanges"][0]["replacements"][0];
     assert_eq!(fix["insertedContent"]["text"], "\n  labels:\n    istio-injection: enabled");
     assert_eq!(
