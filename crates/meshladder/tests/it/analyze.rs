@@ -208,3 +208,4 @@ fn fix_changes_the_file_and_keeps_its_comments_and_the_finding_is_gone() {
 }
 
 mod formats;
+mod recipes;

@@ -115,7 +115,10 @@ fn the_quick_reader_reads_nothing_differently() {
     let (mut read, mut names) = (0, Names::default());
     for round in 0..ROUNDS {
         let mut text = QUICK[round % QUICK.len()].to_owned();
-        assert!(round >= QUICK.len() || quick::read(&split(&text)[0], Limits::default(), &mut names).is_some(), "{text}");
+        assert!(
+            round >= QUICK.len() || quick::read(&split(&text)[0], Limits::default(), &mut names).is_some(),
+            "{text}"
+        );
         for _ in 0..random.below(5) {
             random.mutate(&mut text);
         }
