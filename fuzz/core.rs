@@ -3,12 +3,17 @@
 
 #![allow(dead_code, reason = "each fuzz target uses one of them")]
 
+use std::collections::BTreeMap;
+
 use meshladder_core::doc::json::{self, Raw};
 use meshladder_core::doc::tree::Node;
 use meshladder_core::doc::yaml as yaml_text;
 use meshladder_core::envoy::clusters::{Clusters, as_json};
 use meshladder_core::envoy::dump::{Dump, Section};
+use meshladder_core::finding::Spot;
 use meshladder_core::istiod::syncz as syncz_text;
+use meshladder_core::ladder;
+use meshladder_core::mesh::Mesh;
 use meshladder_core::render;
 use meshladder_core::snapshot::{self, DocId};
 use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret, status};
@@ -99,4 +104,24 @@ pub(crate) fn redact(data: &[u8]) {
         snapshot::redact(&id, &mut twice);
         assert_eq!(once, twice, "redacting again changes nothing");
     }
+}
+
+/// Objects in a file: no rule breaks, and every place that a finding names is in the file.
+pub(crate) fn analyze(data: &[u8]) {
+    let mut builder = snapshot::Builder::new();
+    builder.add(DocId::new("k8s/a.yaml"), "a.yaml", data.to_vec());
+    let snapshot = builder.finish();
+    let mesh = Mesh::of_files(&snapshot, None);
+    let report = ladder::analyze(&snapshot, &mesh, &ladder::Analysis::default());
+    for told in &report.findings {
+        assert_ne!(told.finding.subject.kind, "Meshladder", "{}", told.finding.message);
+        for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
+            let leads = !matches!(evidence.spot, Spot::Pointer(_)) || shown.region.is_some();
+            assert!(leads, "{}: {evidence:?} leads nowhere", told.finding.code);
+        }
+    }
+    let sarif = render::analysis::to_sarif(&report, &BTreeMap::new());
+    assert!(json::check(&sarif).is_ok(), "{sarif}");
+    assert!(json::check(&render::report::to_json(&report)).is_ok());
+    let _ = render::analysis::to_frames(&report, render::report::Paint::default());
 }

@@ -121,6 +121,14 @@ impl Evidence {
         Self::of(object, &object.node, shows)
     }
 
+    /// The object it is part of, by its document and its pointer there; in a document that is no objects, all of it.
+    pub fn object_place(&self) -> (DocId, String) {
+        let Spot::Pointer(pointer) = &self.spot else { return (self.doc.clone(), String::new()) };
+        let is_part = |token: &&str| *token == "items" || token.parse::<usize>().is_ok();
+        let tokens = pointer.split('/').skip(1).take_while(is_part);
+        (self.doc.clone(), tokens.map(|token| format!("/{token}")).collect())
+    }
+
     /// A byte of a dump.
     pub fn offset(doc: &DocId, offset: usize, shows: impl Into<String>) -> Self {
         Self { doc: doc.clone(), spot: Spot::Offset(offset), shows: shows.into() }
@@ -198,13 +206,7 @@ impl Finding {
 /// The pointer inside the object where there is one: the index in a list of objects is no part of the identity.
 fn place_of(evidence: &Evidence) -> String {
     match &evidence.spot {
-        Spot::Pointer(pointer) => {
-            let inside = pointer.strip_prefix("/items/").and_then(|rest| rest.split_once('/'));
-            inside.map_or_else(
-                || if pointer.starts_with("/items/") { String::new() } else { pointer.clone() },
-                |(_, rest)| format!("/{rest}"),
-            )
-        }
+        Spot::Pointer(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),
         Spot::Offset(_) | Spot::Line(_) | Spot::Whole => evidence.doc.to_string(),
     }
 }

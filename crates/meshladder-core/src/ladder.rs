@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef, reads};
+use crate::parallel;
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
 use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
 use crate::schema::Faults;
@@ -15,11 +16,13 @@ use crate::walk::{self, Question};
 mod analyze;
 mod asked;
 mod attribute;
+mod choice;
 mod proxies;
 mod scope;
 mod verify;
 
-pub use analyze::{Analysis, analyze};
+pub use analyze::{Analysis, analyze, chosen, skipped};
+pub use choice::{Choice, is_known};
 pub use scope::Scope;
 
 /// What is asked of the ladder.
@@ -88,7 +91,7 @@ fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Opt
     let faults = Faults::default();
     let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
     let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
-    let visited = proxies::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
+    let visited = parallel::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
     let mut ran: Vec<Ran> =
         rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot, mesh), sink: Sink::new(rule) }).collect();
     for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
@@ -164,12 +167,22 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
         let need = Need::of_path(path);
         match snapshot.coverage(&need) {
             Coverage::Complete => None,
-            // Objects in files are judged as if they were all there is.
-            Coverage::Partial(_) if rule.is_of_objects() => None,
+            // Objects in files are judged as if they were all there is, but nobody keeps there what clusters make.
+            Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
+                let is_absent = is_made_by_clusters(path) && !mesh.objects.has_any_at(path);
+                is_absent.then(|| (need, Coverage::Partial("the files have none".to_owned())))
+            }
             Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => None,
             coverage => Some((need, coverage)),
         }
     })
+}
+
+/// Whether objects of the kind are in a cluster though no file of its owners says so: all but Istio's and those of the
+/// Gateway API, and of the latter the classes.
+fn is_made_by_clusters(path: &str) -> bool {
+    let is_configuration = path.ends_with(".istio.io.json") || path.ends_with(".gateway.networking.k8s.io.json");
+    !is_configuration || path.starts_with("k8s/gatewayclasses")
 }
 
 /// What only tells of the past: a mesh is judged without it, and the rung says what was not looked at.

@@ -14,6 +14,7 @@ pub mod istiod;
 pub mod ladder;
 pub mod mesh;
 pub mod model;
+mod parallel;
 pub mod render;
 pub mod report;
 pub mod rules;

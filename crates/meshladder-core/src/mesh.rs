@@ -66,7 +66,7 @@ pub struct PodFacts {
     /// `status.podIPs`; the first one is the pod's main address.
     pub ips: Vec<IpAddr>,
     /// Labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// The service account it runs as.
     pub service_account: String,
     /// Whether a proxy runs in it.
@@ -91,7 +91,7 @@ pub struct ServiceFacts {
     /// `spec.externalName`
     pub external_name: String,
     /// Its selector.
-    pub selector: BTreeMap<String, String>,
+    pub selector: Labels,
     /// Port number and target port, as written.
     pub ports: Vec<(u16, String)>,
 }
@@ -107,6 +107,27 @@ pub struct ServiceEntryFacts {
     pub hosts: Vec<String>,
     /// Addresses: its own, else those that istiod allocated.
     pub addresses: Vec<IpAddr>,
+}
+
+/// The labels of a pod, or those a Service selects by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(Box<[(String, String)]>);
+
+impl Labels {
+    /// A label's value.
+    pub fn get(&self, key: &str) -> Option<&String> {
+        self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// All of them, in the order of the object.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl PodFacts {
@@ -128,7 +149,7 @@ impl Mesh {
     /// Reads all objects once.
     pub fn build(snapshot: &Snapshot) -> Self {
         let mut objects = Objects::default();
-        let problems = object::each_with_id(snapshot, |doc, object| objects.add(doc, object));
+        let problems = object::take_all(snapshot, 1, |doc, taken| objects.take(doc, taken));
         Self::of(objects, problems, snapshot)
     }
 
@@ -145,35 +166,24 @@ impl Mesh {
     /// The mesh as it would be after a change; what the change does not touch is shared.
     #[must_use]
     pub fn with(&self, change: &Change) -> Self {
-        let objects = self.objects.with(change);
-        let touches = |kind: &str| change.object.kind == kind;
-        Self {
-            config: if touches("ConfigMap") {
-                MeshConfig::of_objects(&objects, &self.config)
-            } else {
-                self.config.clone()
-            },
-            pods: if touches("Pod") { pods(&objects) } else { Arc::clone(&self.pods) },
-            services: if touches("Service") { services(&objects) } else { Arc::clone(&self.services) },
-            service_entries: if touches("ServiceEntry") {
-                service_entries(&objects)
-            } else {
-                Arc::clone(&self.service_entries)
-            },
-            clusters: Arc::clone(&self.clusters),
-            problems: Vec::new(),
-            index: Arc::clone(&self.index),
-            objects,
-        }
-        .indexed(&change.object.kind)
+        self.with_all(&[change])
     }
 
-    /// With its index made anew, when that looks at the kind.
-    fn indexed(mut self, kind: &str) -> Self {
-        if Index::KINDS.contains(&kind) {
-            self.index = Arc::new(Index::of(&self.objects, &self.pods));
-        }
-        self
+    /// The mesh as it would be after several changes.
+    #[must_use]
+    pub fn with_all(&self, changes: &[&Change]) -> Self {
+        let mut objects = self.objects.clone();
+        changes.iter().for_each(|change| objects.change(change));
+        let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
+        let config =
+            if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };
+        let pods = if touches(&["Pod"]) { pods(&objects) } else { Arc::clone(&self.pods) };
+        let services = if touches(&["Service"]) { services(&objects) } else { Arc::clone(&self.services) };
+        let service_entries =
+            if touches(&["ServiceEntry"]) { service_entries(&objects) } else { Arc::clone(&self.service_entries) };
+        let index = if touches(&Index::KINDS) { Arc::new(Index::of(&objects, &pods)) } else { Arc::clone(&self.index) };
+        let clusters = Arc::clone(&self.clusters);
+        Self { objects, config, pods, services, service_entries, clusters, problems: Vec::new(), index }
     }
 
     /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.
@@ -318,9 +328,9 @@ fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
     }
 }
 
-fn strings(object: Option<&Node>) -> BTreeMap<String, String> {
-    let members = object.map_or(&[][..], Node::members);
-    members.iter().filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect()
+fn strings(object: Option<&Node>) -> Labels {
+    let members = object.map_or(&[][..], Node::members).iter();
+    Labels(members.filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect())
 }
 
 /// A member that is there; `null` is the same as none in a Kubernetes object.

@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Write};
 
+pub mod analysis;
 pub mod authz;
+pub mod edit;
 pub mod json;
 pub mod messages;
 pub mod report;

@@ -4,8 +4,10 @@ use crate::finding::{Evidence, Finding, Rung, Severity, Spot};
 use crate::snapshot::{Coverage, Need, Snapshot};
 use crate::time::Time;
 
+mod lookup;
 mod shown;
 
+use lookup::Lookup;
 pub use shown::Shown;
 
 /// The answer to `check` or `why`.
@@ -127,8 +129,9 @@ pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<Told> {
             continue;
         }
         let Ok(doc) = snapshot.open(&group[0].2.doc) else { continue };
+        let lookup = Lookup::new(&doc, group.iter().map(|(_, _, evidence)| &evidence.spot));
         for (i, k, evidence) in group {
-            shown[*i][*k] = Shown::look_up(&doc, &evidence.spot);
+            shown[*i][*k] = Shown::look_up(&lookup, &evidence.spot);
         }
     }
     findings.into_iter().zip(shown).map(|(finding, shown)| Told { finding, shown }).collect()

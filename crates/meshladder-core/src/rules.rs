@@ -11,6 +11,7 @@ mod annotation;
 mod asked;
 mod authorization;
 mod cluster;
+mod codes;
 mod condition;
 mod config;
 mod control_plane;
@@ -44,6 +45,7 @@ mod workload_group;
 mod workloads;
 
 pub use asked::{Asked, Seen};
+pub use codes::{CODES, Code, Why};
 pub use reach::missing_facts;
 
 /// Every family, in the order of their codes.
@@ -227,4 +229,10 @@ pub fn named(text: &str) -> Option<&'static Rule> {
     all()
         .find(|rule| rule.code.eq_ignore_ascii_case(text) || rule.name.eq_ignore_ascii_case(text))
         .or_else(|| all().find(|rule| rule.aka.iter().any(|aka| aka.eq_ignore_ascii_case(text))))
+}
+
+/// istioctl's code where it has one, else ours; for the code of a rule.
+pub fn shown_code(own: &'static str) -> &'static str {
+    let family = all().find(|rule| rule.code == own);
+    family.and_then(Rule::ist).unwrap_or(own)
 }

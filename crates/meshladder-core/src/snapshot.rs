@@ -177,10 +177,26 @@ impl Snapshot {
         Ok(Document { id: id.clone(), origin: entry.origin.clone(), text, problem })
     }
 
-    /// How much of a kind of fact is here, all sources together.
+    /// Whether there is nothing but files, which hold as much as somebody put there, and no cluster's answer.
+    pub fn is_files(&self) -> bool {
+        self.sources.iter().all(|source| self.is_files_in(source))
+    }
+
+    /// Whether a source is files.
+    pub fn is_files_in(&self, source: &str) -> bool {
+        self.metas.get(source).is_none_or(|meta| meta.form == "files")
+    }
+
+    /// How much of a kind of fact is here, all sources together. Files beside a cluster's answer take nothing away from it.
     pub fn coverage(&self, need: &Need) -> Coverage {
-        let each = self.sources.iter().map(|source| self.coverage_in(source, need));
-        each.fold(Coverage::NotAsked, Coverage::with)
+        let of = |files: bool| {
+            let sources = self.sources.iter().filter(|source| files || !self.is_files_in(source));
+            sources.map(|source| self.coverage_in(source, need)).fold(Coverage::NotAsked, Coverage::with)
+        };
+        match of(false) {
+            Coverage::NotAsked => of(true),
+            coverage => coverage,
+        }
     }
 
     /// How much of a kind of fact one source has. What was noted of the thing itself, or of a folder it lies in, comes

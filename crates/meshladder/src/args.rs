@@ -81,13 +81,14 @@ Examples:
   meshladder why --from tools/curl --to http://cart.shop:8080/ --seen 503/UH -s bundle.tar.gz
   meshladder why --from outside --to https://shop.example.com/ --seen 0 -o html -s bundle.tar.gz > ticket.html")]
     Why(ladder::Why),
-    /// Judge objects in files, as `istioctl analyze` does: one finding a line, with its place
+    /// Judge objects in files, as `istioctl analyze` does, on the lines they stand at
     #[command(before_help = "\
 Examples:
   meshladder analyze manifests/
   kustomize build overlays/prod | meshladder analyze -
   meshladder analyze manifests/ --failure-threshold Warning --suppress 'IST0128=DestinationRule shop/*'
-  meshladder analyze -s bundle.tar.gz -n shop -o json
+  meshladder analyze manifests/ -s bundle.tar.gz -n shop       the files, on top of a cluster
+  meshladder analyze manifests/ --diff                         what --fix would change
 
 Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
     Analyze(analyze::Analyze),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A line and a column, both counted from 1; the column counts characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Line, from 1.
     pub line: usize,

@@ -1,8 +1,9 @@
 //! A parsed value in which every part knows its byte range in the source: what YAML and small JSON become.
 //!
-//! Large dumps never become a tree; see [`super::json`].
+//! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see [`super::json`].
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::json::{self, Fault, Kind, Raw};
 
@@ -26,9 +27,9 @@ pub enum Value {
     /// `true` or `false`
     Bool(bool),
     /// A number in JSON's notation.
-    Number(Box<str>),
+    Number(Arc<str>),
     /// A string.
-    String(Box<str>),
+    String(Arc<str>),
     /// An array.
     Array(Vec<Node>),
     /// An object, members in source order.
@@ -39,7 +40,7 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// The name.
-    pub key: Box<str>,
+    pub key: Arc<str>,
     /// Where the name stands.
     pub key_span: Range<usize>,
     /// The value.

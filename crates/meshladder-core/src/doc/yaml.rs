@@ -8,10 +8,12 @@ mod anchors;
 mod build;
 mod gap;
 mod members;
+mod names;
 mod quick;
 mod scalar;
 mod split;
 
+pub use names::Names;
 pub use split::{Part, split};
 
 use super::json::{self, Fault, Raw};
@@ -28,11 +30,32 @@ pub struct Loaded {
     pub problems: Vec<Fault>,
 }
 
+impl Loaded {
+    /// Which document a pointer leads into, and the pointer inside it: several documents in one text count as an array.
+    pub fn locate<'p>(&self, pointer: &'p str) -> Option<(usize, &'p str)> {
+        let (number, rest) = if self.documents.len() == 1 { (0, pointer) } else { number(pointer)? };
+        (number < self.documents.len()).then_some((number, rest))
+    }
+}
+
+/// A pointer into a text of several documents: which of them, and the rest.
+pub fn number(pointer: &str) -> Option<(usize, &str)> {
+    let behind = pointer.strip_prefix('/')?;
+    let end = behind.find('/').unwrap_or(behind.len());
+    Some((behind[..end].parse().ok()?, &behind[end..]))
+}
+
+/// Whether it is one JSON value, not YAML that happens to start like one.
+pub fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !text.contains("\n---")
+}
+
 /// Loads every document of a text, be it YAML, JSON, or both with `---` between them.
 pub fn load(text: &str) -> Loaded {
     let mut loaded = Loaded::default();
+    let mut names = Names::default();
     for part in split(text) {
-        let Loaded { documents, problems } = part.load();
+        let Loaded { documents, problems } = part.load(&mut names);
         loaded.documents.extend(documents);
         loaded.problems.extend(problems);
     }
@@ -41,9 +64,9 @@ pub fn load(text: &str) -> Loaded {
 
 impl Part<'_> {
     /// Loads this part; all places count from the start of the whole text.
-    pub fn load(&self) -> Loaded {
+    pub fn load(&self, names: &mut Names) -> Loaded {
         let limits = Limits::default();
-        self.json().or_else(|| quick::read(self, limits)).unwrap_or_else(|| Builder::new(self, limits).run())
+        self.json().or_else(|| quick::read(self, limits, names)).unwrap_or_else(|| Builder::new(self, limits).run())
     }
 
     /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML parser.

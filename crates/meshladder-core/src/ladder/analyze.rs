@@ -1,13 +1,14 @@
 //! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
 
-use super::{Inquiry, Ran, Scope, coverage, missing, run, rung_outcome, verify};
+use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
 use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::parallel;
 use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
 use crate::schema::Faults;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Coverage, Need, Snapshot};
 
 /// What is asked of the objects.
 #[derive(Debug)]
@@ -18,11 +19,15 @@ pub struct Analysis {
     pub suppress: Vec<(String, String)>,
     /// Only findings at least this bad.
     pub least: Severity,
+    /// Which rules are run.
+    pub choice: Choice,
+    /// How many threads may run them.
+    pub threads: usize,
 }
 
 impl Default for Analysis {
     fn default() -> Self {
-        Self { namespace: None, suppress: Vec::new(), least: Severity::Info }
+        Self { namespace: None, suppress: Vec::new(), least: Severity::Info, choice: Choice::default(), threads: 1 }
     }
 }
 
@@ -37,12 +42,15 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     let fleet = Fleet::of_istiods(snapshot);
     let faults = Faults::default();
     let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
-    let ran: Vec<Ran> = analyzed().filter_map(|rule| run(rule, &facts, None)).collect();
-    let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
+    let rules: Vec<&'static Rule> = chosen(analysis).collect();
+    let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
+    let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
+    let mut findings: Vec<Finding> = ran.iter_mut().flat_map(|ran| std::mem::take(&mut ran.sink.findings)).collect();
     findings.retain(|finding| analysis.tells(finding, mesh));
-    findings.sort_by(|a, b| (a.severity, a.code, &a.subject).cmp(&(b.severity, b.code, &b.subject)));
-    verify::fixes(&mut findings, &facts, None, &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
-    let coverage = coverage(analyzed(), snapshot);
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
+    verify::together(&mut findings, &facts);
+    let coverage = coverage(rules.into_iter(), snapshot);
     Report {
         question: "{\"objects\":true}".to_owned(),
         asked: "the objects".to_owned(),
@@ -55,9 +63,22 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     }
 }
 
+/// The rules that are not run, each with what it cannot do without.
+pub fn skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Vec<(&'static Rule, Need, Coverage)> {
+    let lacks = |rule: &'static Rule| lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage));
+    chosen(analysis).filter_map(lacks).collect()
+}
+
 /// Rules of the ladder judge by the traffic that meets an object, so none of them is run here.
-fn analyzed() -> impl Iterator<Item = &'static Rule> {
-    rules::all().filter(|rule| rule.is_of_objects())
+pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
+    rules::all().filter(|rule| rule.is_of_objects() && analysis.choice.has(rule))
+}
+
+/// istioctl's order: level, code, kind, name, namespace, text.
+fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
+    let ObjectRef { kind, namespace, name } = &finding.subject;
+    let code = rules::shown_code(finding.code);
+    (finding.severity, code, kind, name, namespace, &finding.message)
 }
 
 impl Analysis {

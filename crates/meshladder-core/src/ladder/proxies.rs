@@ -1,7 +1,6 @@
 //! Which proxies a climb visits, and the visit itself.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use super::Scope;
 use crate::mesh::Mesh;
@@ -23,28 +22,4 @@ pub(super) fn wanted(snapshot: &Snapshot, mesh: &Mesh, scope: &Scope, trace: Opt
         )
         .collect();
     all.into_iter().filter(|id| on_path.contains(&(id.namespace.clone(), id.pod.clone()))).collect()
-}
-
-/// Visits each, a few at a time; the answers keep the order.
-pub(super) fn each<T: Send>(ids: &[ProxyRef], threads: usize, visit: impl Fn(&ProxyRef) -> T + Sync) -> Vec<T> {
-    let next = Mutex::new(0..ids.len());
-    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let Some(i) = next.lock().ok().and_then(|mut next| next.next()) else { return };
-            let answer = visit(&ids[i]);
-            if let Ok(mut done) = done.lock() {
-                done.push((i, answer));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(ids.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{Inquiry, asked, guarded};
-use crate::finding::Finding;
+use crate::finding::{Evidence, Finding};
 use crate::mesh::{Change, ObjectRef};
 use crate::rules::{self, Asked, Check, Facts};
 use crate::schema::Faults;
+use crate::snapshot::DocId;
 
 /// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
 const MOST_TRIES: usize = 100;
@@ -74,4 +75,68 @@ fn still_fires(
     };
     let same = |id: &String| *id == cause.id || !known.contains(id);
     Some(sink.findings.iter().filter(|found| found.subject == *cause.subject).any(|found| same(&found.id())))
+}
+
+/// The same for `analyze`, which may find thousands: fixes of one rule for objects that have nothing to do with each other
+/// are tried together. Remarks are tried too.
+pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
+    let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
+    let mut tries = MOST_TRIES;
+    while let Some(batch) = batch(findings) {
+        let changes: Vec<&Change> = batch.iter().filter_map(|&(i, k)| findings[i].fixes[k].change.as_ref()).collect();
+        let code = findings[batch[0].0].code;
+        let still = if tries == 0 { None } else { found(code, &changes, facts) };
+        tries = tries.saturating_sub(1);
+        for (i, k) in batch {
+            let finding = &mut findings[i];
+            let fires = still.as_ref().map(|still| {
+                let same = |(subject, id): &(ObjectRef, String)| {
+                    *subject == finding.subject && (*id == finding.id() || !known.contains(id))
+                };
+                still.iter().any(same)
+            });
+            match fires {
+                Some(false) => finding.fixes[k].unchecked = Some(TRIED.to_owned()),
+                Some(true) => drop(finding.fixes.remove(k)),
+                None => finding.fixes[k].unchecked = Some(format!("{MOST_TRIES} other fixes were tried")),
+            }
+        }
+    }
+    for fix in findings.iter_mut().flat_map(|finding| &mut finding.fixes) {
+        fix.unchecked.take_if(|why| why == TRIED);
+    }
+}
+
+/// Marks a fix that was tried and works, until all are.
+const TRIED: &str = "tried";
+
+/// The next fixes to try, as positions of finding and fix: of one rule, and no two about the same object.
+fn batch(findings: &[Finding]) -> Option<Vec<(usize, usize)>> {
+    let next = |finding: &Finding| finding.fixes.iter().position(|fix| fix.change.is_some() && fix.unchecked.is_none());
+    let first = findings.iter().position(|finding| next(finding).is_some())?;
+    let mut taken = BTreeSet::new();
+    let mut batch = Vec::new();
+    for (i, finding) in findings.iter().enumerate().skip(first).filter(|(_, f)| f.code == findings[first].code) {
+        let Some(k) = next(finding) else { continue };
+        let about = about(finding);
+        if taken.is_disjoint(&about) {
+            taken.extend(about);
+            batch.push((i, k));
+        }
+    }
+    Some(batch)
+}
+
+/// The objects that a finding is about, by the places of its evidence.
+fn about(finding: &Finding) -> BTreeSet<(DocId, String)> {
+    finding.evidence.iter().map(Evidence::object_place).collect()
+}
+
+/// What a rule of objects finds after some changes, by subject and id; none when that cannot be told from objects.
+fn found(code: &str, changes: &[&Change], facts: &Facts<'_>) -> Option<Vec<(ObjectRef, String)>> {
+    let rule = rules::named(code)?;
+    let Check::Object(check) = rule.check else { return None };
+    let mesh = facts.mesh.with_all(changes);
+    let sink = guarded(rule, |sink| check(&Facts { mesh: &mesh, ..*facts }, sink));
+    Some(sink.findings.iter().map(|found| (found.subject.clone(), found.id())).collect())
 }

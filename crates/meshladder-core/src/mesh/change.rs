@@ -29,7 +29,7 @@ pub enum Patch {
 
 impl Change {
     /// The object as it would be; none when it would be gone. A patch that cannot be read changes nothing.
-    pub(super) fn apply(&self, node: &Node) -> Option<Node> {
+    pub(crate) fn apply(&self, node: &Node) -> Option<Node> {
         let mut node = node.clone();
         match &self.patch {
             Patch::Delete => return None,

@@ -168,7 +168,7 @@ pub fn is_registry_only(config: &Node) -> Option<bool> {
 
 fn provider(node: &Node) -> Option<ExtensionProvider> {
     let kind = node.members().iter().find(|member| &*member.key != "name")?;
-    Some(ExtensionProvider { name: node.str_at("name")?.into(), kind: kind.key.clone() })
+    Some(ExtensionProvider { name: node.str_at("name")?.into(), kind: (*kind.key).into() })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::objects::ASSUMED;
 use super::{Mesh, MeshConfig, MeshNetworks, Objects, Stored};
 use crate::doc::tree::{Member, Node, Value};
 use crate::doc::yaml;
@@ -39,9 +40,6 @@ spec:
   ports: [{port: 80, name: http2}, {port: 443, name: https}, {port: 31400, name: tcp}, {port: 15443, name: tls}]
 ";
 
-/// The document of what is assumed.
-const ASSUMED: &str = "k8s/assumed.yaml";
-
 /// What counts beside the sources that are judged.
 #[derive(Clone, Debug, Default)]
 pub struct Beside<'a> {
@@ -54,29 +52,34 @@ pub struct Beside<'a> {
 }
 
 impl Mesh {
-    /// Reads all objects as the cluster would take them: what names no namespace is in `default`, workloads have the pods
-    /// they would make, and the default ingress gateway is assumed.
+    /// Reads all objects as the cluster would take them: what names no namespace in files is in `default`, and an object
+    /// in files replaces the cluster's. With nothing but files workloads have the pods they would make, and the default
+    /// ingress gateway is assumed.
     pub fn of_files(snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
-        Self::read(snapshot, beside, |objects| {
-            objects.each_mut(put_into_namespace);
-            objects.sort();
-            assume(objects);
-        })
+        Self::of_files_on(1, snapshot, beside)
     }
 
-    /// Reads all objects, and what counts beside them.
-    pub fn build_beside(snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
-        Self::read(snapshot, beside, |_| {})
-    }
-
-    fn read(snapshot: &Snapshot, beside: &Beside<'_>, complete: impl Fn(&mut Objects)) -> Self {
+    /// The same on several threads.
+    pub fn of_files_on(threads: usize, snapshot: &Snapshot, beside: &Beside<'_>) -> Self {
         let mut objects = Objects::default();
         let mut clusters: BTreeMap<String, Objects> = BTreeMap::new();
-        let problems = object::each_with_id(snapshot, |doc, object| match beside.clusters.get(object.source) {
-            Some(cluster) => clusters.entry(cluster.clone()).or_default().add(doc, object),
-            None => objects.add(doc, object),
+        let problems = object::take_all(snapshot, threads, |doc, taken| match beside.clusters.get(doc.split().0) {
+            Some(cluster) => clusters.entry(cluster.clone()).or_default().take(doc, taken),
+            None => objects.take(doc, taken),
         });
-        complete(&mut objects);
+        let is_file = |object: &Stored| snapshot.is_files_in(object.doc.split().0);
+        objects.each_mut(|object| {
+            if is_file(object) {
+                put_into_namespace(object);
+            }
+        });
+        objects.sort();
+        let mut judged = snapshot.sources().filter(|(source, _)| !beside.clusters.contains_key(*source));
+        if judged.all(|(source, _)| snapshot.is_files_in(source)) {
+            assume(&mut objects);
+        } else {
+            objects.replace(is_file);
+        }
         for cluster in clusters.values_mut() {
             cluster.each_mut(put_into_namespace);
             cluster.sort();
@@ -90,13 +93,6 @@ impl Mesh {
             mesh.config.networks = Some(MeshNetworks { tree, of: None });
         }
         mesh
-    }
-}
-
-impl Stored {
-    /// Whether it is in no source, and was only assumed to be there.
-    pub fn is_assumed(&self) -> bool {
-        self.doc.as_str() == ASSUMED
     }
 }
 
@@ -156,7 +152,7 @@ fn put_into_namespace(object: &mut Stored) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Builder;
+    use crate::snapshot::{Builder, Meta};
 
     fn files(yaml: &str) -> Mesh {
         let mut builder = Builder::new();
@@ -191,5 +187,27 @@ spec: {template: {metadata: {labels: {app: cart}}, spec: {containers: [{name: ap
         let mesh = Mesh::of_files(&builder.finish(), &Beside { clusters, ..Beside::default() });
         assert!(mesh.service("default", "here").is_some() && mesh.service("default", "there").is_none());
         assert!(mesh.clusters["west"].get("Service", "default", "there").is_some());
+    }
+
+    #[test]
+    fn an_object_in_files_replaces_the_clusters() {
+        let mut builder = Builder::new();
+        builder.source("1", Meta { form: "files", ..Meta::default() });
+        builder.source("2", Meta { form: "bundle", ..Meta::default() });
+        let object = |name: &str, host: &str| {
+            format!(
+                "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {{name: {name}, namespace: default}}\nspec: {{host: {host}}}\n"
+            )
+        };
+        let file = object("a", "new").replace(", namespace: default", "");
+        builder.add(DocId::new("1/k8s/a.yaml"), "a.yaml", file.into());
+        let cluster = object("a", "old") + "---\n" + &object("b", "old");
+        builder.add(DocId::new("2/k8s/all.yaml"), "all.yaml", cluster.into());
+        let mesh = Mesh::of_files(&builder.finish(), &Beside::default());
+        let rules = mesh.objects.of_kind("DestinationRule").iter();
+        let hosts: Vec<_> =
+            rules.map(|rule| (rule.id.name.as_str(), rule.spec_at(["host"]).and_then(Node::str))).collect();
+        assert_eq!(hosts, [("a", Some("new")), ("b", Some("old"))]);
+        assert!(mesh.objects.get("Service", "istio-system", "istio-ingressgateway").is_none(), "nothing is assumed");
     }
 }

@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use super::{Change, reads};
 use crate::doc::tree::{Node, Value};
-use crate::model::object::{self, Object};
+use crate::model::object::{self, Object, Taken};
 use crate::model::selector;
 use crate::snapshot::DocId;
+
+/// The document of objects that are in none.
+pub(super) const ASSUMED: &str = "k8s/assumed.yaml";
 
 /// The objects of a mesh.
 #[derive(Clone, Debug, Default)]
@@ -65,13 +68,21 @@ impl fmt::Display for ObjectRef {
 
 impl Objects {
     pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
-        let mut node = object.node.clone();
+        let (kind, pointer) = (object.kind().to_owned(), object.pointer.to_owned());
+        self.take(doc, Taken { node: object.node.clone(), kind, pointer });
+    }
+
+    pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
+        let Taken { mut node, kind, pointer } = taken;
         forget_managed_fields(&mut node);
-        Arc::make_mut(self.by_kind.entry(object.kind().to_owned()).or_default()).push(Stored {
+        let object = Object::of(&node, &kind, &pointer, "");
+        let id = ObjectRef::new(&kind, object.namespace(), object.name());
+        let group = object.group().to_owned();
+        Arc::make_mut(self.by_kind.entry(kind).or_default()).push(Stored {
             doc: doc.clone(),
-            pointer: object.pointer.to_owned(),
-            id: ObjectRef::new(object.kind(), object.namespace(), object.name()),
-            group: object.group().to_owned(),
+            pointer,
+            id,
+            group,
             node,
         });
     }
@@ -89,24 +100,36 @@ impl Objects {
         }
     }
 
-    /// These objects after a change; the kinds that it does not touch are shared.
-    pub(super) fn with(&self, change: &Change) -> Self {
-        let mut changed = self.clone();
-        if let Some(objects) = changed.by_kind.get_mut(&change.object.kind) {
+    /// Drops the objects for which there is another of the same identity that stands in a file. They are sorted.
+    pub(super) fn replace(&mut self, is_file: impl Fn(&Stored) -> bool) {
+        for objects in self.by_kind.values_mut() {
+            let same = |a: &Stored, b: &Stored| a.id == b.id && a.group == b.group;
+            let filed: Vec<Stored> = objects.iter().filter(|object| is_file(object)).cloned().collect();
+            let is_replaced = |object: &Stored| {
+                let at = filed.partition_point(|file| file.id < object.id);
+                !is_file(object) && filed[at..].iter().take_while(|file| file.id == object.id).any(|f| same(f, object))
+            };
+            Arc::make_mut(objects).retain(|object| !is_replaced(object));
+        }
+    }
+
+    /// Makes a change; the kinds that it does not touch stay shared.
+    pub(super) fn change(&mut self, change: &Change) {
+        if let Some(objects) = self.by_kind.get_mut(&change.object.kind) {
             let objects = Arc::make_mut(objects);
-            let found = objects.iter().position(|object| object.id == change.object);
-            match found.map(|at| (at, change.apply(&objects[at].node))) {
-                Some((at, Some(node))) => objects[at].node = node,
-                Some((at, None)) => drop(objects.remove(at)),
-                None => {}
+            let at = objects.partition_point(|object| object.id < change.object);
+            if objects.get(at).is_some_and(|object| object.id == change.object) {
+                match change.apply(&objects[at].node) {
+                    Some(node) => objects[at].node = node,
+                    None => drop(objects.remove(at)),
+                }
             }
         }
         let doc = DocId::new("k8s/change.yaml");
         if let Some(node) = change.created() {
-            object::each_under(&node, &mut |object| changed.add(&doc, object));
-            changed.sort();
+            object::each_under(&node, &mut |object| self.add(&doc, object));
+            self.sort();
         }
-        changed
     }
 
     /// The kinds there are.
@@ -114,9 +137,10 @@ impl Objects {
         self.by_kind.keys().map(String::as_str)
     }
 
-    /// Whether there is an object of the kind that a bundle keeps at this path.
+    /// Whether there is an object, not just an assumed one, of the kind that a bundle keeps at this path.
     pub fn has_any_at(&self, path: &str) -> bool {
-        self.kinds().any(|kind| reads::path(kind) == path)
+        let here = self.by_kind.iter().filter(|(kind, _)| reads::path(kind) == path);
+        here.flat_map(|(_, objects)| objects.iter()).any(|object| !object.is_assumed())
     }
 
     /// All objects of a kind, whatever their group.
@@ -163,6 +187,11 @@ impl Objects {
 }
 
 impl Stored {
+    /// Whether it stands in no document: what a mesh has unless its files say otherwise. It is never evidence.
+    pub fn is_assumed(&self) -> bool {
+        self.doc.as_str() == ASSUMED
+    }
+
     /// As a view.
     pub fn object(&self) -> Object<'_> {
         Object::of(&self.node, &self.id.kind, &self.pointer, self.doc.split().0)

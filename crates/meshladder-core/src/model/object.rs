@@ -2,7 +2,9 @@
 
 use crate::doc::json::{Fault, Raw};
 use crate::doc::tree::Node;
-use crate::doc::yaml;
+use crate::doc::tree::Value;
+use crate::doc::yaml::{self, Loaded, Names, Part};
+use crate::parallel;
 use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
 
 /// One object, as a view over its tree.
@@ -74,9 +76,89 @@ pub fn each_with_id(snapshot: &Snapshot, mut visit: impl FnMut(&DocId, Object<'_
     problems
 }
 
+/// An object, taken out of its document.
+#[derive(Debug)]
+pub struct Taken {
+    /// The object.
+    pub node: Node,
+    /// `Pod`, `VirtualService`, …
+    pub kind: String,
+    /// Where it stands in its document.
+    pub pointer: String,
+}
+
+/// Takes every object out of the Snapshot, document by document, and gives what cannot be read. The parts of a YAML file
+/// are read on several threads.
+pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId, Taken)) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
+        match snapshot.open(id) {
+            Ok(doc) => {
+                let faults = take_from(&doc, threads, &mut |taken| take(id, taken));
+                problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
+}
+
+fn take_from(doc: &Document, threads: usize, take: &mut dyn FnMut(Taken)) -> Vec<Fault> {
+    if yaml::is_json(&doc.text) {
+        return each_json(&doc.text, &mut |object| {
+            let (kind, pointer) = (object.kind.to_owned(), object.pointer.to_owned());
+            take(Taken { node: object.node.clone(), kind, pointer });
+        });
+    }
+    /// Small enough that all threads have work to the end, large enough that they find the same names again.
+    const PARTS: usize = 256;
+    let parts = yaml::split(&doc.text);
+    let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
+    let loaded = parallel::each(&chunks, threads, |parts| {
+        let mut names = Names::default();
+        parts.iter().map(|part| part.load(&mut names)).collect::<Vec<Loaded>>()
+    });
+    let count: usize = loaded.iter().flatten().map(|loaded| loaded.documents.len()).sum();
+    let mut faults = Vec::new();
+    let mut number = 0;
+    for Loaded { documents, problems } in loaded.into_iter().flatten() {
+        faults.extend(problems);
+        for node in documents {
+            let at = if count == 1 { String::new() } else { format!("/{number}") };
+            take_node(node, at, take);
+            number += 1;
+        }
+    }
+    faults
+}
+
+fn take_node(node: Node, at: String, take: &mut dyn FnMut(Taken)) {
+    let kind = node.str_at("kind").unwrap_or_default().to_owned();
+    let is_list = kind.ends_with("List") && node.get("items").is_some();
+    let (items, list_kind, folder) = match node.value {
+        Value::Object(members) if is_list => {
+            let items = members.into_iter().find(|member| &*member.key == "items").map(|member| member.value.value);
+            (items, kind, "/items")
+        }
+        Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
+        value => return take_one(Node { value, ..node }, "", at, take),
+    };
+    let Some(Value::Array(items)) = items else { return };
+    for (i, item) in items.into_iter().enumerate() {
+        take_one(item, &list_kind, format!("{at}{folder}/{i}"), take);
+    }
+}
+
+fn take_one(node: Node, list_kind: &str, pointer: String, take: &mut dyn FnMut(Taken)) {
+    let kind = kind_of(&node, list_kind).to_owned();
+    if !kind.is_empty() {
+        take(Taken { node, kind, pointer });
+    }
+}
+
 /// Visits the objects of one document.
 pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
-    if doc.text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !doc.text.contains("\n---") {
+    if yaml::is_json(&doc.text) {
         each_json(&doc.text, visit)
     } else {
         let loaded = yaml::load(&doc.text);
@@ -132,8 +214,12 @@ fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {
 }
 
 /// The items of a typed list (`PodList`) need not repeat their kind.
+fn kind_of<'n>(node: &'n Node, list_kind: &'n str) -> &'n str {
+    node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default()
+}
+
 fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(Object<'_>)) {
-    let kind = node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default();
+    let kind = kind_of(node, list_kind);
     if !kind.is_empty() {
         visit(Object { node, kind, source: "", pointer });
     }

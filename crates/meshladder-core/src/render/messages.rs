@@ -27,7 +27,7 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let _ = writeln!(
             out,
             "{level} [{}] ({}{place}) {}",
-            code(told.finding.code),
+            rules::shown_code(told.finding.code),
             told.finding.subject,
             told.finding.message
         );
@@ -59,7 +59,7 @@ fn array(report: &Report) -> String {
 }
 
 fn message(told: &Told) -> String {
-    let code = code(told.finding.code);
+    let code = rules::shown_code(told.finding.code);
     let url = if code.starts_with("IST") {
         let code = code.to_lowercase();
         format!("https://istio.io/latest/docs/reference/config/analysis/{code}/")
@@ -74,11 +74,6 @@ fn message(told: &Told) -> String {
         escape(&told.finding.subject.to_string()),
         escape(&reference(told)),
     )
-}
-
-/// istioctl's code where it has one, else ours.
-fn code(own: &'static str) -> &'static str {
-    rules::named(own).and_then(rules::Rule::ist).unwrap_or(own)
 }
 
 fn level(severity: Severity) -> &'static str {

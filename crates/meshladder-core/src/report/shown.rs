@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use crate::doc::json::{Kind, Raw, pointer_to};
+use super::lookup::{Lookup, walk};
+use crate::doc::json::{Raw, pointer_to};
 use crate::doc::place::Place;
-use crate::doc::yaml;
 use crate::finding::Spot;
-use crate::snapshot::Document;
 
 /// What stands at a piece of evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,40 +18,47 @@ pub struct Shown {
     pub excerpt: String,
     /// The file, as the user knows it.
     pub origin: String,
+    /// Where it starts and ends; the end is not part of it.
+    pub region: Option<(Place, Place)>,
+    /// The first of its lines, as they stand in the file.
+    pub source: Vec<String>,
 }
 
 const MOST_LINES: usize = 8;
 const MOST_BYTES: usize = 400;
+/// A longer line is no line of a file that somebody reads.
+const LONGEST_LINE: usize = 400;
 
 impl Shown {
     /// Looks a place up; what is not there shows nothing.
-    pub(super) fn look_up(doc: &Document, spot: &Spot) -> Self {
+    pub(super) fn look_up(lookup: &Lookup<'_>, spot: &Spot) -> Self {
+        let text = &lookup.doc.text;
         let shown = match spot {
             Spot::Whole => None,
-            Spot::Line(number) => doc.text.lines().nth(number - 1).map(|line| Self {
-                line: Some(*number),
-                excerpt: cut(line),
-                ..Self::default()
-            }),
-            Spot::Offset(offset) => pointer_to(&doc.text, *offset).map(|pointer| {
-                let range =
-                    Raw::of(&doc.text).ok().and_then(|root| walk(root, &pointer)).map(|raw| raw.offset()..raw.end());
-                Self::at(&doc.text, &range.unwrap_or(*offset..*offset), pointer)
-            }),
-            Spot::Pointer(pointer) => {
-                range(&doc.text, pointer).map(|range| Self::at(&doc.text, &range, pointer.clone()))
+            Spot::Line(number) => {
+                lookup.line(*number).map(|line| Self { line: Some(*number), excerpt: cut(line), ..Self::default() })
             }
+            Spot::Offset(offset) => pointer_to(text, *offset).map(|pointer| {
+                let range = Raw::of(text).ok().and_then(|root| walk(root, &pointer)).map(|raw| raw.offset()..raw.end());
+                Self::at(lookup, &range.unwrap_or(*offset..*offset), pointer)
+            }),
+            Spot::Pointer(pointer) => lookup.range(pointer).map(|range| Self::at(lookup, &range, pointer.clone())),
         };
-        Self { origin: doc.origin.clone(), ..shown.unwrap_or_default() }
+        Self { origin: lookup.doc.origin.clone(), ..shown.unwrap_or_default() }
     }
 
-    fn at(text: &str, range: &Range<usize>, pointer: String) -> Self {
-        let line = Place::of(text, range.start).line;
+    fn at(lookup: &Lookup<'_>, range: &Range<usize>, pointer: String) -> Self {
+        let (start, end) = (lookup.place(range.start), lookup.place(range.end));
+        let lines = (start.line..=end.line).take(MOST_LINES).filter_map(|line| lookup.line(line));
+        let source: Vec<String> = lines.map(str::to_owned).collect();
+        let is_readable = source.iter().all(|line| line.len() <= LONGEST_LINE);
         Self {
             pointer: Some(pointer),
-            line: Some(line),
-            excerpt: cut(&whole_lines(text, range)),
+            line: Some(start.line),
+            excerpt: cut(&whole_lines(&lookup.doc.text, range)),
             origin: String::new(),
+            region: Some((start, end)),
+            source: if is_readable { source } else { Vec::new() },
         }
     }
 }
@@ -83,29 +89,4 @@ fn cut(text: &str) -> String {
         cut.push_str("\n…");
     }
     cut
-}
-
-/// The bytes that an RFC 6901 pointer leads to, in JSON or YAML.
-fn range(text: &str, pointer: &str) -> Option<Range<usize>> {
-    if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !text.contains("\n---") {
-        return walk(Raw::of(text).ok()?, pointer).map(|raw| raw.offset()..raw.end());
-    }
-    let documents = yaml::load(text).documents;
-    match &documents[..] {
-        [only] => only.pointer(pointer),
-        several => {
-            let (index, rest) =
-                pointer.strip_prefix('/')?.split_once('/').map_or((pointer.get(1..)?, ""), |(i, rest)| (i, rest));
-            let rest = if rest.is_empty() { String::new() } else { format!("/{rest}") };
-            several.get(index.parse::<usize>().ok()?)?.pointer(&rest)
-        }
-    }
-    .map(|node| node.span.clone())
-}
-
-fn walk<'a>(root: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
-    pointer.split('/').skip(1).try_fold(root, |raw, token| match raw.kind() {
-        Kind::Array => raw.elements().nth(token.parse().ok()?),
-        _ => raw.get(&token.replace("~1", "/").replace("~0", "~")),
-    })
 }

@@ -1,11 +1,12 @@
 //! Names of documents: paths in the bundle layout, whatever the source was.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A document's name: its path inside a bundle, such as `proxies/shop/cart-1/config_dump.json`. With several sources
 /// each id starts with its source's name: `2/k8s/pods.json`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DocId(String);
+pub struct DocId(Arc<str>);
 
 /// What a document is, told by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,14 +68,14 @@ impl Shape {
 impl DocId {
     /// A document id; `path` is relative and uses `/`.
     pub fn new(path: impl Into<String>) -> Self {
-        Self(path.into())
+        Self(path.into().into())
     }
 
     /// The document `file` of a proxy.
     pub fn of_proxy(proxy: &ProxyRef, file: &str) -> Self {
         let ProxyRef { source, namespace, pod } = proxy;
         let slash = if source.is_empty() { "" } else { "/" };
-        Self(format!("{source}{slash}proxies/{namespace}/{pod}/{file}"))
+        Self(format!("{source}{slash}proxies/{namespace}/{pod}/{file}").into())
     }
 
     /// The path.
@@ -85,7 +86,7 @@ impl DocId {
     /// The same document as part of a source that has a name.
     #[must_use]
     pub fn in_source(&self, source: &str) -> Self {
-        Self(format!("{source}/{}", self.0))
+        Self(format!("{source}/{}", self.0).into())
     }
 
     /// The source's name and the path inside the source.

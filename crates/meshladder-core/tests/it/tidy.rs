@@ -2,6 +2,7 @@
 
 use crate::expect::{expect_file, root};
 
+mod codes;
 mod layers;
 mod paths;
 mod shape;
@@ -47,9 +48,13 @@ fn generated_text_is_up_to_date() {
 }
 
 /// Every file that is made from the code, wholly or between two markers.
-fn generated() -> [(&'static str, String); 1] {
-    let architecture = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("there is an ARCHITECTURE.md");
-    [("ARCHITECTURE.md", with_block(&architecture, "layers", &layers::as_markdown()))]
+fn generated() -> [(&'static str, String); 2] {
+    let blocks =
+        [("ARCHITECTURE.md", "layers", layers::as_markdown()), ("docs/analyze.md", "codes", codes::as_markdown())];
+    blocks.map(|(path, name, block)| {
+        let text = std::fs::read_to_string(root().join(path)).expect("the file is there");
+        (path, with_block(&text, name, &block))
+    })
 }
 
 /// The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced.

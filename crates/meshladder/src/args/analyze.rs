@@ -7,9 +7,13 @@ use clap::ValueEnum;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Analyze {
-    /// Files, directories with all they hold, or `-` for stdin; what `-s` names is read too
+    /// Files, directories with all they hold, or `-` for stdin. With `-s` they are judged on top of what that names: an
+    /// object in a file replaces the cluster's
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Judge on top of the cluster's objects, which for now a bundle named with -s must hold
+    #[arg(short = 'k', long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) use_kube: Option<bool>,
     /// All namespaces, whatever -n says
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
@@ -22,6 +26,13 @@ pub(crate) struct Analyze {
     /// Tell findings from this level on
     #[arg(long, value_enum, default_value = "info", ignore_case = true, value_name = "LEVEL")]
     pub(crate) output_threshold: Level,
+    /// Run only these rules: by code, name, another tool's code, or the start of codes, such as `ML21`. Repeatable, or a
+    /// list with commas
+    #[arg(long, alias = "analyzer", value_name = "RULE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Do not run these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
     /// Do not tell this code of these objects: `IST0128=DestinationRule shop/*`. Repeatable
     #[arg(short = 'S', long, value_name = "CODE=OBJECT", value_parser = suppression)]
     pub(crate) suppress: Vec<(String, String)>,
@@ -37,9 +48,18 @@ pub(crate) struct Analyze {
     /// Another cluster's objects, for checks across clusters. Repeatable
     #[arg(long, value_name = "NAME=FILE", value_parser = cluster_file)]
     pub(crate) cluster_file: Vec<(String, PathBuf)>,
-    /// `log`, `json` (the report of all our commands), `istio-json` or `yaml` (istioctl's messages)
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: AnalyzeOutput,
+    /// Change the files so that the findings with a safe fix go away; comments and order stay
+    #[arg(long, conflicts_with = "diff")]
+    pub(crate) fix: bool,
+    /// Show what --fix would change, and change nothing
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Also tell which rules ran and which did not, on stderr
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// On a terminal `text`, else `log`
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<AnalyzeOutput>,
     /// List the rules and stop
     #[arg(short = 'L', long)]
     pub(crate) list_analyzers: bool,
@@ -52,13 +72,26 @@ pub(crate) enum Level {
     Error,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AnalyzeOutput {
-    #[default]
+    /// Findings on the lines of the files they are about
+    Text,
+    /// istioctl's lines
     Log,
+    /// The report of all our commands
     Json,
+    /// istioctl's messages
     IstioJson,
+    /// istioctl's messages, as YAML
     Yaml,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reports
+    Junit,
+    /// Annotations of a GitHub workflow
+    Github,
+    /// For a comment or a ticket
+    Markdown,
 }
 
 fn suppression(text: &str) -> Result<(String, String), String> {

@@ -1,14 +1,17 @@
-//! `analyze`: what objects in files say, one finding a line.
+//! `analyze`: what objects say, on the lines they say it.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use meshladder_core::finding::Severity;
-use meshladder_core::ladder::{self, Analysis};
+use meshladder_core::ladder::{self, Analysis, Choice};
 use meshladder_core::mesh::{Beside, Mesh};
-use meshladder_core::render::{messages, report::to_json};
-use meshladder_core::rules;
+use meshladder_core::render::report::{Paint, to_json};
+use meshladder_core::render::{analysis as render, messages};
+use meshladder_core::report::Report;
+use meshladder_core::rules::{self, Rule};
+use meshladder_core::snapshot::Snapshot;
 
 use super::{ladder::paint, source};
 use crate::args::Global;
@@ -16,46 +19,49 @@ use crate::args::analyze::{Analyze, AnalyzeOutput, Level};
 use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome, UNREADABLE};
 use crate::out;
 
+mod fix;
+
+use fix::Edits;
+
 /// istioctl's code for findings at the threshold.
 const FOUND: u8 = 79;
 /// istioctl's code for documents it cannot read.
 const NOT_PARSED: u8 = 65;
+/// A fix that waits for another is made in the next round.
+const MOST_ROUNDS: usize = 20;
 
 pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     if args.list_analyzers {
         return list();
     }
-    let paths = paths(global, args)?;
-    let snapshot = source::read(&paths, global)?;
+    let analysis = analysis(global, args)?;
     let mesh_config = text_of(args.mesh_config_file.as_ref())?;
     let mesh_networks = text_of(args.mesh_networks_file.as_ref())?;
     let beside = Beside {
         mesh_config: mesh_config.as_deref(),
         mesh_networks: mesh_networks.as_deref(),
-        clusters: clusters(args, paths.len()),
+        clusters: clusters(args, paths(global, args)?.len()),
     };
-    let mut judged = snapshot.sources().filter(|(source, _)| !beside.clusters.contains_key(*source));
-    let is_files = judged.all(|(_, meta)| meta.is_none_or(|meta| meta.form == "files"));
-    let mesh = if is_files { Mesh::of_files(&snapshot, &beside) } else { Mesh::build_beside(&snapshot, &beside) };
-    for problem in &mesh.problems {
+    let mut judged = judge(global, args, &analysis, &beside)?;
+    if args.fix {
+        let mut rounds = 0..MOST_ROUNDS;
+        while !judged.edits.is_empty() && rounds.next().is_some() {
+            fix::apply(&judged.edits)?;
+            judged = judge(global, args, &analysis, &beside)?;
+        }
+    }
+    let Judged { snapshot, mesh, report, edits } = &judged;
+    for problem in snapshot.problems().iter().chain(&mesh.problems) {
         out::warn(&problem.to_string());
     }
-    let analysis = Analysis {
-        namespace: global.namespace.clone().filter(|_| !args.all_namespaces),
-        suppress: args.suppress.clone(),
-        least: severity(args.output_threshold),
-    };
-    let report = ladder::analyze(&snapshot, &mesh, &analysis);
-    let mut stdout = out::stdout();
-    match args.output {
-        AnalyzeOutput::Log => write!(stdout, "{}", messages::to_log(&report, paint(global, false)))?,
-        AnalyzeOutput::Json => writeln!(stdout, "{}", to_json(&report))?,
-        AnalyzeOutput::IstioJson => writeln!(stdout, "{}", messages::to_json(&report))?,
-        AnalyzeOutput::Yaml => write!(stdout, "{}", messages::to_yaml(&report))?,
+    tell_skipped(snapshot, mesh, &analysis, args.verbose);
+    if args.fix || args.diff {
+        edits.tell_left();
     }
-    stdout.flush()?;
-    if report.findings.is_empty() && std::io::stderr().is_terminal() {
-        out::note("no validation issues found");
+    if args.diff {
+        out::text(&fix::diff(edits))?;
+    } else {
+        print(args, report, edits, paint(global, args.verbose))?;
     }
     let has_problems = !mesh.problems.is_empty() || !snapshot.problems().is_empty();
     Ok(match () {
@@ -65,8 +71,89 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     })
 }
 
+/// What one reading of the sources comes to.
+struct Judged {
+    snapshot: Snapshot,
+    mesh: Mesh,
+    report: Report,
+    edits: Edits,
+}
+
+fn judge(global: &Global, args: &Analyze, analysis: &Analysis, beside: &Beside<'_>) -> Result<Judged, Failure> {
+    let snapshot = source::read_quietly(&paths(global, args)?, global)?;
+    let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
+    let report = ladder::analyze(&snapshot, &mesh, analysis);
+    let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);
+    let edits = if wants_edits { fix::plan(&report, &snapshot, &mesh) } else { Edits::default() };
+    Ok(Judged { snapshot, mesh, report, edits })
+}
+
+fn analysis(global: &Global, args: &Analyze) -> Result<Analysis, Failure> {
+    let choice = Choice::new(&args.select, &args.ignore)
+        .map_err(|why| Failure::new(ISTIOCTL_USAGE, why).hint("`meshladder analyze --list-analyzers` lists them"))?;
+    for (code, _) in args.suppress.iter().filter(|(code, _)| !ladder::is_known(code)) {
+        out::warn(&format!("--suppress: there is no code `{code}`"));
+    }
+    Ok(Analysis {
+        namespace: global.namespace.clone().filter(|_| !args.all_namespaces),
+        suppress: args.suppress.clone(),
+        least: severity(args.output_threshold),
+        choice,
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    })
+}
+
+fn print(args: &Analyze, report: &Report, edits: &Edits, paint: Paint) -> std::io::Result<()> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut stdout = out::stdout();
+    match args.output.unwrap_or(if is_terminal { AnalyzeOutput::Text } else { AnalyzeOutput::Log }) {
+        AnalyzeOutput::Text => write!(stdout, "{}", render::to_frames(report, paint))?,
+        AnalyzeOutput::Log => write!(stdout, "{}", messages::to_log(report, paint))?,
+        AnalyzeOutput::Json => writeln!(stdout, "{}", to_json(report))?,
+        AnalyzeOutput::IstioJson => writeln!(stdout, "{}", messages::to_json(report))?,
+        AnalyzeOutput::Yaml => write!(stdout, "{}", messages::to_yaml(report))?,
+        AnalyzeOutput::Sarif => writeln!(stdout, "{}", render::to_sarif(report, &edits.replacements))?,
+        AnalyzeOutput::Junit => write!(stdout, "{}", render::to_junit(report))?,
+        AnalyzeOutput::Github => write!(stdout, "{}", render::to_github(report))?,
+        AnalyzeOutput::Markdown => write!(stdout, "{}", render::to_markdown(report))?,
+    }
+    stdout.flush()?;
+    if report.findings.is_empty() && std::io::stderr().is_terminal() {
+        out::note("no validation issues found");
+    }
+    Ok(())
+}
+
+/// Which rules were not run, and for want of what.
+fn tell_skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis, verbose: bool) {
+    let skipped = ladder::skipped(snapshot, mesh, analysis);
+    let mut by_need: BTreeMap<String, Vec<&Rule>> = BTreeMap::new();
+    for (rule, need, coverage) in &skipped {
+        by_need.entry(coverage.lack(need)).or_default().push(rule);
+    }
+    if verbose {
+        let ran = ladder::chosen(analysis).filter(|rule| !skipped.iter().any(|(other, ..)| other.code == rule.code));
+        out::note(&format!("ran: {}", codes(ran)));
+        for (lack, rules) in &by_need {
+            out::note(&format!("not run without {lack}: {}", codes(rules.iter().copied())));
+        }
+    } else if !by_need.is_empty() {
+        let lacks: Vec<&str> = by_need.keys().map(String::as_str).collect();
+        let rules = if skipped.len() == 1 { "1 rule was".to_owned() } else { format!("{} rules were", skipped.len()) };
+        out::note(&format!("{rules} not run without {}; -v names them", lacks.join(", ")));
+    }
+}
+
+fn codes<'r>(rules: impl Iterator<Item = &'r Rule>) -> String {
+    rules.map(|rule| rule.code).collect::<Vec<_>>().join(" ")
+}
+
 /// What is judged, then the files of other clusters.
 fn paths<'a>(global: &'a Global, args: &'a Analyze) -> Result<Vec<&'a PathBuf>, Failure> {
+    if args.use_kube == Some(true) && global.source.is_empty() {
+        let hint = "name a bundle of the cluster with -s; files named beside it are judged on top of it";
+        return Err(Failure::new(ISTIOCTL_USAGE, "a live cluster cannot be read yet").hint(hint));
+    }
     let others = args.cluster_file.iter().map(|(_, file)| file);
     let paths: Vec<&PathBuf> = args.paths.iter().chain(&global.source).chain(others).collect();
     if paths.is_empty() {

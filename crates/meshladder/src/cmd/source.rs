@@ -43,14 +43,19 @@ pub(super) fn options(global: &Global) -> Options {
 }
 
 pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths.iter().map(|path| Source::from(path.as_path())).collect();
-    let told: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    progress::start(format!("reading {}", told.join(", ")));
-    let snapshot = meshladder_collect::open(&sources, &options(global))?;
+    let snapshot = read_quietly(paths, global)?;
     for problem in snapshot.problems() {
         out::warn(&problem.to_string());
     }
     Ok(snapshot)
+}
+
+/// Leaves it to the caller to tell what could not be read.
+pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
+    let sources: Vec<_> = paths.iter().map(|path| Source::from(path.as_path())).collect();
+    let told: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    progress::start(format!("reading {}", told.join(", ")));
+    Ok(meshladder_collect::open(&sources, &options(global))?)
 }
 
 /// The document of that shape of the proxy that `from` means.

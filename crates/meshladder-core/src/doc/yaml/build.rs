@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
@@ -64,7 +65,7 @@ enum Inside {
 }
 
 enum Key {
-    Name(Box<str>, Range<usize>),
+    Name(Arc<str>, Range<usize>),
     Merge(Range<usize>),
 }
 

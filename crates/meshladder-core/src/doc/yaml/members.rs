@@ -46,6 +46,7 @@ impl Members {
     pub(super) fn finish(mut self, lines: &mut Lines<'_>, problems: &mut Vec<Fault>) -> Vec<Member> {
         let Self { all, merged } = &mut self;
         last_wins(all, merged, lines, problems);
+        self.all.shrink_to_fit();
         self.all
     }
 }

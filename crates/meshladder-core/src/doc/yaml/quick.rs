@@ -10,17 +10,19 @@ mod word;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use granit_parser::ScalarStyle;
 
 use super::members::{Lines, Members};
+use super::names::Names;
 use super::split::{Part, behind_marker};
 use super::{Limits, Loaded, scalar};
 use crate::doc::json::Fault;
 use crate::doc::tree::{MAX_DEPTH, Member, Node, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
-pub(super) fn read(part: &Part<'_>, limits: Limits) -> Option<Loaded> {
+pub(super) fn read(part: &Part<'_>, limits: Limits, names: &mut Names) -> Option<Loaded> {
     // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids, beside others:
     // C1 controls start with C2, the byte order mark and the last two code points with EF.
     let plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | 0x80..=0xc1 | 0xc3..=0xee | 0xf0..);
@@ -37,6 +39,7 @@ pub(super) fn read(part: &Part<'_>, limits: Limits) -> Option<Loaded> {
         depth: 0,
         left: limits.written,
         lines: Lines::new(part),
+        names,
         problems: Vec::new(),
     };
     if start > part.range().start {
@@ -64,6 +67,7 @@ struct Reader<'a> {
     /// How many values the document may still hold.
     left: usize,
     lines: Lines<'a>,
+    names: &'a mut Names,
     problems: Vec<Fault>,
 }
 
@@ -145,6 +149,7 @@ impl Reader<'_> {
             items.push(item);
         }
         let end = items.last()?.span.end;
+        items.shrink_to_fit();
         Some((Value::Array(items), end))
     }
 
@@ -170,7 +175,7 @@ impl Reader<'_> {
         fits.then_some(end)
     }
 
-    fn key(&mut self, span: Range<usize>) -> Option<Box<str>> {
+    fn key(&mut self, span: Range<usize>) -> Option<Arc<str>> {
         match self.quoted_or_plain(span)? {
             Value::Null => None,
             value => scalar::key(value),
@@ -217,8 +222,14 @@ impl Reader<'_> {
         if text.starts_with(['"', '\'']) {
             return word::unquote(text).map(|text| Value::String(text.into()));
         }
+        if let Some(value) = self.names.find(text) {
+            return Some(value);
+        }
         let (value, problem) = scalar::value(Cow::Borrowed(text), ScalarStyle::Plain, None);
-        self.problems.extend(problem.map(|what| Fault::new(span.start, what)));
+        match problem {
+            Some(what) => self.problems.push(Fault::new(span.start, what)),
+            None => self.names.keep(text, &value),
+        }
         Some(value)
     }
 }

@@ -1,6 +1,7 @@
 //! What a scalar stands for: the resolution of go-yaml v2 and the conversion to JSON that Kubernetes does on top.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,7 +33,7 @@ pub(super) fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> boo
 }
 
 /// The name a value has as a key; none when it is a list or a mapping, which cannot be one.
-pub(super) fn key(value: Value) -> Option<Box<str>> {
+pub(super) fn key(value: Value) -> Option<Arc<str>> {
     match value {
         Value::Null => Some("null".into()),
         Value::Bool(value) => Some(if value { "true".into() } else { "false".into() }),
@@ -117,7 +118,7 @@ fn number(text: &str) -> Resolved {
 }
 
 /// What Go's `strconv.ParseInt` and `ParseUint` with base 0 accept: a sign, `0x`, `0o`, `0b`, and `0` for octal.
-fn integer(text: &str) -> Option<Box<str>> {
+fn integer(text: &str) -> Option<Arc<str>> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
         b'+' => ("+", &text[1..]),
@@ -144,7 +145,7 @@ fn integer(text: &str) -> Option<Box<str>> {
 }
 
 /// go-yaml's `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, in the notation of JSON.
-fn float(text: &str) -> Option<Box<str>> {
+fn float(text: &str) -> Option<Arc<str>> {
     let (minus, unsigned) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
         b'+' => ("", &text[1..]),
@@ -170,7 +171,7 @@ fn without_underscores(text: &str) -> Cow<'_, str> {
 }
 
 /// Kubernetes writes a key that is a float with Go's `FormatFloat(key, 'g', -1, 32)`: `1.10` becomes `1.1`.
-fn number_key(text: Box<str>) -> Box<str> {
+fn number_key(text: Arc<str>) -> Arc<str> {
     if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() {
         return text;
     }

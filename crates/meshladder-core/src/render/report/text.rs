@@ -16,15 +16,15 @@ pub struct Paint {
 }
 
 impl Paint {
-    fn set(self, code: &str, text: &str) -> String {
+    pub(in crate::render) fn set(self, code: &str, text: &str) -> String {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    fn bold(self, text: &str) -> String {
+    pub(in crate::render) fn bold(self, text: &str) -> String {
         self.set("1", text)
     }
 
-    fn dim(self, text: &str) -> String {
+    pub(in crate::render) fn dim(self, text: &str) -> String {
         self.set("2", text)
     }
 }

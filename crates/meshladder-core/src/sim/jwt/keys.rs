@@ -63,7 +63,7 @@ fn certificates(node: &Node) -> Keys {
         return Keys::Invalid;
     }
     let material = || Material::Unmodelled("a certificate");
-    Keys::Local(members.iter().map(|m| Key { kid: m.key.clone(), alg: "".into(), material: material() }).collect())
+    Keys::Local(members.iter().map(|m| Key { kid: (*m.key).into(), alg: "".into(), material: material() }).collect())
 }
 
 fn key(node: &Node) -> Option<Key> {

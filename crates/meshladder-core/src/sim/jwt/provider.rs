@@ -199,7 +199,7 @@ impl Provider {
     fn normalized(&self, payload: &Node) -> Node {
         let Value::Object(members) = &payload.value else { return payload.clone() };
         let normalize = |member: &Member| {
-            let listed = self.space_delimited_claims.contains(&member.key);
+            let listed = self.space_delimited_claims.iter().any(|claim| **claim == *member.key);
             let Some(text) = member.value.str().filter(|_| listed) else { return member.clone() };
             let words = text.split(' ').filter(|word| !word.is_empty());
             let node = |word: &str| Node { value: Value::String(word.into()), span: member.value.span.clone() };

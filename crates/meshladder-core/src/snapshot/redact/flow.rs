@@ -71,7 +71,7 @@ pub(super) fn skip_space(text: &[u8], at: usize) -> usize {
 }
 
 /// The text of a scalar, quotes and escapes taken off.
-pub(super) fn scalar_text(raw: &[u8]) -> Box<str> {
+pub(super) fn scalar_text(raw: &[u8]) -> std::sync::Arc<str> {
     let inside = match raw {
         [quote @ (b'"' | b'\''), inside @ ..] => inside.strip_suffix(&[*quote]).unwrap_or(inside),
         _ => raw,

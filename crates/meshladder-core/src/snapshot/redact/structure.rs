@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cover::Form;
 use super::{Finder, Format, block, flow, object};
 use crate::doc::tree::{Node, Value};
-use crate::doc::yaml;
+use crate::doc::yaml::{self, Names};
 
 /// A Secret may hold 1 MiB; with base64 and an annotated copy of itself it is below this.
 const MAX_SECRET: usize = 4 << 20;
@@ -45,7 +45,8 @@ impl<'a> Finder<'a> {
     /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a parser leaves out what it
     /// cannot read, and of two members with the same name the first.
     fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
-        let loaded = if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load() };
+        let loaded =
+            if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load(&mut Names::default()) };
         let mut spans = Vec::new();
         loaded.documents.iter().for_each(|document| object::tree(document, &mut spans));
         self.spans(spans);

@@ -7,6 +7,7 @@ use super::source::Source;
 /// Every module of the core with the modules it may use. A row uses only rows above it, so there are no circles.
 const LAYERS: &[(&str, &[&str])] = &[
     ("doc", &[]),
+    ("parallel", &[]),
     ("tri", &[]),
     ("cidr", &["doc"]),
     ("time", &[]),
@@ -14,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("x509", &["time"]),
     ("envoy", &["doc", "time"]),
     ("istiod", &["doc", "time"]),
-    ("model", &["doc", "snapshot"]),
+    ("model", &["doc", "parallel", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
     ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
@@ -48,7 +49,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("report", &["doc", "finding", "snapshot", "time"]),
     (
         "ladder",
-        &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "schema", "sim", "snapshot", "walk"],
+        &[
+            "access_log",
+            "doc",
+            "finding",
+            "fleet",
+            "mesh",
+            "parallel",
+            "report",
+            "rules",
+            "schema",
+            "sim",
+            "snapshot",
+            "walk",
+        ],
     ),
     ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),

@@ -27,6 +27,7 @@ impl Reader<'_> {
             items.push(item);
         }
         self.depth -= 1;
+        items.shrink_to_fit();
         Some(Node { value: Value::Array(items), span: start..at + 1 })
     }
 

@@ -1,0 +1,88 @@
+//! A document in which evidence is looked up: read once, however much of it is evidence.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::doc::json::{Kind, Raw};
+use crate::doc::place::Place;
+use crate::doc::tree::Node;
+use crate::doc::yaml::{self, Names};
+use crate::finding::Spot;
+use crate::snapshot::Document;
+
+/// See the module.
+pub(super) struct Lookup<'d> {
+    pub(super) doc: &'d Document,
+    trees: Option<Trees>,
+    /// Where lines end.
+    breaks: OnceCell<Vec<usize>>,
+}
+
+/// The YAML documents of a file that evidence stands in.
+struct Trees {
+    count: usize,
+    by_number: BTreeMap<usize, Node>,
+}
+
+impl<'d> Lookup<'d> {
+    pub(super) fn new<'s>(doc: &'d Document, spots: impl Iterator<Item = &'s Spot>) -> Self {
+        let pointers = spots.filter_map(|spot| if let Spot::Pointer(pointer) = spot { Some(pointer) } else { None });
+        let numbers: BTreeSet<usize> =
+            pointers.map(|pointer| yaml::number(pointer).map_or(0, |(number, _)| number)).collect();
+        let trees = (!yaml::is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
+        Self { doc, trees, breaks: OnceCell::new() }
+    }
+
+    /// The bytes that an RFC 6901 pointer leads to.
+    pub(super) fn range(&self, pointer: &str) -> Option<Range<usize>> {
+        let Some(trees) = &self.trees else {
+            return walk(Raw::of(&self.doc.text).ok()?, pointer).map(|raw| raw.offset()..raw.end());
+        };
+        let (number, rest) = if trees.count == 1 { (0, pointer) } else { yaml::number(pointer)? };
+        trees.by_number.get(&number)?.pointer(rest).map(|node| node.span.clone())
+    }
+
+    /// Line and column of a byte.
+    pub(super) fn place(&self, at: usize) -> Place {
+        let line = self.breaks().partition_point(|newline| *newline < at);
+        let start = line.checked_sub(1).map_or(0, |before| self.breaks()[before] + 1);
+        let column = self.doc.text.as_bytes()[start..at].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        Place { line: line + 1, column: column + 1 }
+    }
+
+    /// A line, counted from 1.
+    pub(super) fn line(&self, number: usize) -> Option<&str> {
+        let before = number.checked_sub(1)?;
+        let start = before.checked_sub(1).map_or(Some(0), |last| self.breaks().get(last).map(|newline| newline + 1))?;
+        let end = self.breaks().get(before).copied().unwrap_or(self.doc.text.len());
+        self.doc.text.get(start..end).map(|line| line.trim_end_matches('\r'))
+    }
+
+    fn breaks(&self) -> &[usize] {
+        self.breaks.get_or_init(|| memchr::memchr_iter(b'\n', self.doc.text.as_bytes()).collect())
+    }
+}
+
+impl Trees {
+    /// All are read, because only then is it known which is which; few are kept.
+    fn load(text: &str, numbers: &BTreeSet<usize>) -> Self {
+        let mut trees = Self { count: 0, by_number: BTreeMap::new() };
+        let mut names = Names::default();
+        for document in yaml::split(text).iter().flat_map(|part| part.load(&mut names).documents) {
+            if trees.count == 0 || numbers.contains(&trees.count) {
+                trees.by_number.insert(trees.count, document);
+            }
+            trees.count += 1;
+        }
+        trees
+    }
+}
+
+/// The value that an RFC 6901 pointer leads to.
+pub(super) fn walk<'a>(root: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
+    pointer.split('/').skip(1).try_fold(root, |raw, token| match raw.kind() {
+        Kind::Array => raw.elements().nth(token.parse().ok()?),
+        _ => raw.get(&token.replace("~1", "/").replace("~0", "~")),
+    })
+}
