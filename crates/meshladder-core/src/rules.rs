@@ -5,6 +5,7 @@ use crate::fleet::{Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef};
 use crate::snapshot::{Coverage, Need, Snapshot};
 
+mod accepted;
 mod analyzed;
 mod asked;
 mod authorization;
