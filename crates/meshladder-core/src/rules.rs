@@ -6,6 +6,7 @@ use crate::mesh::{Mesh, ObjectRef};
 use crate::schema::{Fault, Faults};
 use crate::snapshot::{Coverage, Need, Snapshot};
 
+mod accepted;
 mod analyzed;
 mod annotation;
 mod asked;

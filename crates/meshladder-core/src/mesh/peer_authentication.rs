@@ -31,7 +31,11 @@ impl Mesh {
     /// which is preferred over mesh-level). When there are more than one policy in the same scope, the oldest one win.
     /// UNSET will be replaced with the setting from the parent."
     pub fn mutual_tls(&self, workload: &Workload<'_>, port: u16) -> PeerMode<'_> {
-        let policies = self.policies("PeerAuthentication", workload);
+        self.mutual_tls_by(&self.policies("PeerAuthentication", workload), port)
+    }
+
+    /// The same for a workload that these policies reach, the oldest first.
+    pub fn mutual_tls_by<'m>(&self, policies: &[&'m Stored], port: u16) -> PeerMode<'m> {
         let is_root = |policy: &Stored| policy.id.namespace == *self.config.root_namespace;
         let oldest = |root: bool, labels: bool| {
             let fits = |policy: &&Stored| is_root(policy) == root && selector(policy.spec()).is_some() == labels;

@@ -7,7 +7,7 @@ use super::analyzed::{DEPLOYMENTS, PODS, has_proxy};
 use super::held::holds;
 use crate::doc::tree::Node;
 use crate::mesh::injection::{INJECTION, REVISION, Template};
-use crate::mesh::policies::{Workload, selector};
+use crate::mesh::policies::selector;
 use crate::mesh::{Mesh, Stored};
 use crate::model::selector::has_labels;
 
@@ -24,18 +24,13 @@ pub(super) const KINDS: [(&str, &str); 6] = [
 /// Their paths of the bundle layout, for `uses`.
 pub(super) const PATHS: &[&str] = &[KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1, KINDS[5].1];
 
-/// The pods of a namespace, and the templates of those to come.
-pub(super) fn templates<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = Template<'m>> {
-    KINDS.into_iter().flat_map(move |(kind, _)| mesh.objects.in_namespace(kind, namespace)).filter_map(Template::of)
-}
-
 /// The pods of all namespaces, and the templates of those to come.
-pub(super) fn all_templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
-    KINDS.into_iter().flat_map(move |(kind, _)| mesh.objects.of_kind(kind)).filter_map(Template::of)
+pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
+    objects(mesh).filter_map(Template::of)
 }
 
-/// The namespace and labels of every workload: machines outside the cluster too, and whatever else has the template of
-/// a pod.
+/// The namespace and labels of every workload: machines outside the cluster too, whatever else has the template of a
+/// pod, and what is assumed.
 pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)> {
     mesh.objects.all().filter_map(|object| {
         let labels = match object.id.kind.as_str() {
@@ -51,13 +46,12 @@ pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)>
 
 /// The namespaces that have workloads.
 pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
-    let all = KINDS.into_iter().flat_map(|(kind, _)| mesh.objects.of_kind(kind));
-    all.map(|object| object.id.namespace.as_str()).collect()
+    objects(mesh).map(|object| object.id.namespace.as_str()).collect()
 }
 
-/// Whether pods of a namespace are in the mesh, as far as is known.
-pub(super) fn has_mesh(facts: &Facts<'_>, namespace: &str) -> bool {
-    !are_known(facts) || templates(facts.mesh, namespace).any(|template| is_in_mesh(facts.mesh, template))
+/// What is only assumed is none of them.
+fn objects(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+    KINDS.into_iter().flat_map(|(kind, _)| mesh.objects.of_kind(kind)).filter(|object| !object.is_assumed())
 }
 
 /// Whether workloads are known at all.
@@ -88,24 +82,36 @@ pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
 pub(super) struct Selectors<'m> {
     wanted: fn(&Stored) -> Option<&Node>,
     by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<&'m Stored>>,
+    /// Those that want no labels, by namespace.
+    unlabelled: BTreeMap<&'m str, Vec<&'m Stored>>,
 }
 
 impl<'m> Selectors<'m> {
-    /// Those of Istio's objects that have a selector.
+    /// By the selectors of Istio's objects.
     pub(super) fn of(objects: impl Iterator<Item = &'m Stored>) -> Self {
         Self::by(objects, |object| selector(object.spec()))
     }
 
-    /// Those that want labels of a workload.
+    /// By the labels they want of a workload.
     pub(super) fn by(objects: impl Iterator<Item = &'m Stored>, wanted: fn(&Stored) -> Option<&Node>) -> Self {
-        let mut by_label: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut found = Self { wanted, by_label: BTreeMap::new(), unlabelled: BTreeMap::new() };
         for object in objects {
-            if let Some(label) = wanted(object).and_then(|labels| labels.members().first()) {
-                let key = (object.id.namespace.as_str(), &*label.key, label.value.str().unwrap_or_default());
-                by_label.entry(key).or_default().push(object);
-            }
+            let namespace = object.id.namespace.as_str();
+            let list = match wanted(object).and_then(|labels| labels.members().first()) {
+                Some(label) => {
+                    let key = (namespace, &*label.key, label.value.str().unwrap_or_default());
+                    found.by_label.entry(key).or_default()
+                }
+                None => found.unlabelled.entry(namespace).or_default(),
+            };
+            list.push(object);
         }
-        Self { wanted, by_label }
+        found
+    }
+
+    /// Those of a namespace that want no labels.
+    pub(super) fn unlabelled(&self, namespace: &str) -> &[&'m Stored] {
+        self.unlabelled.get(namespace).map_or(&[], Vec::as_slice)
     }
 
     /// Those of a namespace that select a workload with these labels.
@@ -116,9 +122,4 @@ impl<'m> Selectors<'m> {
         let selects = |object: &&Stored| (self.wanted)(object).is_some_and(|wanted| has_labels(wanted, labels));
         near.flatten().copied().filter(selects).collect()
     }
-}
-
-/// As policies look it up.
-pub(super) fn of_template(template: Template<'_>) -> Workload<'_> {
-    Workload { namespace: template.namespace(), labels: template.labels(), service: None }
 }

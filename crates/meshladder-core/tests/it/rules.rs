@@ -7,6 +7,7 @@ use meshladder_core::rules::{self, Rule};
 use crate::expect::{expect_file, root};
 
 mod example;
+mod files;
 
 use example::Example;
 

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use super::listed::{conditions, of_sources};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
 use crate::mesh::peer_authentication::{MutualTls, PeerMode};
-use crate::mesh::policies::selector;
-use crate::mesh::{ObjectRef, Stored};
-use crate::model::selector::has_labels;
+use crate::rules::accepted::Accepted;
 use crate::rules::analyzed::NAMESPACES;
 use crate::rules::held::{AUTHORIZATION_POLICIES, PEER_AUTHENTICATIONS};
-use crate::rules::workloads;
+use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -29,31 +28,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let root = &*facts.mesh.config.root_namespace;
-    let peers = facts.mesh.objects.of_kind("PeerAuthentication").iter();
-    let turned_off: BTreeSet<&str> =
-        peers.filter(|peer| disables(peer)).map(|peer| peer.id.namespace.as_str()).collect();
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
-        out.examined();
-        if !turned_off.contains(root) && !turned_off.contains(policy.id.namespace.as_str()) {
+    let policies = facts.mesh.objects.of_kind("AuthorizationPolicy");
+    out.examined += policies.len();
+    let by_identity = policies.iter().filter(|policy| !has_target(policy) && identity(policy).is_some());
+    let (selectors, accepted) = (Selectors::of(by_identity), Accepted::of(facts));
+    let mut told = BTreeSet::new();
+    for template in workloads::templates(facts.mesh) {
+        let (namespace, labels) = (template.namespace(), template.labels());
+        let Some((peer, mode)) = off(accepted.by(namespace, labels, 0)) else { continue };
+        if !workloads::is_in_mesh(facts.mesh, template) {
             continue;
         }
-        let Some(node) = identity(policy).filter(|_| !has_target(policy)) else { continue };
-        let Some((workload, (disabling, mode))) = disabled(facts, policy) else { continue };
-        let message = format!(
-            "{} goes by the caller's identity, and {} turns mutual TLS off at {workload}, so no caller has one",
-            policy.id, disabling.id
-        );
-        out.find(policy.id.clone(), message, Evidence::of(policy, node, "what it goes by"))
-            .see(Evidence::of(disabling, mode, "mutual TLS is off"))
-            .fix(Fix::advice("turn mutual TLS on there, or go by something else than the identity"));
+        let selecting = selectors.selecting(namespace, labels).into_iter();
+        for policy in selecting.chain(selectors.unlabelled(namespace).iter().copied()) {
+            let Some(node) = identity(policy).filter(|_| told.insert(&policy.id)) else { continue };
+            let message = format!(
+                "{} goes by the caller's identity, and {} turns mutual TLS off at {}, so no caller has one",
+                policy.id, peer.id, template.object.id
+            );
+            out.find(policy.id.clone(), message, Evidence::of(policy, node, "what it goes by"))
+                .see(Evidence::of(peer, mode, "mutual TLS is off"))
+                .fix(Fix::advice("turn mutual TLS on there, or go by something else than the identity"));
+        }
     }
-}
-
-/// Whether it says that anywhere.
-fn disables(peer: &Stored) -> bool {
-    let ports = peer.spec_at(["portLevelMtls"]).map_or(&[][..], Node::members).iter().map(|port| &port.value);
-    ports.chain(peer.spec_at(["mtls"])).any(|mtls| mtls.str_at("mode") == Some("DISABLE"))
 }
 
 /// Gateways and waypoints take mutual TLS whatever a PeerAuthentication says.
@@ -66,15 +63,6 @@ fn identity(policy: &Stored) -> Option<&Node> {
     let sources =
         of_sources(policy, &["principals", "notPrincipals", "namespaces", "notNamespaces", "serviceAccounts"]);
     sources.chain(conditions(policy, &["source.principal", "source.namespace", "source.serviceAccount"])).next()
-}
-
-/// A workload that the policy is for and that takes plain text only, with what says so.
-fn disabled<'m>(facts: &Facts<'m>, policy: &Stored) -> Option<(&'m ObjectRef, (&'m Stored, &'m Node))> {
-    let (mesh, namespace) = (facts.mesh, policy.id.namespace.as_str());
-    let is_meant = |labels| selector(policy.spec()).is_none_or(|wanted| has_labels(wanted, labels));
-    workloads::templates(mesh, namespace)
-        .filter(|template| is_meant(template.labels()) && workloads::is_in_mesh(mesh, *template))
-        .find_map(|template| Some((&template.object.id, off(mesh.mutual_tls(&workloads::of_template(template), 0))?)))
 }
 
 /// What turns mutual TLS off on all ports.

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let selectors = Selectors::of(facts.mesh.objects.of_kind("PeerAuthentication").iter());
     let mut told = BTreeSet::new();
-    for template in workloads::all_templates(facts.mesh) {
+    for template in workloads::templates(facts.mesh) {
         out.examined();
         let mut policies = selectors.selecting(template.namespace(), template.labels());
         policies.sort_by_key(|policy| age(&policy.node));

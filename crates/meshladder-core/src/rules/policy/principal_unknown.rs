@@ -86,7 +86,7 @@ fn named(policy: &Stored) -> impl Iterator<Item = (&Node, String)> {
 fn accounts(mesh: &Mesh) -> Names {
     let objects = mesh.objects.of_kind("ServiceAccount").iter();
     let objects = objects.map(|account| (account.id.namespace.as_str(), account.id.name.as_str()));
-    let running = workloads::all_templates(mesh)
+    let running = workloads::templates(mesh)
         .filter_map(|template| Some((template.namespace(), template.spec()?.str_at("serviceAccountName")?)));
     let defaults = workloads::namespaces(mesh).into_iter().map(|namespace| (namespace, "default"));
     let empty = mesh.objects.of_kind("Namespace").iter().map(|namespace| (namespace.id.name.as_str(), "default"));

@@ -5,7 +5,8 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::host::SERVICE_DOMAIN;
 use crate::mesh::peer_authentication::MutualTls;
-use crate::mesh::policies::{Workload, selector};
+use crate::mesh::policies::selector;
+use crate::rules::accepted::Accepted;
 use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
 use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
 use crate::rules::workloads;
@@ -29,13 +30,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if facts.mesh.config.auto_mtls {
         return;
     }
-    let root = &*facts.mesh.config.root_namespace;
+    let (root, accepted) = (&*facts.mesh.config.root_namespace, Accepted::of(facts));
     for policy in facts.mesh.objects.of_kind("PeerAuthentication") {
         out.examined();
         let mode = policy.spec_at(["mtls", "mode"]).filter(|mode| mode.str() == Some("STRICT"));
         let Some(mode) = mode.filter(|_| selector(policy.spec()).is_none()) else { continue };
         let namespace = Some(policy.id.namespace.as_str()).filter(|namespace| *namespace != root);
-        let Some(host) = unserved(facts, namespace) else { continue };
+        let Some(host) = unserved(facts, &accepted, namespace) else { continue };
         let message = format!(
             "{} demands mutual TLS, the mesh has automatic mutual TLS off, and no DestinationRule has clients of {host} use it",
             policy.id
@@ -47,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// A host that clients call in plain text; of a namespace, or of the whole mesh.
-fn unserved(facts: &Facts<'_>, namespace: Option<&str>) -> Option<String> {
+fn unserved(facts: &Facts<'_>, accepted: &Accepted<'_>, namespace: Option<&str>) -> Option<String> {
     if !holds(facts, SERVICES, "Service") {
         let host = namespace.map_or(format!("*{SERVICE_DOMAIN}"), |namespace| format!("*.{namespace}{SERVICE_DOMAIN}"));
         return Some(host).filter(|host| !uses_mutual_tls(facts, host));
@@ -55,7 +56,7 @@ fn unserved(facts: &Facts<'_>, namespace: Option<&str>) -> Option<String> {
     let services = facts.mesh.objects.of("Service", "");
     let near = services.filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
     let hosts = near
-        .filter(|service| is_strict(facts, service))
+        .filter(|service| is_strict(accepted, service))
         .map(|service| format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace));
     hosts.into_iter().find(|host| !uses_mutual_tls(facts, host))
 }
@@ -68,8 +69,7 @@ fn uses_mutual_tls(facts: &Facts<'_>, host: &str) -> bool {
 }
 
 /// Whether pods with a proxy in the Service's namespace demand mutual TLS.
-fn is_strict(facts: &Facts<'_>, service: &Stored) -> bool {
+fn is_strict(accepted: &Accepted<'_>, service: &Stored) -> bool {
     let namespace = service.id.namespace.as_str();
-    let workload = Workload { namespace, labels: None, service: None };
-    facts.mesh.mutual_tls(&workload, 0).mode == MutualTls::Strict && workloads::has_mesh(facts, namespace)
+    accepted.by_default(namespace).mode == MutualTls::Strict && accepted.has_mesh(namespace)
 }

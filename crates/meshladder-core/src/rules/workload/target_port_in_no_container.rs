@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let services = facts.mesh.objects.of("Service", "").filter(|service| !service.is_assumed());
     let selectors = Selectors::by(services, |service| service.spec_at(["selector"]));
     let mut behind: BTreeMap<&ObjectRef, (&Stored, Vec<Template<'_>>)> = BTreeMap::new();
-    for template in workloads::all_templates(facts.mesh) {
+    for template in workloads::templates(facts.mesh) {
         for service in selectors.selecting(template.namespace(), template.labels()) {
             behind.entry(&service.id).or_insert((service, Vec::new())).1.push(template);
         }

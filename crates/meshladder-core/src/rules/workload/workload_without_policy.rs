@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::injection::Template;
-use crate::mesh::policies::selector;
 use crate::rules::analyzed::NAMESPACES;
 use crate::rules::held::AUTHORIZATION_POLICIES;
 use crate::rules::workloads::{self, Selectors};
@@ -29,18 +28,17 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let (mesh, root) = (facts.mesh, &*facts.mesh.config.root_namespace);
     let policies = mesh.objects.of_kind("AuthorizationPolicy");
     let selectors = Selectors::of(policies.iter());
-    let covered: BTreeSet<&str> =
-        policies.iter().filter(|p| selector(p.spec()).is_none()).map(|p| p.id.namespace.as_str()).collect();
-    if covered.contains(root) {
+    let is_covered = |namespace: &str| !selectors.unlabelled(namespace).is_empty();
+    if is_covered(root) {
         return;
     }
     let using: BTreeSet<&str> = policies.iter().map(|policy| policy.id.namespace.as_str()).collect();
-    let near = |one: &Template<'_>| using.contains(one.namespace()) && !covered.contains(one.namespace());
-    for template in workloads::all_templates(mesh).filter(|one| near(one) && is_own(*one)) {
+    let is_near = |one: &Template<'_>| using.contains(one.namespace()) && !is_covered(one.namespace());
+    for template in workloads::templates(mesh).filter(|one| is_near(one) && is_own(*one)) {
         out.examined();
         let (namespace, labels) = (template.namespace(), template.labels());
-        let is_covered = [namespace, root].iter().any(|near| !selectors.selecting(near, labels).is_empty());
-        if is_covered || !workloads::is_in_mesh(mesh, template) {
+        let is_selected = [namespace, root].iter().any(|near| !selectors.selecting(near, labels).is_empty());
+        if is_selected || !workloads::is_in_mesh(mesh, template) {
             continue;
         }
         let id = &template.object.id;
@@ -56,5 +54,5 @@ fn is_own(template: Template<'_>) -> bool {
         template.object.node.at(["metadata", "ownerReferences"]).is_some_and(|owners| !owners.items().is_empty());
     let is_router = |container: &Node| container.items_at("args").iter().any(|arg| arg.str() == Some("router"));
     let is_gateway = template.containers().any(is_router) || template.annotation("inject.istio.io/templates").is_some();
-    !is_made && !is_gateway && !template.object.is_assumed()
+    !is_made && !is_gateway
 }
