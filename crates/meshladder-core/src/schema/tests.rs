@@ -15,7 +15,8 @@ fn mesh_of(yaml: &str) -> Mesh {
 fn of(kind: &str, spec: &str) -> Vec<(Flaw, String)> {
     let known = KINDS.iter().find(|known| known.kind == kind).expect("a kind");
     let (group, version) = (known.group, known.versions[0]);
-    let yaml = format!("apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n");
+    let yaml =
+        format!("apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n");
     let mesh = mesh_of(&yaml);
     faults(&mesh.objects).into_iter().map(|fault| (fault.flaw, fault.place)).collect()
 }
