@@ -48,7 +48,7 @@ static TO: Message = plain("Rule.To", &[must("operation", Of(&OPERATION))]);
 /// "empty value not allowed"
 const VALUES: Type = list(&TextOf(Text::Filled));
 const RANGES: Type = list(&TextOf(Text::Range));
-const PORTS: Type = list(&TextOf(Text::PortText));
+const PORTS: Type = list(&TextOf(Text::PortNumber));
 const ACCOUNTS: Type = List(&TextOf(Text::Filled), 0, 16);
 
 static SOURCE: Message = checked(

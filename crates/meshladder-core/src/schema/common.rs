@@ -12,7 +12,7 @@ use crate::doc::tree::Node;
 /// `istio.type.v1beta1.WorkloadSelector`
 pub(super) static WORKLOAD_SELECTOR: Message =
     checked("WorkloadSelector", &[may("matchLabels", Map(Text::Free, &STRING))], |node, walk| {
-        labels_selected(node, "matchLabels", walk)
+        labels_selected(node, "matchLabels", walk);
     });
 
 /// `istio.networking.v1alpha3.WorkloadSelector`

@@ -121,8 +121,13 @@ pub(super) const fn checked(name: &'static str, fields: &'static [Field], check:
 fn nothing(_: &Node, _: &mut Walk<'_>) {}
 
 impl Message {
+    /// The place of a field among the fields.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.fields.binary_search_by(|field| field.name.cmp(name)).ok()
+    }
+
     /// The field of that name.
     pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
-        self.fields.binary_search_by(|field| field.name.cmp(name)).ok().map(|at| &self.fields[at])
+        self.position(name).map(|at| &self.fields[at])
     }
 }

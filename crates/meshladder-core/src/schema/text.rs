@@ -49,7 +49,7 @@ pub(super) enum Text {
     LabelKey,
     LabelValue,
     /// A port from 0, as text.
-    PortText,
+    PortNumber,
     /// A port from 1, as text.
     PortKey,
     GrpcStatus,
@@ -74,6 +74,7 @@ impl Text {
         let not = |holds: bool, what: &str| (!holds).then(|| (Flaw::InvalidValue, format!("not {what}")));
         match self {
             Self::Free => None,
+            Self::AddressOrNone | Self::LabelOrNone if value.is_empty() => None,
             Self::Filled => (value.is_empty()).then(|| (Flaw::InvalidValue, "and must not be empty".to_owned())),
             Self::AtMost(most) => {
                 (value.len() > most).then(|| (Flaw::InvalidValue, format!("longer than {most} bytes")))
@@ -82,10 +83,8 @@ impl Text {
             Self::Hostname => names::hostname_problem(value, true).map(host),
             Self::PreciseHostname => names::hostname_problem(value, false).map(host),
             Self::Regex => pattern(value),
-            Self::AddressOrNone if value.is_empty() => None,
             Self::AddressOrNone => not(value.parse::<IpAddr>().is_ok(), "an IP address"),
             Self::Range => not(names::is_range(value), "an IP address or a range such as 10.0.0.0/8"),
-            Self::LabelOrNone if value.is_empty() => None,
             Self::Label | Self::LabelOrNone => {
                 not(names::is_label(value), "a name of letters, digits and inner hyphens, at most 63")
             }
@@ -101,7 +100,7 @@ impl Text {
             Self::Method => not(METHODS.contains(&value), "an HTTP method"),
             Self::LabelKey => not(names::is_label_key(value), "the name of a label"),
             Self::LabelValue => not(names::is_label_value(value), "the value of a label"),
-            Self::PortText => not(value.parse::<u16>().is_ok(), "a port, 0 to 65535"),
+            Self::PortNumber => not(value.parse::<u16>().is_ok(), "a port, 0 to 65535"),
             Self::PortKey => not(value.parse::<u16>().is_ok_and(|port| port > 0), "a port, 1 to 65535"),
             Self::GrpcStatus => not(GRPC_STATUSES.contains(&value), "a gRPC status such as NOT_FOUND"),
         }

@@ -155,7 +155,7 @@ static ORIGIN_MATCH: Message = checked("StringMatch", MATCHES, checks::origin_ma
 
 static FAULT: Message =
     checked("HTTPFaultInjection", &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))], |node, walk| {
-        super::fields::at_least_one(node, &["abort", "delay"], walk)
+        super::fields::at_least_one(node, &["abort", "delay"], walk);
     });
 
 static ABORT: Message = checked(

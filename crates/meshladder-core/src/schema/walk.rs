@@ -1,6 +1,6 @@
 //! One walk over an object, along the structure of its kind.
 
-use super::describe::{Field, Kind, Message, Span, Type};
+use super::describe::{Kind, Message, Span, Type};
 use super::duration;
 use super::fault::{Flaw, Found, Repair, shown};
 use super::guess;
@@ -34,11 +34,6 @@ impl<'n> Walk<'n> {
         &mut self.faults[at]
     }
 
-    /// Whether an earlier look at this very part found something.
-    pub(super) fn is_at_fault(&self, node: &Node) -> bool {
-        self.faults.iter().any(|fault| std::ptr::eq(fault.node, node))
-    }
-
     /// Whether the object's version has this structure.
     fn is_of_version(&mut self) -> bool {
         let Some(node) = self.object.node.get("apiVersion") else { return true };
@@ -58,21 +53,18 @@ impl<'n> Walk<'n> {
     fn object(&mut self) {
         let object = self.object;
         let spec = object.node.get("spec").filter(|spec| spec.value != Value::Null);
-        for member in object.node.members() {
-            match &*member.key {
-                "apiVersion" | "kind" | "metadata" | "spec" | "status" => {}
-                key => {
-                    let inside = self.kind.spec.field(key).map(|_| format!("; it belongs under spec as spec.{key}"));
-                    let what = format!("is not a field of {}{}", self.kind.kind, inside.unwrap_or_default());
-                    self.fault(Flaw::UnknownField, &member.value, what);
-                }
-            }
+        let is_known = |key: &str| matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
+        for member in object.node.members().iter().filter(|member| !is_known(&member.key)) {
+            let key = &*member.key;
+            let inside = self.kind.spec.position(key).map(|_| format!("; it belongs under spec as spec.{key}"));
+            let what = format!("is not a field of {}{}", self.kind.kind, inside.unwrap_or_default());
+            self.fault(Flaw::UnknownField, &member.value, what);
         }
-        match spec {
-            Some(spec) => match &spec.value {
-                Value::Object(members) => self.message(spec, members, self.kind.spec),
-                _ => _ = self.fault(Flaw::WrongType, spec, format!("is {}, not an object", shown(spec))),
-            },
+        match spec.map(|spec| (spec, &spec.value)) {
+            Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
+            Some((spec, _)) => {
+                self.fault(Flaw::WrongType, spec, format!("is {}, not an object", shown(spec)));
+            }
             None => {
                 self.missing(&object.node, self.kind.spec, 0);
                 (self.kind.spec.check)(&object.node, self);
@@ -83,13 +75,13 @@ impl<'n> Walk<'n> {
     fn message(&mut self, node: &'n Node, members: &'n [Member], message: &'static Message) {
         let mut there = 0_u64;
         for member in members {
-            let Some(field) = message.field(&member.key) else {
+            let Some(at) = message.position(&member.key) else {
                 self.unknown(node, member, message);
                 continue;
             };
             if member.value.value != Value::Null {
-                there |= bit(message, field);
-                self.value(&member.value, &field.of);
+                there |= 1 << at;
+                self.value(&member.value, &message.fields[at].of);
             }
         }
         self.missing(node, message, there);
@@ -107,21 +99,20 @@ impl<'n> Walk<'n> {
 
     fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static Message) {
         let is_free = |name: &str| parent.get(name).is_none();
-        if let Some(field) = guess::camel_case(&member.key).and_then(|name| message.field(&name)) {
-            if self.is_proto() {
-                let what = format!("is read by istioctl, but the API server drops it; its name is {}", field.name);
-                self.fault(Flaw::LooselyWritten, &member.value, what).repair =
-                    is_free(field.name).then_some(Repair::Rename(field.name));
-                return self.value(&member.value, &field.of);
-            }
+        let snake = guess::camel_case(&member.key).filter(|_| self.is_proto());
+        if let Some(field) = snake.and_then(|name| message.field(&name)) {
+            let what = format!("is read by istioctl, but the API server drops it; its name is {}", field.name);
+            self.fault(Flaw::LooselyWritten, &member.value, what).repair =
+                is_free(field.name).then_some(Repair::Rename(field.name));
+            return self.value(&member.value, &field.of);
         }
-        let mut what = format!("is not a field of {}", message.name);
         let near = guess::field(message, &member.key);
-        match (near, guess::home(self.kind, &member.key)) {
-            (Some(name), _) => what.push_str(&format!("; did you mean {name}")),
-            (None, Some(home)) => what.push_str(&format!("; there is one in {home}")),
-            (None, None) => {}
-        }
+        let hint = match (near, guess::home(self.kind, &member.key)) {
+            (Some(name), _) => format!("; did you mean {name}"),
+            (None, Some(home)) => format!("; there is one in {home}"),
+            (None, None) => String::new(),
+        };
+        let what = format!("is not a field of {}{hint}", message.name);
         self.fault(Flaw::UnknownField, &member.value, what).repair =
             near.filter(|name| is_free(name)).map(Repair::Rename);
     }
@@ -236,10 +227,4 @@ impl<'n> Walk<'n> {
             }
         }
     }
-}
-
-/// The place of a field among the fields of its message.
-fn bit(message: &Message, field: &Field) -> u64 {
-    let at = message.fields.iter().position(|other| std::ptr::eq(other, field));
-    at.map_or(0, |at| 1 << at)
 }

@@ -12,6 +12,7 @@ mod ladder;
 mod listings;
 mod objects_and_dumps;
 mod reports;
+mod schema;
 mod secrets;
 mod support;
 mod trace;

@@ -22,6 +22,6 @@ pub(super) static RULE: Rule = Rule {
             Flaw::InvalidRegex,
             "write it in the syntax of RE2: it has no look-around and no back-references",
             out,
-        )
+        );
     }),
 };

@@ -33,9 +33,10 @@ fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
         _ => return false,
     };
     let is_root = policy.id.namespace == *mesh.config.root_namespace;
-    let services = match is_root {
-        true => mesh.objects.of_kind("Service").iter(),
-        false => mesh.objects.in_namespace("Service", &policy.id.namespace),
+    let services = if is_root {
+        mesh.objects.of_kind("Service").iter()
+    } else {
+        mesh.objects.in_namespace("Service", &policy.id.namespace)
     };
     let wanted = policies::selector(policy.spec());
     let mut ports = services.filter(|service| may_share_pods(service, wanted)).flat_map(services::ports).peekable();

@@ -120,9 +120,14 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
     let values = ["values", "notValues"].into_iter().flat_map(|field| items(condition, field));
     let (bracketed, format) = match name {
         "source.ip" | "remote.ip" | "destination.ip" => (false, Text::Range),
-        "destination.port" => (false, Text::PortText),
-        "source.namespace" | "source.principal" | "source.serviceAccount" | "connection.sni" => (false, Text::Free),
-        "request.auth.principal" | "request.auth.audiences" | "request.auth.presenter" => (false, Text::Free),
+        "destination.port" => (false, Text::PortNumber),
+        "source.namespace"
+        | "source.principal"
+        | "source.serviceAccount"
+        | "connection.sni"
+        | "request.auth.principal"
+        | "request.auth.audiences"
+        | "request.auth.presenter" => (false, Text::Free),
         _ if ["request.headers", "request.auth.claims", "experimental.envoy.filters."]
             .iter()
             .any(|prefix| name.starts_with(prefix)) =>

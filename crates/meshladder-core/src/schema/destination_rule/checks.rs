@@ -52,10 +52,9 @@ pub(super) fn tunnel<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 
 /// "use client protocol must not be true when H2UpgradePolicy is UPGRADE"
 pub(super) fn http_settings<'n>(node: &'n Node, walk: &mut Walk<'n>) {
-    if let Some(keep) = node.get("useClientProtocol").filter(|_| is_true(node, "useClientProtocol")) {
-        if text(node, "h2UpgradePolicy") == "UPGRADE" {
-            walk.fault(Flaw::Misfit, keep, "keeps the client's protocol, and h2UpgradePolicy UPGRADE does not");
-        }
+    let disagree = is_true(node, "useClientProtocol") && text(node, "h2UpgradePolicy") == "UPGRADE";
+    if let Some(keep) = node.get("useClientProtocol").filter(|_| disagree) {
+        walk.fault(Flaw::Misfit, keep, "keeps the client's protocol, and h2UpgradePolicy UPGRADE does not");
     }
 }
 
@@ -65,10 +64,9 @@ pub(super) fn outlier_detection<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::Deprecated, errors, what);
     }
     let counts = number(node, "consecutiveLocalOriginFailures").is_some_and(|failures| failures > 0.0);
+    let counts = counts && !is_true(node, "splitExternalLocalOriginErrors");
     if let Some(failures) = node.get("consecutiveLocalOriginFailures").filter(|_| counts) {
-        if !is_true(node, "splitExternalLocalOriginErrors") {
-            walk.fault(Flaw::Misfit, failures, "counts only with splitExternalLocalOriginErrors: true");
-        }
+        walk.fault(Flaw::Misfit, failures, "counts only with splitExternalLocalOriginErrors: true");
     }
 }
 
@@ -114,7 +112,7 @@ pub(super) fn maglev<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::MissingField, node, "lacks tableSize");
         return;
     };
-    let is_prime = |n: u32| n > 1 && (2..).take_while(|d: &u32| d * d <= n).all(|d| n % d != 0);
+    let is_prime = |n: u32| n > 1 && (2..=n.isqrt()).all(|divisor| !n.is_multiple_of(divisor));
     if size.to_json().trim_matches('"').parse().is_ok_and(|n| n <= 5_000_010 && !is_prime(n)) {
         walk.fault(Flaw::InvalidValue, size, format!("is {}, not a prime number", shown(size)));
     }

@@ -51,6 +51,9 @@ fn fits<'n>(apply_to: &str, conditions: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
+/// Inside which filter the HTTP filters are, by its name and by its old one.
+const MANAGERS: [&str; 2] = ["envoy.filters.network.http_connection_manager", "envoy.http_connection_manager"];
+
 /// "filter match has no effect when used with …", "subfilter match can be used with applyTo HTTP_FILTER only"
 fn filter_match<'n>(apply_to: &str, filter: &'n Node, walk: &mut Walk<'n>) {
     if matches!(apply_to, "LISTENER" | "FILTER_CHAIN") {
@@ -60,19 +63,20 @@ fn filter_match<'n>(apply_to: &str, filter: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::MissingField, filter, "lacks name");
         return;
     };
-    if let Some(better) = name.str().and_then(current_name) {
-        walk.fault(Flaw::Deprecated, name, format!("is {}, an old name of {better}", shown(name)));
-    }
+    old_name(filter, walk);
     let Some(inner) = set(filter, "subFilter") else { return };
-    const MANAGERS: [&str; 2] = ["envoy.filters.network.http_connection_manager", "envoy.http_connection_manager"];
     if apply_to != "HTTP_FILTER" {
         walk.fault(Flaw::Misfit, inner, format!("goes with applyTo HTTP_FILTER, and this is {apply_to}"));
     } else if !name.str().is_some_and(|name| MANAGERS.contains(&name)) {
         walk.fault(Flaw::Misfit, inner, format!("goes with the filter {}, and this is {}", MANAGERS[0], shown(name)));
-    } else if let Some(name) = filled(inner, "name") {
-        if let Some(better) = name.str().and_then(current_name) {
-            walk.fault(Flaw::Deprecated, name, format!("is {}, an old name of {better}", shown(name)));
-        }
+    }
+    old_name(inner, walk);
+}
+
+fn old_name<'n>(filter: &'n Node, walk: &mut Walk<'n>) {
+    let Some(name) = filter.get("name") else { return };
+    if let Some(better) = name.str().and_then(current_name) {
+        walk.fault(Flaw::Deprecated, name, format!("is {}, an old name of {better}", shown(name)));
     }
 }
 

@@ -54,12 +54,9 @@ fn certificates<'n>(tls: &'n Node, mode: &str, walk: &mut Walk<'n>) {
 /// "TLS version below TLSV1_2 require setting compatible ciphers", "ignoring invalid cipher suites"
 fn versions_and_ciphers<'n>(tls: &'n Node, walk: &mut Walk<'n>) {
     let suites = items(tls, "cipherSuites");
-    if let Some(least) =
-        tls.get("minProtocolVersion").filter(|least| matches!(least.str(), Some("TLSV1_0" | "TLSV1_1")))
-    {
-        if suites.is_empty() {
-            walk.fault(Flaw::NoEffect, least, "has no effect without cipherSuites: none of the usual ones fits it");
-        }
+    let is_old = matches!(text(tls, "minProtocolVersion"), "TLSV1_0" | "TLSV1_1");
+    if let Some(least) = tls.get("minProtocolVersion").filter(|_| is_old && suites.is_empty()) {
+        walk.fault(Flaw::NoEffect, least, "has no effect without cipherSuites: none of the usual ones fits it");
     }
     for (at, suite) in suites.iter().enumerate() {
         let Some(name) = suite.str() else { continue };

@@ -5,7 +5,7 @@ use crate::doc::tree::Node;
 use crate::schema::describe::Type::{Any, Enum, List, Map, Of, Text as TextOf};
 use crate::schema::describe::{Kind, Message, PORT, STRING, Type, checked, may, must, plain};
 use crate::schema::fault::{Flaw, shown};
-use crate::schema::fields::{all_different, entries, has, items, set, text};
+use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
 
@@ -78,8 +78,8 @@ static LISTENER_TLS: Message = checked(
     },
 );
 
-/// "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']", "tls mode must be Terminate for protocol HTTPS",
-/// "hostname must not be specified for protocols ['TCP', 'UDP']"
+/// TLS "must not be specified" for HTTP, TCP and UDP, a hostname not for TCP and UDP, and "tls mode must be Terminate for
+/// protocol HTTPS".
 fn listener<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     let protocol = text(listener, "protocol");
     if let Some(tls) = set(listener, "tls") {
@@ -91,10 +91,8 @@ fn listener<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
             walk.fault(Flaw::Misfit, mode, format!("is {}, and a listener for HTTPS ends TLS", shown(mode)));
         }
     }
-    if let Some(host) = listener.get("hostname").filter(|host| host.str().is_some_and(|name| !name.is_empty())) {
-        if matches!(protocol, "TCP" | "UDP") {
-            walk.fault(Flaw::Misfit, host, format!("is {}, and {protocol} has no hostnames", shown(host)));
-        }
+    if let Some(host) = filled(listener, "hostname").filter(|_| matches!(protocol, "TCP" | "UDP")) {
+        walk.fault(Flaw::Misfit, host, format!("is {}, and {protocol} has no hostnames", shown(host)));
     }
 }
 

@@ -72,7 +72,7 @@ static PATH_MATCH: Message = checked(
     },
 );
 
-/// "value must be an absolute path and start with '/' when type one of ['Exact', 'PathPrefix']"
+/// "value must be an absolute path" unless it is a regular expression.
 fn absolute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     let Some(value) = filled(node, "value").filter(|_| text(node, "type") != "RegularExpression") else { return };
     let path = text(node, "value");

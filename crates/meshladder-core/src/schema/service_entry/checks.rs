@@ -11,10 +11,8 @@ use crate::schema::names::{host_problem, is_tls, protocol};
 use crate::schema::walk::Walk;
 
 pub(super) fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
-    if has(spec, "workloadSelector") {
-        if let Some(endpoints) = set(spec, "endpoints") {
-            walk.fault(Flaw::ExclusiveFields, endpoints, "cannot stand beside workloadSelector");
-        }
+    if let Some(endpoints) = set(spec, "endpoints").filter(|_| has(spec, "workloadSelector")) {
+        walk.fault(Flaw::ExclusiveFields, endpoints, "cannot stand beside workloadSelector");
     }
     hosts(spec, walk);
     all_different(items(spec, "ports"), |port| port.get("name"), walk);

@@ -130,10 +130,10 @@ pub(super) fn outbound<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::Misfit, proxy, "goes with mode ALLOW_ANY only");
         return;
     }
-    if let Some(host) = proxy.get("host").filter(|host| host.str().is_some_and(|h| host_problem(h, false).is_some())) {
-        if !walk.is_at_fault(host) {
-            walk.fault(Flaw::InvalidHost, host, format!("is {}, not the full name of a host", shown(host)));
-        }
+    // What is no host at all was told by a look at the destination.
+    let is_pattern = |name: &str| name.starts_with('*') && host_problem(name, true).is_none() && name != "*";
+    if let Some(host) = proxy.get("host").filter(|host| host.str().is_some_and(is_pattern)) {
+        walk.fault(Flaw::InvalidHost, host, format!("is {}, not the full name of a host", shown(host)));
     }
     if !has(proxy, "port") {
         walk.fault(Flaw::MissingField, proxy, "lacks port");

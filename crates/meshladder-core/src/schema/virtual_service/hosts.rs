@@ -63,9 +63,9 @@ fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
         let Some(name) = host.str() else { continue };
         let before = wildcards.iter().copied().find(|wildcard| overlaps(wildcard, name));
         let before = before.or_else(|| seen.contains(name).then_some(name));
-        let before = before.or_else(|| match name.starts_with('*') {
-            true => seen.iter().copied().find(|other| covers(name, other)),
-            false => None,
+        let before = before.or_else(|| {
+            // Only a wildcard is compared with all.
+            seen.iter().copied().filter(|_| name.starts_with('*')).find(|other| covers(name, other))
         });
         if let Some(before) = before {
             walk.fault(Flaw::Duplicate, host, format!("is {}, which {before} before it has too", shown(host)));

@@ -1,0 +1,87 @@
+//! What objects may say: captured meshes are right, and of istioctl's own examples only those that the admission webhook
+//! would refuse are told.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::support::{meshladder, shared, with_stdin};
+
+/// istioctl's examples are made for other analyzers, and these objects of theirs would not be admitted.
+const REFUSED: &[&str] = &[
+    "authorizationpolicies.yaml ServiceEntry httpbin/istio",
+    "conflicting-gateways-invalid-port.yaml Gateway default/alpha",
+    "conflicting-gateways-invalid-port.yaml Gateway default/beta",
+    "conflicting-gateways-multiple-ports.yaml Gateway default/alpha",
+    "conflicting-gateways-multiple-ports.yaml Gateway default/beta",
+    "deprecation.yaml EnvoyFilter istio-system/istio-multicluster-egressgateway",
+    "deprecation.yaml VirtualService foo/productpage",
+    "envoy-filter-remove-operation.yaml EnvoyFilter bookinfo/test-remove-2",
+    "envoy-filter-remove-operation.yaml EnvoyFilter bookinfo/test-remove-3",
+    "envoy-filter-remove-operation.yaml EnvoyFilter bookinfo/test-remove-4",
+    "gateway-no-workload.yaml Gateway default/httpbin-gateway",
+    "relative-envoy-filter-operation.yaml EnvoyFilter bookinfo/test-relative-3",
+    "sidecar-default-selector.yaml Sidecar ns-ambient/namespace-scoped",
+    "sidecar-default-selector.yaml Sidecar ns-ambient/pod-scoped",
+    "sidecar-default-selector.yaml Sidecar ns-not-ambient-rev/namespace-not-ambient",
+    "sidecar-default-selector.yaml Sidecar ns-not-ambient/namespace-not-ambient",
+    "virtualservice_destinationhosts.yaml ServiceEntry default-ignore/service-entry-ignore",
+    "virtualservice_destinationhosts.yaml VirtualService default/reviews-bogushost",
+    "virtualservice_host_not_found_gateway.yaml Gateway istio-system/testing-gateway-01-test-04",
+    "virtualservice_host_not_found_gateway_beta.yaml Gateway istio-system/testing-gateway-01-test-04",
+];
+
+#[test]
+fn no_object_of_a_captured_mesh_would_be_refused() {
+    let Some(shared) = shared() else { return };
+    for mesh in files(&shared.join("meshes")) {
+        let bundle = mesh.join("bundle.tar.gz");
+        let told = told(&["-s", bundle.to_str().expect("a path of letters")], &["IST0106", "IST0133"]);
+        assert_eq!(told, Vec::<String>::new(), "{}", mesh.display());
+    }
+}
+
+#[test]
+fn only_what_would_be_refused_of_istioctls_examples_is_told() {
+    let Some(shared) = shared() else { return };
+    let mut found = BTreeSet::new();
+    for file in files(&shared.join("conformance/analyze/data")).into_iter().filter(|file| file.is_file()) {
+        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        for line in told(&[file.to_str().expect("a path of letters")], &["IST0106"]) {
+            let object = line.split_once('(').map_or("", |(_, rest)| rest);
+            let object: Vec<&str> = object.split([' ', ')']).take(2).collect();
+            found.insert(format!("{name} {}", object.join(" ")));
+        }
+    }
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), REFUSED);
+}
+
+#[test]
+fn a_slip_is_told_on_its_line_with_a_patch() {
+    let yaml = "apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec:
+  mtsl:
+    mode: STRICT
+";
+    let run = with_stdin(&["analyze", "-"], yaml.as_bytes());
+    assert_eq!(run.code, 79, "{}", run.stderr);
+    assert!(run.stdout.contains("Error [IST0106] (PeerAuthentication shop/default"), "{}", run.stdout);
+    assert!(run.stdout.contains("spec.mtsl is not a field of PeerAuthentication; did you mean mtls"), "{}", run.stdout);
+    let run = with_stdin(&["analyze", "-", "-o", "json"], yaml.as_bytes());
+    assert!(run.stdout.contains("/spec/mtls"), "the patch renames it: {}", run.stdout);
+}
+
+/// The lines that have one of the codes.
+fn told(arguments: &[&str], codes: &[&str]) -> Vec<String> {
+    let run = meshladder(&[&["analyze"], arguments].concat());
+    let has_code = |line: &&str| codes.iter().any(|code| line.contains(&format!("[{code}]")));
+    run.stdout.lines().filter(has_code).map(str::to_owned).collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    paths.sort();
+    paths
+}
