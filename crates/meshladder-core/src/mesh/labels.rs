@@ -76,21 +76,19 @@ mod tests {
 
     #[test]
     fn a_selector_finds_what_reading_all_pods_finds() {
-        let mut yaml = String::new();
-        for (namespace, name, labels) in [
+        let pods = [
             ("a", "one", "app: x, version: v1"),
             ("a", "two", "app: x"),
             ("b", "three", "app: x, version: v1"),
             ("b", "four", "app: y"),
             ("c", "five", ""),
-        ] {
-            yaml +=
-                &format!("kind: Pod\nmetadata: {{name: {name}, namespace: {namespace}, labels: {{{labels}}}}}\n---\n");
-        }
-        let mesh = mesh_of(
-            &(yaml
-                + "kind: Wanted\nmetadata: {name: w}\nspec:\n- {app: x}\n- {app: x, version: v1}\n- {}\n- {app: z}\n"),
-        );
+        ];
+        let pod = |(namespace, name, labels): (&str, &str, &str)| {
+            format!("kind: Pod\nmetadata: {{name: {name}, namespace: {namespace}, labels: {{{labels}}}}}\n---\n")
+        };
+        let wanted =
+            "kind: Wanted\nmetadata: {name: w}\nspec:\n- {app: x}\n- {app: x, version: v1}\n- {}\n- {app: z}\n";
+        let mesh = mesh_of(&(pods.map(pod).concat() + wanted));
         let wanted = mesh.objects.of_kind("Wanted")[0].spec().expect("it is there");
         for labels in wanted.items() {
             for namespace in [None, Some("a"), Some("b"), Some("c"), Some("d")] {

@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod annotation_deprecated;
+mod annotation_is_alpha;
 mod annotation_misplaced;
 mod annotation_unknown;
 mod annotation_value_invalid;
@@ -14,4 +15,5 @@ pub(super) static RULES: &[&Rule] = &[
     &annotation_unknown::RULE,
     &annotation_value_invalid::RULE,
     &annotation_deprecated::RULE,
+    &annotation_is_alpha::RULE,
 ];

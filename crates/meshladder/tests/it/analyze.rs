@@ -207,5 +207,39 @@ fn fix_changes_the_file_and_keeps_its_comments_and_the_finding_is_gone() {
     assert!(stdin.stdout.contains("IST0102") && stdin.stderr.contains("not fixed"), "{}", stdin.stderr);
 }
 
+#[test]
+fn services_are_compared_with_those_of_other_clusters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = |port: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: cart, namespace: shop}}\nspec: {{ports: [{{port: {port}, name: http}}]}}\n"
+        )
+    };
+    let files = [("east", "80"), ("west", "8080"), ("north", "80")].map(|(name, port)| {
+        let path = folder.path().join(format!("{name}.yaml"));
+        std::fs::write(&path, service(port)).expect("it can be written");
+        format!("{name}={}", path.display())
+    });
+    let found = |words: &[&str]| meshladder(&[&["analyze"], words].concat()).stdout;
+    let [east, west, north] = files.each_ref().map(String::as_str);
+    let differs = found(&["--cluster-file", east, "--cluster-file", west]);
+    assert!(differs.contains("[IST0170] (Service shop/cart ") && differs.contains("in east and west"), "{differs}");
+    assert_eq!(found(&["--cluster-file", east, "--cluster-file", north]), "");
+    let own = west.trim_start_matches("west=");
+    let with_own = found(&[own, "--cluster-file", east]);
+    assert!(with_own.contains("in this cluster and east"), "{with_own}");
+    assert_eq!(meshladder(&["analyze", "--cluster-file", own]).code, 64, "a cluster has a name");
+}
+
+#[test]
+fn networks_of_the_mesh_may_be_given_by_hand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("networks.yaml");
+    std::fs::write(&path, "networks: {west: {endpoints: [{fromRegistry: west-1}]}}\n").expect("it can be written");
+    let words = ["analyze", "-", "--meshNetworksFile", &path.display().to_string()];
+    let found = with_stdin(&words, YAML.as_bytes()).stdout;
+    assert!(found.contains("Error [IST0126] (MeshNetworks istio-system/meshnetworks) network west "), "{found}");
+}
+
 mod formats;
 mod recipes;

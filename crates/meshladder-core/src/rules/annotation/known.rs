@@ -105,6 +105,14 @@ const DEPRECATED: [&str; 12] = [
     "traffic.sidecar.istio.io/kubevirtInterfaces",
 ];
 
+/// Those that are beta or stable.
+const GROWN_UP: [&str; 4] = [
+    "ambient.istio.io/redirection",
+    "kubernetes.io/ingress.class",
+    "proxy.istio.io/config",
+    "traffic.istio.io/nodeSelector",
+];
+
 /// Set by Istio itself, on whatever it makes.
 const OWN: [&str; 3] = ["sidecar.istio.io/status", "istio.io/rev", "gateway.istio.io/controller-version"];
 
@@ -133,6 +141,11 @@ pub(super) fn is_in_place(object: &Stored, key: &str) -> bool {
 /// Whether it is deprecated.
 pub(super) fn is_deprecated(key: &str) -> bool {
     DEPRECATED.contains(&key)
+}
+
+/// Whether it is known and an alpha feature, which all but a few are.
+pub(super) fn is_alpha(key: &str) -> bool {
+    kinds(key).is_some() && !GROWN_UP.contains(&key)
 }
 
 /// All names.

@@ -55,12 +55,11 @@ fn tell(facts: &Facts<'_>, networks: &MeshNetworks, message: String, out: &mut S
     let root = &*facts.mesh.config.root_namespace;
     let map = networks.of.as_ref().and_then(|id| facts.mesh.objects.find(id));
     let text = map.and_then(|map| Some((map, map.node.at(["data", "meshNetworks"])?)));
-    let (subject, proof) = match text {
-        Some((map, text)) => (map.id.clone(), Evidence::of(map, text, "the networks")),
-        None => {
-            let doc = DocId::new("k8s/meshnetworks.yaml");
-            (ObjectRef::new("MeshNetworks", root, "meshnetworks"), Evidence::document(&doc, "the networks"))
-        }
+    let (subject, proof) = if let Some((map, text)) = text {
+        (map.id.clone(), Evidence::of(map, text, "the networks"))
+    } else {
+        let doc = DocId::new("k8s/meshnetworks.yaml");
+        (ObjectRef::new("MeshNetworks", root, "meshnetworks"), Evidence::document(&doc, "the networks"))
     };
     out.find(subject, message, proof)
         .fix(Fix::advice("name a cluster that a Secret labelled istio/multiCluster=true holds, or Kubernetes"));

@@ -1,7 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
+use crate::mesh::Stored;
+use crate::mesh::host::{fqdn, service_name};
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -20,12 +21,16 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mut services = facts.mesh.objects.of("Service", "");
+    // Files that hold neither kind say nothing about hosts outside the mesh.
+    let is_bare = services.all(Stored::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else { continue };
         let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         out.examined();
         // A wildcard is for whatever there will be.
-        if host.starts_with('*') || !known(facts.mesh, rule, &host).is_empty() {
+        let is_left_open = host.starts_with('*') || is_bare && service_name(&host).is_none();
+        if is_left_open || !known(facts.mesh, rule, &host).is_empty() {
             continue;
         }
         let written = node.str().filter(|written| *written != host).map(|written| format!(" (written {written})"));

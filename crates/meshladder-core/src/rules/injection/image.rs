@@ -28,13 +28,13 @@ impl<'m> Images<'m> {
     pub(super) fn of_revision(&self, revision: &str) -> Option<&str> {
         self.by_revision.get(revision).map(String::as_str)
     }
+}
 
-    /// The same with the variant that holds for the pod: `proxyv2:1.24-distroless`.
-    pub(super) fn with_variant(&self, mesh: &Mesh, image: &str, pod: &Stored) -> String {
-        match variant(mesh, pod).as_deref() {
-            None | Some("" | "default") => image.to_owned(),
-            Some(variant) => format!("{image}-{variant}"),
-        }
+/// The image with the variant that holds for the pod: `proxyv2:1.24-distroless`.
+pub(super) fn with_variant(mesh: &Mesh, image: &str, pod: &Stored) -> String {
+    match variant(mesh, pod).as_deref() {
+        None | Some("" | "default") => image.to_owned(),
+        Some(variant) => format!("{image}-{variant}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::image::Images;
+use super::image::{Images, with_variant};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::mesh::Stored;
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for pod in pods.filter(|pod| pod.annotation("sidecar.istio.io/proxyImage").is_none_or(str::is_empty)) {
             out.examined();
             let Some(image) = pod.spec().and_then(proxy_image) else { continue };
-            let wanted = images.with_variant(facts.mesh, wanted, pod);
+            let wanted = with_variant(facts.mesh, wanted, pod);
             if image.str().is_some_and(|image| *image != *wanted) {
                 differing.push((pod, image, wanted));
             }

@@ -42,12 +42,15 @@ fn is_off(log: &Node) -> bool {
     log.get("disabled").is_some_and(|disabled| disabled.value == Value::Bool(true))
 }
 
-/// Whether the Telemetry of the namespace or of the mesh names a provider, which the narrower one then uses.
+/// Whether a wider Telemetry, of the namespace or of the mesh, names a provider, which the narrower one then uses.
 fn inherits(mesh: &Mesh, telemetry: &Stored) -> bool {
-    let near = [telemetry.id.namespace.as_str(), &mesh.config.root_namespace];
-    let wider = near.into_iter().flat_map(|namespace| mesh.objects.in_namespace("Telemetry", namespace));
+    let (own, root) = (telemetry.id.namespace.as_str(), &*mesh.config.root_namespace);
+    let wider = match is_default(telemetry) {
+        true if own == root => vec![],
+        true => vec![root],
+        false => vec![own, root],
+    };
+    let wider = wider.into_iter().flat_map(|namespace| mesh.objects.in_namespace("Telemetry", namespace));
     let names = |log: &Node| !list(log, "providers").is_empty();
-    wider
-        .filter(|wider| is_default(wider) && wider.id != telemetry.id)
-        .any(|wider| wider.spec_list("accessLogging").iter().any(names))
+    wider.filter(|wider| is_default(wider)).any(|wider| wider.spec_list("accessLogging").iter().any(names))
 }

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::bound;
-use crate::doc::tree::Member;
+use crate::doc::tree::{Member, Node};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::policies::Workload;
@@ -49,5 +49,5 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn claim(service: &Stored) -> Option<&Member> {
     let matches = service.spec_list("http").iter().flat_map(|rule| list(rule, "match"));
     let headers = matches.flat_map(|one| ["headers", "withoutHeaders"].into_iter().filter_map(|key| one.get(key)));
-    headers.flat_map(|headers| headers.members()).find(|member| member.key.starts_with("@request.auth.claims"))
+    headers.flat_map(Node::members).find(|member| member.key.starts_with("@request.auth.claims"))
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::bound;
+use super::bound::{self, Bound};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for bound in bound::of(service).filter(|bound| bound.is_internal()) {
+        for bound in bound::of(service).filter(Bound::is_internal) {
             out.examined();
             let message = format!(
                 "{} names {}, which istiod makes from a Gateway of the Gateway API and may name otherwise at any time",

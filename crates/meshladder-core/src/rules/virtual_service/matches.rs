@@ -95,8 +95,8 @@ fn takes_all_of(earlier: &Node, later: &Node) -> bool {
     let part = |node: &Node, key: &str| node.get(key).map(|part| canonical(part, &[])).unwrap_or_default();
     let same = |key: &&str| part(earlier, key) == part(later, key);
     let wider = |key: &&str| earlier.get(key).is_none() || same(key);
-    ["port", "authority", "headers", "queryParams", "withoutHeaders"].iter().all(|key| same(key))
-        && ["scheme", "gateways", "sourceLabels", "sourceNamespace", "ignoreUriCase"].iter().all(|key| wider(key))
+    ["port", "authority", "headers", "queryParams", "withoutHeaders"].iter().all(&same)
+        && ["scheme", "gateways", "sourceLabels", "sourceNamespace", "ignoreUriCase"].iter().all(wider)
         && (same(&"method") || earlier.get("method").is_none() && is_get(later))
 }
 
