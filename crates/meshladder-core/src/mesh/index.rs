@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::host::{HostIndex, fqdn};
-use super::{Objects, PodFacts, Stored};
+use super::{Objects, Stored, ips};
 use crate::doc::tree::Node;
+use crate::model::pod::Pod;
 
 /// Positions in [`Objects::of_kind`].
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ impl Index {
     /// The kinds it looks at.
     pub(super) const KINDS: [&str; 5] = ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod"];
 
-    pub(super) fn of(objects: &Objects, pods: &[PodFacts]) -> Self {
+    pub(super) fn of(objects: &Objects) -> Self {
         let mut index = Self {
             virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),
             destination_rules: by_host(objects, "DestinationRule", |object| {
@@ -33,9 +34,10 @@ impl Index {
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
         };
-        for (position, pod) in pods.iter().enumerate().filter(|(_, pod)| pod.running) {
-            for ip in &pod.ips {
-                index.running_at.entry(*ip).or_insert(position);
+        let pods = objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object()));
+        for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
+            for ip in ips(pod.0.node) {
+                index.running_at.entry(ip).or_insert(position);
             }
         }
         for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {

@@ -194,7 +194,7 @@ fn is_behind(met: &Met<'_>, pod: &PodFacts) -> bool {
     pod.running
         && pod.namespace == met.service.id.namespace
         && selector.is_some_and(|wanted| {
-            wanted.members().iter().all(|m| pod.labels.get(&*m.key).map(String::as_str) == m.value.str())
+            wanted.members().iter().all(|m| pod.labels.get(&m.key) == m.value.str())
         })
 }
 
