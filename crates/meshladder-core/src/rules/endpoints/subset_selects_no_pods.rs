@@ -113,8 +113,7 @@ fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> O
     let mut members = labels.members().iter().filter(wrong);
     let (Some(member), None) = (members.next(), members.next()) else { return None };
     let is_free = |value: &str| !taken.iter().any(|labels| labels.str_at(&member.key) == Some(value));
-    let mut values: Vec<&str> =
-        pods.iter().filter_map(|pod| pod.labels.get(&member.key)).collect();
+    let mut values: Vec<&str> = pods.iter().filter_map(|pod| pod.labels.get(&member.key)).collect();
     values.sort_unstable();
     values.dedup();
     values.retain(|value| is_free(value));
