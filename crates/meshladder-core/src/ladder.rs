@@ -167,22 +167,14 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
         let need = Need::of_path(path);
         match snapshot.coverage(&need) {
             Coverage::Complete => None,
-            // Objects in files are judged as if they were all there is, but nobody keeps there what clusters make.
             Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
-                let is_absent = is_made_by_clusters(path) && !mesh.objects.has_any_at(path);
-                is_absent.then(|| (need, Coverage::Partial("the files have none".to_owned())))
+                analyze::is_not_in_files(rule, path, mesh)
+                    .then(|| (need, Coverage::Partial("the files have none".to_owned())))
             }
             Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => None,
             coverage => Some((need, coverage)),
         }
     })
-}
-
-/// Whether objects of the kind are in a cluster though no file of its owners says so: all but Istio's and those of the
-/// Gateway API, and of the latter the classes.
-fn is_made_by_clusters(path: &str) -> bool {
-    let is_configuration = path.ends_with(".istio.io.json") || path.ends_with(".gateway.networking.k8s.io.json");
-    !is_configuration || path.starts_with("k8s/gatewayclasses")
 }
 
 /// What only tells of the past: a mesh is judged without it, and the rung says what was not looked at.

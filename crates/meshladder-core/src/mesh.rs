@@ -20,6 +20,7 @@ pub mod hosts;
 mod index;
 pub mod injection;
 mod labels;
+mod lazy;
 mod namespaces;
 pub mod network_policy;
 pub mod objects;
@@ -34,6 +35,7 @@ pub use change::{Change, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use files::Beside;
 use index::Index;
+pub use lazy::Lazy;
 pub use objects::{ObjectRef, Objects, Stored};
 
 /// See the module.
@@ -44,9 +46,9 @@ pub struct Mesh {
     /// `MeshConfig`, of the default revision when there are several.
     pub config: MeshConfig,
     /// Every pod.
-    pub pods: Arc<[PodFacts]>,
+    pub pods: Lazy<PodFacts>,
     /// Every Service.
-    pub services: Arc<[ServiceFacts]>,
+    pub services: Lazy<ServiceFacts>,
     /// Every ServiceEntry.
     pub service_entries: Arc<[ServiceEntryFacts]>,
     /// The objects of other clusters, by cluster, where they are known.
@@ -111,17 +113,17 @@ pub struct ServiceEntryFacts {
 
 /// The labels of a pod, or those a Service selects by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Box<[(String, String)]>);
+pub struct Labels(Box<[(Arc<str>, Arc<str>)]>);
 
 impl Labels {
     /// A label's value.
-    pub fn get(&self, key: &str) -> Option<&String> {
-        self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| **own == *key).map(|(_, value)| &**value)
     }
 
     /// All of them, in the order of the object.
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.0.iter().map(|(key, value)| (key, value))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
     /// Whether there are none.
@@ -155,10 +157,10 @@ impl Mesh {
 
     fn of(mut objects: Objects, problems: Vec<Problem>, snapshot: &Snapshot) -> Self {
         objects.sort();
-        let pods = pods(&objects);
-        let index = Arc::new(Index::of(&objects, &pods));
+        let index = Arc::new(Index::of(&objects));
         let config = MeshConfig::find(&objects, snapshot);
-        let (services, service_entries) = (services(&objects), service_entries(&objects));
+        let (pods, services) = (Lazy::of(&objects, pods), Lazy::of(&objects, services));
+        let service_entries = service_entries(&objects);
         let clusters = Arc::default();
         Self { objects, config, pods, services, service_entries, clusters, problems, index }
     }
@@ -177,11 +179,11 @@ impl Mesh {
         let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
         let config =
             if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };
-        let pods = if touches(&["Pod"]) { pods(&objects) } else { Arc::clone(&self.pods) };
-        let services = if touches(&["Service"]) { services(&objects) } else { Arc::clone(&self.services) };
+        let pods = if touches(&["Pod"]) { Lazy::of(&objects, pods) } else { self.pods.clone() };
+        let services = if touches(&["Service"]) { Lazy::of(&objects, services) } else { self.services.clone() };
         let service_entries =
             if touches(&["ServiceEntry"]) { service_entries(&objects) } else { Arc::clone(&self.service_entries) };
-        let index = if touches(&Index::KINDS) { Arc::new(Index::of(&objects, &pods)) } else { Arc::clone(&self.index) };
+        let index = if touches(&Index::KINDS) { Arc::new(Index::of(&objects)) } else { Arc::clone(&self.index) };
         let clusters = Arc::clone(&self.clusters);
         Self { objects, config, pods, services, service_entries, clusters, problems: Vec::new(), index }
     }
@@ -232,11 +234,11 @@ impl Mesh {
 }
 
 /// Objects are sorted by namespace and name, so these are too.
-fn pods(objects: &Objects) -> Arc<[PodFacts]> {
+fn pods(objects: &Objects) -> Vec<PodFacts> {
     objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object())).map(pod).collect()
 }
 
-fn services(objects: &Objects) -> Arc<[ServiceFacts]> {
+fn services(objects: &Objects) -> Vec<ServiceFacts> {
     objects.of("Service", "").map(|stored| service(stored.object())).collect()
 }
 
@@ -330,7 +332,8 @@ fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
 
 fn strings(object: Option<&Node>) -> Labels {
     let members = object.map_or(&[][..], Node::members).iter();
-    Labels(members.filter_map(|m| Some((m.key.to_string(), m.value.str()?.to_owned()))).collect())
+    let text = |node: &Node| if let Value::String(text) = &node.value { Some(Arc::clone(text)) } else { None };
+    Labels(members.filter_map(|m| Some((Arc::clone(&m.key), text(&m.value)?))).collect())
 }
 
 /// A member that is there; `null` is the same as none in a Kubernetes object.

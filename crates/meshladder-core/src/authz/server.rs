@@ -98,7 +98,7 @@ impl Checker<'_> {
         };
         let pod = pods.iter().find(|pod| dump(pod).is_some()).or(pods.first())?;
         let key = (pod.namespace.clone(), pod.name.clone());
-        let labels = pod.labels.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+        let labels = pod.labels.iter();
         let note = (pods.len() > 1).then(|| format!("{asked} has {} pods; this is {}/{}", pods.len(), key.0, key.1));
         Some(Server {
             labels: labels_of(labels),

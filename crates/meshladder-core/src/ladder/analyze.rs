@@ -74,6 +74,27 @@ pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
     rules::all().filter(|rule| rule.is_of_objects() && analysis.choice.has(rule))
 }
 
+/// What runs in a cluster, or a cluster makes itself: directories of configuration leave it out.
+const RUNNING: [&str; 9] = [
+    "k8s/pods.json",
+    "k8s/services.json",
+    "k8s/namespaces.json",
+    "k8s/nodes.json",
+    "k8s/secrets.json",
+    "k8s/serviceaccounts.json",
+    "k8s/deployments.apps.json",
+    "k8s/endpointslices.discovery.k8s.io.json",
+    "k8s/gatewayclasses.gateway.networking.k8s.io.json",
+];
+
+/// Objects in files are judged as if they were all there is. But files that hold nothing that runs say nothing about what
+/// does; a Gateway is then for the ingress gateway that is assumed.
+pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
+    let is_assumed = rule.needs.contains(&"k8s/gateways.networking.istio.io.json")
+        && ["k8s/pods.json", "k8s/services.json"].contains(&path);
+    RUNNING.contains(&path) && !is_assumed && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+}
+
 /// istioctl's order: level, code, kind, name, namespace, text.
 fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
     let ObjectRef { kind, namespace, name } = &finding.subject;

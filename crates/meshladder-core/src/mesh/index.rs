@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use super::host::{HostIndex, fqdn};
 use super::labels::LabelIndex;
-use super::{Objects, PodFacts, Stored};
+use super::{Objects, Stored, ips};
 use crate::doc::tree::Node;
+use crate::model::pod::Pod;
 
 /// Positions in [`Objects::of_kind`].
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl Index {
     pub(super) const KINDS: [&str; 6] =
         ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod", "Service"];
 
-    pub(super) fn of(objects: &Objects, pods: &[PodFacts]) -> Self {
+    pub(super) fn of(objects: &Objects) -> Self {
         let mut index = Self {
             virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),
             destination_rules: by_host(objects, "DestinationRule", |object| {
@@ -48,9 +49,10 @@ impl Index {
             let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
             index.selectors.add(&pairs[..pairs.len().min(1)], position);
         }
-        for (position, pod) in pods.iter().enumerate().filter(|(_, pod)| pod.running) {
-            for ip in &pod.ips {
-                index.running_at.entry(*ip).or_insert(position);
+        let pods = objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object()));
+        for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
+            for ip in ips(pod.0.node) {
+                index.running_at.entry(ip).or_insert(position);
             }
         }
         for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {

@@ -96,6 +96,7 @@ impl Objects {
     /// The order of documents means nothing, so it must not show.
     pub(super) fn sort(&mut self) {
         for objects in self.by_kind.values_mut() {
+            Arc::make_mut(objects).shrink_to_fit();
             Arc::make_mut(objects).sort_by(|a, b| (&a.id, &a.doc, &a.pointer).cmp(&(&b.id, &b.doc, &b.pointer)));
         }
     }

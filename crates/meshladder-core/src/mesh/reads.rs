@@ -30,6 +30,17 @@ pub fn running(code: &str) {
     });
 }
 
+/// Does something that no rule has a part in, though one may be the first to need it.
+pub(super) fn aside<T>(work: impl FnOnce() -> T) -> T {
+    let pause = |to: bool| {
+        WATCHED.with_borrow_mut(|watch| watch.as_mut().is_some_and(|watch| std::mem::replace(&mut watch.running, to)))
+    };
+    let was = pause(false);
+    let done = work();
+    pause(was);
+    done
+}
+
 /// A kind was read.
 pub(super) fn note(kind: &str) {
     WATCHED.with_borrow_mut(|watch| {

@@ -92,47 +92,52 @@ pub struct Taken {
 pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId, Taken)) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
-        match snapshot.open(id) {
-            Ok(doc) => {
-                let faults = take_from(&doc, threads, &mut |taken| take(id, taken));
-                problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+        let doc = match snapshot.open(id) {
+            Ok(doc) => doc,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
             }
-            Err(problem) => problems.push(problem),
+        };
+        if yaml::is_json(&doc.text) {
+            let faults = each_json(&doc.text, &mut |object| {
+                let (kind, pointer) = (object.kind.to_owned(), object.pointer.to_owned());
+                take(id, Taken { node: object.node.clone(), kind, pointer });
+            });
+            problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+            continue;
+        }
+        let loaded = load(&doc.text, threads);
+        problems.extend(loaded.iter().flat_map(|loaded| &loaded.problems).map(|fault| doc.problem(fault)));
+        // A large text is gone before there is more of its objects than their trees.
+        drop(doc);
+        let count: usize = loaded.iter().map(|loaded| loaded.documents.len()).sum();
+        for (number, node) in loaded.into_iter().flat_map(|loaded| loaded.documents).enumerate() {
+            let at = if count == 1 { String::new() } else { format!("/{number}") };
+            take_node(node, &at, &mut |taken| take(id, taken));
         }
     }
     problems
 }
 
-fn take_from(doc: &Document, threads: usize, take: &mut dyn FnMut(Taken)) -> Vec<Fault> {
-    if yaml::is_json(&doc.text) {
-        return each_json(&doc.text, &mut |object| {
-            let (kind, pointer) = (object.kind.to_owned(), object.pointer.to_owned());
-            take(Taken { node: object.node.clone(), kind, pointer });
-        });
-    }
+/// Loads the documents of a YAML text, some at a time.
+fn load(text: &str, threads: usize) -> Vec<Loaded> {
     /// Small enough that all threads have work to the end, large enough that they find the same names again.
     const PARTS: usize = 256;
-    let parts = yaml::split(&doc.text);
+    let parts = yaml::split(text);
     let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
-    let loaded = parallel::each(&chunks, threads, |parts| {
+    parallel::each(&chunks, threads, |parts| {
         let mut names = Names::default();
-        parts.iter().map(|part| part.load(&mut names)).collect::<Vec<Loaded>>()
-    });
-    let count: usize = loaded.iter().flatten().map(|loaded| loaded.documents.len()).sum();
-    let mut faults = Vec::new();
-    let mut number = 0;
-    for Loaded { documents, problems } in loaded.into_iter().flatten() {
-        faults.extend(problems);
-        for node in documents {
-            let at = if count == 1 { String::new() } else { format!("/{number}") };
-            take_node(node, at, take);
-            number += 1;
+        let mut all = Loaded::default();
+        for Loaded { documents, problems } in parts.iter().map(|part| part.load(&mut names)) {
+            all.documents.extend(documents);
+            all.problems.extend(problems);
         }
-    }
-    faults
+        all
+    })
 }
 
-fn take_node(node: Node, at: String, take: &mut dyn FnMut(Taken)) {
+fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
     let kind = node.str_at("kind").unwrap_or_default().to_owned();
     let is_list = kind.ends_with("List") && node.get("items").is_some();
     let (items, list_kind, folder) = match node.value {
@@ -141,7 +146,7 @@ fn take_node(node: Node, at: String, take: &mut dyn FnMut(Taken)) {
             (items, kind, "/items")
         }
         Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
-        value => return take_one(Node { value, ..node }, "", at, take),
+        value => return take_one(Node { value, ..node }, "", at.to_owned(), take),
     };
     let Some(Value::Array(items)) = items else { return };
     for (i, item) in items.into_iter().enumerate() {

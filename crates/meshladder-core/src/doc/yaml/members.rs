@@ -16,6 +16,11 @@ pub(super) struct Members {
 }
 
 impl Members {
+    /// Members of which none was merged.
+    pub(super) fn of(all: Vec<Member>) -> Self {
+        Self { all, merged: Vec::new() }
+    }
+
     pub(super) fn push(&mut self, member: Member) {
         self.all.push(member);
     }

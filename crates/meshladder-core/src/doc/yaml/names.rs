@@ -1,32 +1,40 @@
 //! Plain scalars that were read before: the same few stand in every object, and each is kept once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::doc::tree::Value;
 
-/// What plain scalars mean, by their text.
+/// What plain scalars mean, by their text. A text has one place here and takes it from the one before, so that no input
+/// makes this large or slow.
 #[derive(Debug, Default)]
-pub struct Names(HashMap<Arc<str>, Value>);
+pub struct Names(Vec<Option<(Arc<str>, Value)>>);
 
+const PLACES: usize = 4096;
 /// A longer text is hardly there twice.
 const LONGEST: usize = 64;
-/// So many texts that are not alike are no names.
-const MOST: usize = 100_000;
 
 impl Names {
     pub(super) fn find(&self, text: &str) -> Option<Value> {
-        self.0.get(text).cloned()
+        let (known, value) = self.0.get(place(text))?.as_ref()?;
+        (**known == *text).then(|| value.clone())
     }
 
     pub(super) fn keep(&mut self, text: &str, value: &Value) {
         if text.len() > LONGEST {
             return;
         }
-        if self.0.len() == MOST {
-            self.0.clear();
+        if self.0.is_empty() {
+            self.0.resize(PLACES, None);
         }
-        let key = if let Value::String(text) = value { Arc::clone(text) } else { text.into() };
-        self.0.insert(key, value.clone());
+        let known = if let Value::String(text) = value { Arc::clone(text) } else { text.into() };
+        self.0[place(text)] = Some((known, value.clone()));
     }
+}
+
+/// FNV-1a, from which the upper bits are taken.
+fn place(text: &str) -> usize {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    usize::try_from(hash >> 52).unwrap_or_default()
 }

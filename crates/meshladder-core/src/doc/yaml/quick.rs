@@ -40,6 +40,8 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, names: &mut Names) -> Option
         left: limits.written,
         lines: Lines::new(part),
         names,
+        items: Vec::new(),
+        members: Vec::new(),
         problems: Vec::new(),
     };
     if start > part.range().start {
@@ -68,6 +70,9 @@ struct Reader<'a> {
     left: usize,
     lines: Lines<'a>,
     names: &'a mut Names,
+    /// The items and members of the collections that are open: each takes its own off the end when it closes.
+    items: Vec<Node>,
+    members: Vec<Member>,
     problems: Vec<Fault>,
 }
 
@@ -136,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn sequence(&mut self, indent: usize) -> Option<(Value, usize)> {
-        let mut items: Vec<Node> = Vec::new();
+        let first = self.items.len();
         while self.indent == indent && self.is_item(self.at) {
             let dash = self.at;
             let start = self.skip_spaces(dash + 1);
@@ -146,15 +151,14 @@ impl Reader<'_> {
             } else {
                 self.value(dash + 1, indent, false)?
             };
-            items.push(item);
+            self.items.push(item);
         }
-        let end = items.last()?.span.end;
-        items.shrink_to_fit();
-        Some((Value::Array(items), end))
+        let end = self.items.get(first..)?.last()?.span.end;
+        Some((Value::Array(self.items.drain(first..).collect()), end))
     }
 
     fn mapping(&mut self, indent: usize) -> Option<(Value, usize)> {
-        let mut members = Members::default();
+        let first = self.members.len();
         let mut end = None;
         while self.at < self.bytes.len() && self.indent == indent && !self.is_item(self.at) {
             self.count()?;
@@ -163,9 +167,14 @@ impl Reader<'_> {
             let key = self.key(key_span.clone())?;
             let value = self.value(key_end + 1, indent, true)?;
             end = Some(value.span.end);
-            members.push(Member { key, key_span, value });
+            self.members.push(Member { key, key_span, value });
         }
-        Some((Value::Object(members.finish(&mut self.lines, &mut self.problems)), end?))
+        Some((Value::Object(self.close(first)), end?))
+    }
+
+    /// The members since `first`, each name once.
+    fn close(&mut self, first: usize) -> Vec<Member> {
+        Members::of(self.members.drain(first..).collect()).finish(&mut self.lines, &mut self.problems)
     }
 
     /// Where the key that starts here ends; none when there is no plain key with a colon behind it.

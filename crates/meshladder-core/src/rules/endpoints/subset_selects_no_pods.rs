@@ -109,12 +109,11 @@ fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
 /// One label is wrong, and one value of it is left that no other subset has.
 fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> Option<Fix> {
     let taken: Vec<&Node> = rule.spec_list("subsets").iter().filter_map(|other| other.get("labels")).collect();
-    let wrong = |m: &&Member| !pods.iter().any(|pod| pod.labels.get(&*m.key).map(String::as_str) == m.value.str());
+    let wrong = |m: &&Member| !pods.iter().any(|pod| pod.labels.get(&m.key) == m.value.str());
     let mut members = labels.members().iter().filter(wrong);
     let (Some(member), None) = (members.next(), members.next()) else { return None };
     let is_free = |value: &str| !taken.iter().any(|labels| labels.str_at(&member.key) == Some(value));
-    let mut values: Vec<&str> =
-        pods.iter().filter_map(|pod| pod.labels.get(&*member.key)).map(String::as_str).collect();
+    let mut values: Vec<&str> = pods.iter().filter_map(|pod| pod.labels.get(&member.key)).collect();
     values.sort_unstable();
     values.dedup();
     values.retain(|value| is_free(value));

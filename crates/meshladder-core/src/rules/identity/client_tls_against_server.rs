@@ -193,9 +193,7 @@ fn is_behind(met: &Met<'_>, pod: &PodFacts) -> bool {
     let selector = met::selector(met.service);
     pod.running
         && pod.namespace == met.service.id.namespace
-        && selector.is_some_and(|wanted| {
-            wanted.members().iter().all(|m| pod.labels.get(&*m.key).map(String::as_str) == m.value.str())
-        })
+        && selector.is_some_and(|wanted| wanted.members().iter().all(|m| pod.labels.get(&m.key) == m.value.str()))
 }
 
 type Told = ((ObjectRef, String, Evidence), Vec<Evidence>, Vec<Fix>);

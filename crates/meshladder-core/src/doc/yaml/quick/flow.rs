@@ -2,7 +2,6 @@
 
 use super::{Reader, word};
 use crate::doc::tree::{Member, Node, Value};
-use crate::doc::yaml::members::Members;
 
 impl Reader<'_> {
     pub(super) fn flow(&mut self, start: usize) -> Option<Node> {
@@ -19,21 +18,21 @@ impl Reader<'_> {
 
     fn flow_sequence(&mut self, start: usize) -> Option<Node> {
         self.enter()?;
-        let mut items = Vec::new();
+        let first = self.items.len();
         let mut at = self.skip_spaces(start + 1);
         while self.bytes.get(at) != Some(&b']') {
             let item = self.flow(at)?;
             at = self.behind_comma(item.span.end, b']')?;
-            items.push(item);
+            self.items.push(item);
         }
         self.depth -= 1;
-        items.shrink_to_fit();
+        let items = self.items.drain(first..).collect();
         Some(Node { value: Value::Array(items), span: start..at + 1 })
     }
 
     fn flow_mapping(&mut self, start: usize) -> Option<Node> {
         self.enter()?;
-        let mut members = Members::default();
+        let first = self.members.len();
         let mut at = self.skip_spaces(start + 1);
         while self.bytes.get(at) != Some(&b'}') {
             self.count()?;
@@ -41,10 +40,10 @@ impl Reader<'_> {
             let key = self.key(key_span.clone())?;
             let value = self.flow(self.skip_spaces(key_span.end + 1))?;
             at = self.behind_comma(value.span.end, b'}')?;
-            members.push(Member { key, key_span, value });
+            self.members.push(Member { key, key_span, value });
         }
         self.depth -= 1;
-        let value = Value::Object(members.finish(&mut self.lines, &mut self.problems));
+        let value = Value::Object(self.close(first));
         Some(Node { value, span: start..at + 1 })
     }
 
