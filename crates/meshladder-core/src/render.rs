@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 pub mod authz;
+pub mod diff;
 pub mod json;
 pub mod messages;
 pub mod report;
@@ -26,6 +27,11 @@ pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, Fault> {
     let mut text = String::new();
     json::write(&mut text, raw, style).expect("a String takes everything");
     Node::from_json(Raw::of(&text)?)
+}
+
+/// Text inside HTML.
+fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Writes spaces many at a time; padding by the formatter goes one by one.

@@ -10,6 +10,7 @@ use crate::exit;
 
 pub(crate) mod analyze;
 pub(crate) mod authz;
+pub(crate) mod diff;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
@@ -91,6 +92,17 @@ Examples:
 
 Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
     Analyze(analyze::Analyze),
+    /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or one capture from another
+    #[command(before_help = "\
+Examples:
+  meshladder diff cart-1.shop cart-2.shop -s bundle.tar.gz
+  meshladder diff deploy/cart -n shop -s bundle.tar.gz       who of the replicas is the odd one out
+  meshladder diff cart-1.shop istiod -s bundle.tar.gz        what the proxy has and what istiod would send
+  meshladder diff yesterday.json today.json                  two config dumps
+  meshladder diff before.tar.gz after.tar.gz                 two captures: objects, proxies, requests
+
+Exit code: 0 the same, 1 different")]
+    Diff(diff::Diff),
     /// What a rule's code, a response flag, a details string or a gRPC status means, offline
     #[command(before_help = "\
 Examples:

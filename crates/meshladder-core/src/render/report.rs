@@ -5,6 +5,7 @@ mod json;
 mod markdown;
 mod text;
 
+pub(crate) use html::html_page;
 pub use html::to_html;
 pub use json::to_json;
 pub use markdown::to_markdown;

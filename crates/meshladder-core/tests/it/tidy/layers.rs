@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
     ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
+    ("diff", &["doc", "envoy", "mesh", "sim", "snapshot", "walk", "x509"]),
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
     ("access_log", &["doc", "snapshot"]),
@@ -45,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("render", &["authz", "diff", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
