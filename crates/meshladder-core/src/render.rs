@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 pub mod authz;
 pub mod diff;
 pub mod json;
+pub mod markdown;
 pub mod messages;
 pub mod report;
 pub mod trace;

@@ -14,6 +14,7 @@ pub(crate) mod diff;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
+pub(crate) mod runbook;
 mod size;
 
 pub(crate) use proxy_config::ProxyConfig;
@@ -171,6 +172,13 @@ Examples:
   meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
   meshladder bundle verify incident.tar.zst")]
     Bundle(Bundle),
+    /// The on-call runbook: symptom, first command, what to look at, decision; in general or for what was found
+    #[command(before_help = "\
+Examples:
+  meshladder runbook
+  meshladder runbook --for ML0401 -s bundle.tar.gz > incident.md
+  meshladder runbook --as-script > ladder.sh")]
+    Runbook(runbook::Runbook),
     /// A built-in incident, no cluster needed
     #[command(before_help = "\
 Examples:

@@ -15,6 +15,7 @@ mod meta;
 mod proxy_config;
 mod proxy_status;
 mod request;
+mod runbook;
 mod source;
 mod target;
 mod trace;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
+        Command::Runbook(runbook) => runbook::run(&args.global, runbook),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),

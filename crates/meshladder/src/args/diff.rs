@@ -1,6 +1,6 @@
 //! `diff`.
 
-use super::ladder::ReportOutput;
+use clap::ValueEnum;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
@@ -13,11 +13,20 @@ pub(crate) struct Diff {
     pub(crate) b: Option<String>,
     /// `text`, `json`, `markdown` or `html`
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: ReportOutput,
+    pub(crate) output: DiffOutput,
     /// Show every part that differs
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// List the differences that are expected too: own addresses and names, versions, times, certificates
     #[arg(long)]
     pub(crate) show_noise: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffOutput {
+    #[default]
+    Text,
+    Json,
+    Markdown,
+    Html,
 }

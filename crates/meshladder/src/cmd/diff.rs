@@ -12,8 +12,7 @@ use meshladder_core::target::{self, Target};
 
 use super::{ladder::paint, source};
 use crate::args::Global;
-use crate::args::diff::Diff as Args;
-use crate::args::ladder::ReportOutput;
+use crate::args::diff::{Diff as Args, DiffOutput};
 use crate::exit::{Failure, Outcome, UNREADABLE, USAGE};
 use crate::out;
 
@@ -189,10 +188,10 @@ fn replica(snapshot: &Snapshot, proxy: &ProxyRef) -> Result<Opened, Failure> {
 fn print(global: &Global, args: &Args, diff: &Diff) -> Result<(), Failure> {
     let mut stdout = out::stdout();
     match args.output {
-        ReportOutput::Json => writeln!(stdout, "{}", to_json(diff, args.show_noise))?,
-        ReportOutput::Markdown => write!(stdout, "{}", to_markdown(diff, args.show_noise))?,
-        ReportOutput::Html => write!(stdout, "{}", to_html(diff, args.show_noise))?,
-        ReportOutput::Text => write!(stdout, "{}", to_text(diff, paint(global, args.verbose), args.show_noise))?,
+        DiffOutput::Json => writeln!(stdout, "{}", to_json(diff, args.show_noise))?,
+        DiffOutput::Markdown => write!(stdout, "{}", to_markdown(diff, args.show_noise))?,
+        DiffOutput::Html => write!(stdout, "{}", to_html(diff, args.show_noise))?,
+        DiffOutput::Text => write!(stdout, "{}", to_text(diff, paint(global, args.verbose), args.show_noise))?,
     }
     Ok(stdout.flush()?)
 }

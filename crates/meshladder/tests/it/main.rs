@@ -13,6 +13,7 @@ mod ladder;
 mod listings;
 mod objects_and_dumps;
 mod reports;
+mod runbook;
 mod secrets;
 mod support;
 mod trace;
