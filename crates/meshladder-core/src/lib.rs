@@ -5,6 +5,7 @@
 pub mod access_log;
 pub mod authz;
 pub mod cidr;
+pub mod describe;
 pub mod diff;
 pub mod doc;
 pub mod envoy;

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 pub mod authz;
+pub mod describe;
 pub mod diff;
 pub mod json;
 pub mod markdown;

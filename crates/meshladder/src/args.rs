@@ -10,6 +10,7 @@ use crate::exit;
 
 pub(crate) mod analyze;
 pub(crate) mod authz;
+pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
@@ -93,6 +94,17 @@ Examples:
 
 Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
     Analyze(analyze::Analyze),
+    /// One screen about one thing: in the mesh or not, sync, ports, mTLS, policies, routes, endpoints, what is wrong
+    #[command(
+        visible_alias = "des",
+        before_help = "\
+Examples:
+  meshladder describe pod cart-69cc797c6b-plkgk.shop -s bundle.tar.gz
+  meshladder describe svc catalog -n shop -s bundle.tar.gz
+  meshladder describe virtualservice catalog -n shop -o json -s bundle.tar.gz
+  meshladder describe gateway shop-gateway -n istio-ingress -s bundle.tar.gz"
+    )]
+    Describe(describe::Describe),
     /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or one capture from another
     #[command(before_help = "\
 Examples:
@@ -328,8 +340,8 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls =
-        subcommand(&words).is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze"].contains(&word));
+    let istioctls = subcommand(&words)
+        .is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze", "describe", "des"].contains(&word));
     let usage = if istioctls { exit::ISTIOCTL_USAGE } else { exit::USAGE };
     // clap prints what is wrong before `--color` is parsed.
     let never = words.windows(2).any(|pair| pair[0] == "--color" && pair[1] == "never")

@@ -8,6 +8,7 @@ mod analyze;
 mod authz;
 mod bundle;
 mod demo;
+mod describe;
 mod diff;
 mod explain;
 mod ladder;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Analyze(analyze) => analyze::run(&args.global, analyze),
+        Command::Describe(describe) => describe::run(&args.global, describe),
         Command::Diff(diff) => diff::run(&args.global, diff),
         Command::Explain { what } => explain::run(what),
         Command::Flags { codes } => explain::flags(codes),

@@ -46,7 +46,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["authz", "diff", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("describe", &["doc", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
+    ("render", &["authz", "describe", "diff", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
