@@ -25,24 +25,19 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
 fn identity(facts: &Facts<'_>, pod: &Stored) -> Section {
     let mut section = Section::new("In the mesh");
     let proxy = proxy(pod);
-    match proxy {
-        Some((list, container)) => {
-            let how = match list {
-                _ if is_router(pod) => "a gateway",
-                "initContainers" => "a native sidecar",
-                _ => "a sidecar",
-            };
-            let since = pod.node.at(["status", "startTime"]).and_then(Node::str).map(|at| format!(", since {at}"));
-            let image = container.str_at("image").map(|image| format!(", image {image}"));
-            section.object("yes", format!("{how}{}{}", since.unwrap_or_default(), image.unwrap_or_default()), pod);
-        }
-        None => {
-            let why = Template::of(pod).map(|template| facts.mesh.injectors().injection(template).decided_by);
-            match why {
-                Some(decision) => section.object("no", format!("no proxy in it: {}", decision.what), decision.object),
-                None => section.add("no", "no proxy in it", None),
-            }
-        }
+    if let Some((list, container)) = proxy {
+        let how = match list {
+            _ if is_router(pod) => "a gateway",
+            "initContainers" => "a native sidecar",
+            _ => "a sidecar",
+        };
+        let since = pod.node.at(["status", "startTime"]).and_then(Node::str).map(|at| format!(", since {at}"));
+        let image = container.str_at("image").map(|image| format!(", image {image}"));
+        section.object("yes", format!("{how}{}{}", since.unwrap_or_default(), image.unwrap_or_default()), pod);
+    } else {
+        let why = Template::of(pod).map(|template| facts.mesh.injectors().injection(template).decided_by);
+        let says = why.as_ref().map(|why| format!(": {}", why.what)).unwrap_or_default();
+        section.add("no", format!("no proxy in it{says}"), why.map(|why| &why.object.id));
     }
     let revision = pod.label(REVISION).or_else(|| pod.annotation(REVISION));
     let revision = revision.filter(|_| proxy.is_some()).map(|revision| format!("revision {revision}"));
@@ -63,7 +58,7 @@ fn expected(facts: &Facts<'_>, pod: &Stored, has_proxy: bool, section: &mut Sect
     let injection = facts.mesh.injectors().injection(template);
     match (&injection.expected, has_proxy) {
         (Tri::Yes, false) => {
-            section.object("now", "a new pod of its kind would get a proxy", injection.decided_by.object)
+            section.object("now", "a new pod of its kind would get a proxy", injection.decided_by.object);
         }
         (Tri::No, true) if !is_router(pod) => {
             section.object(

@@ -77,13 +77,13 @@ pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -
 }
 
 /// A route or a filter chain that only one side has.
-pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: What) -> Option<String> {
+pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: What) -> String {
     let (has, _) = owner(what);
-    Some(match kind {
+    match kind {
         "route" => format!("only {has} has this route: {}", action(node)),
         "virtual host" => format!("only {has} routes for {name}"),
         _ => format!("only {has} has this {kind}"),
-    })
+    }
 }
 
 /// Certificates for others, or of another root.

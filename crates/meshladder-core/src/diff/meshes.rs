@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::doc::tree::Node;
 use crate::envoy::name::ClusterName;
 use crate::mesh::host::{covers, fqdn, service_name};
-use crate::mesh::{Mesh, ObjectRef};
-use crate::snapshot::{DocId, ProxyRef, Shape, Snapshot};
+use crate::mesh::{Mesh, ObjectRef, PodFacts};
+use crate::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 
 use super::names::Names;
 use super::{Change, Diff, Edit, Side, What, fate, objects, proxies};
@@ -31,10 +31,10 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
         names: &capture.names,
     });
     let mut unknown = BTreeSet::new();
-    let (changes, compared) = objects::compare(&sides[0], &sides[1], &mut diff.noise, &mut unknown);
+    let (differing, compared) = objects::compare(&sides[0], &sides[1], &mut diff.noise, &mut unknown);
     diff.unknown.extend(unknown);
-    let changed: BTreeSet<ObjectRef> = changes.iter().flat_map(|change| change.objects.clone()).collect();
-    diff.changes = changes;
+    let changed: BTreeSet<ObjectRef> = differing.iter().flat_map(|change| change.objects.clone()).collect();
+    diff.changes = differing;
     diff.compared = compared;
     let mut shown = Shown::default();
     for (workload, old) in &left.proxies {
@@ -44,8 +44,7 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
         };
         for ((proxy_a, doc_a), (proxy_b, doc_b)) in old.iter().zip(new) {
             log_levels(&left, proxy_a, &right, proxy_b, workload, &mut diff);
-            let sides = (left.side(doc_a, proxy_a), right.side(doc_b, proxy_b));
-            match compare(&sides.0, &sides.1) {
+            match compare(left.open(doc_a, proxy_a), right.open(doc_b, proxy_b)) {
                 Ok(one) => shown.add(one, workload, &changed, &right, proxy_b, &mut diff),
                 Err(why) => diff.unknown.push(why),
             }
@@ -59,18 +58,27 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
 }
 
 /// A dump that was read for the comparison.
-type Read = Result<(String, DocId, Arc<String>, Arc<Names>), String>;
+struct Opened {
+    name: String,
+    document: Document,
+    names: Arc<Names>,
+}
 
-fn compare(a: &Read, b: &Read) -> Result<Diff, String> {
-    let (a, b) = (a.as_ref().map_err(Clone::clone)?, b.as_ref().map_err(Clone::clone)?);
-    let side = |(name, doc, text, names): &'_ (String, DocId, Arc<String>, Arc<Names>)| {
-        (name.clone(), doc.clone(), Arc::clone(text), Arc::clone(names))
-    };
-    let ((name_a, doc_a, text_a, names_a), (name_b, doc_b, text_b, names_b)) = (side(a), side(b));
-    proxies(
-        &Side { name: name_a, doc: doc_a, text: &text_a, names: names_a, is_same_mesh: false, is_istiods: false },
-        &Side { name: name_b, doc: doc_b, text: &text_b, names: names_b, is_same_mesh: false, is_istiods: false },
-    )
+impl Opened {
+    fn side(&self) -> Side<'_> {
+        Side {
+            name: self.name.clone(),
+            doc: self.document.id.clone(),
+            text: &self.document.text,
+            names: Arc::clone(&self.names),
+            is_same_mesh: false,
+            is_istiods: false,
+        }
+    }
+}
+
+fn compare(a: Result<Opened, String>, b: Result<Opened, String>) -> Result<Diff, String> {
+    proxies(&a?.side(), &b?.side())
 }
 
 impl<'s> Capture<'s> {
@@ -79,22 +87,25 @@ impl<'s> Capture<'s> {
         for (proxy, doc) in snapshot.proxies_with(Shape::ConfigDump) {
             let pod = mesh.pod(&proxy.namespace, &proxy.pod);
             let own = || ObjectRef::new("Pod", &proxy.namespace, &proxy.pod);
-            proxies.entry(pod.map_or_else(own, |pod| pod.workload())).or_default().push((proxy, doc));
+            proxies.entry(pod.map_or_else(own, PodFacts::workload)).or_default().push((proxy, doc));
         }
         Self { snapshot, mesh, names: Arc::new(Names::of_mesh(mesh)), proxies }
     }
 
-    fn side(&self, doc: &DocId, proxy: &ProxyRef) -> Read {
+    fn open(&self, doc: &DocId, proxy: &ProxyRef) -> Result<Opened, String> {
         let document = self.snapshot.open(doc).map_err(|problem| problem.to_string())?;
-        Ok((proxy.to_string(), doc.clone(), document.text, Arc::clone(&self.names)))
+        Ok(Opened { name: proxy.to_string(), document, names: Arc::clone(&self.names) })
     }
 }
+
+/// What makes two changes the same: what happened, kind, name, meaning, and the parts.
+type Key = (What, String, String, Option<String>, Vec<String>);
 
 /// What proxies show, each thing once.
 #[derive(Default)]
 struct Shown {
     changes: Vec<Change>,
-    places: BTreeMap<(What, String, String, Option<String>, Vec<String>), usize>,
+    places: BTreeMap<Key, usize>,
 }
 
 impl Shown {

@@ -140,8 +140,8 @@ fn words(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
 /// The host that a listener forwards to: that of its TCP proxy's cluster, or of its route configuration's name.
 fn serves(listener: Raw<'_>) -> Option<String> {
     let chains = listener.list("filter_chains").chain(listener.get("default_filter_chain"));
-    let configs = chains.flat_map(|chain| chain.list("filters")).filter_map(|filter| filter.get("typed_config"));
-    configs.filter_map(forwards_to).next()
+    let mut configs = chains.flat_map(|chain| chain.list("filters")).filter_map(|filter| filter.get("typed_config"));
+    configs.find_map(forwards_to)
 }
 
 fn forwards_to(filter: Raw<'_>) -> Option<String> {

@@ -98,7 +98,8 @@ type Id = (String, String, String, String);
 fn written(mesh: &Mesh) -> BTreeMap<Id, &Stored> {
     let is_written = |object: &&Stored| {
         let ObjectRef { kind, name, .. } = &object.id;
-        !DERIVED.contains(&kind.as_str()) && !(kind == "ConfigMap" && ROOTS.contains(&name.as_str()))
+        let is_root = kind == "ConfigMap" && ROOTS.contains(&name.as_str());
+        !is_root && !DERIVED.contains(&kind.as_str())
     };
     let id = |object: &Stored| {
         let ObjectRef { kind, namespace, name } = object.id.clone();

@@ -118,7 +118,7 @@ impl Part<'_> {
     }
 
     fn alone(&self, what: What, node: &Node, changes: &mut Vec<Change>) {
-        let means = meaning::part_alone(self.kind, self.name, node, what);
+        let means = Some(meaning::part_alone(self.kind, self.name, node, what));
         let objects = meaning::makers(self.section, self.name, node);
         changes.push(Change { means, objects, edits: vec![only(what, "", node)], ..self.change(what) });
     }

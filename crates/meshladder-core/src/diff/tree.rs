@@ -157,14 +157,14 @@ fn key(list: &str, node: &Node, names: &Names) -> String {
         let part = path.iter().try_fold(node, |node, key| node.get(key));
         part.map_or_else(|| "any".to_owned(), |part| short(part, names))
     };
-    let named =
+    let by_member =
         || ["port", "number", "containerPort", "name"].iter().find_map(|key| Some(short(node.get(key)?, names)));
     match (list, &node.value) {
         ("filter_chains", Value::Object(_)) => part(&["filter_chain_match"]),
         ("routes" | "http" | "tcp", Value::Object(_)) => part(&["match"]),
         ("lb_endpoints", Value::Object(_)) => part(&["endpoint", "address"]),
         ("endpoints", Value::Object(_)) if node.get("lb_endpoints").is_some() => part(&["locality"]),
-        (_, Value::Object(_)) => named().unwrap_or_else(|| short(node, names)),
+        (_, Value::Object(_)) => by_member().unwrap_or_else(|| short(node, names)),
         _ => short(node, names),
     }
 }

@@ -33,8 +33,8 @@ pub fn to_text(diff: &Diff, paint: Paint, show_noise: bool) -> String {
     let outline = Outline::of(diff, paint.verbose, show_noise);
     let mut out = format!("{}\n", paint.bold(&outline.headline));
     for block in outline.blocks {
-        out.push_str(&format!("\n{}\n", paint.bold(&block.title)));
-        block.lines.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+        out.extend(["\n", &paint.bold(&block.title), "\n"]);
+        block.lines.iter().for_each(|line| out.extend(["  ", line, "\n"]));
     }
     out
 }
@@ -44,8 +44,8 @@ pub fn to_markdown(diff: &Diff, show_noise: bool) -> String {
     let outline = Outline::of(diff, true, show_noise);
     let mut out = format!("# {}\n", outline.headline);
     for block in outline.blocks {
-        out.push_str(&format!("\n## {}\n\n", block.title));
-        block.lines.iter().for_each(|line| out.push_str(&format!("- {}\n", line.replace('|', "\\|"))));
+        out.extend(["\n## ", &block.title, "\n\n"]);
+        block.lines.iter().for_each(|line| out.extend(["- ", &line.replace('|', "\\|"), "\n"]));
     }
     out
 }

@@ -80,7 +80,7 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
     let block = open(out, block, Block::Table)?;
     let line = line.replace("\\|", "\u{0}");
     let cells = line.trim().trim_matches('|').split('|').map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
-    writeln!(out, "<tr>{}</tr>", cells.map(|cell| format!("<td>{cell}</td>")).collect::<String>())?;
+    writeln!(out, "<tr><td>{}</td></tr>", cells.collect::<Vec<_>>().join("</td><td>"))?;
     Ok(block)
 }
 
@@ -111,12 +111,13 @@ fn inline(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
-            out.push_str(&format!("<code>{}</code>", escape_html(part)));
+            out.extend(["<code>", &escape_html(part), "</code>"]);
             continue;
         }
         for (at, part) in part.split("**").enumerate() {
             let part = links(&escape_html(part));
-            out.push_str(&if at % 2 == 1 { format!("<strong>{part}</strong>") } else { part });
+            let (open, close) = if at % 2 == 1 { ("<strong>", "</strong>") } else { ("", "") };
+            out.extend([open, &part, close]);
         }
     }
     out
@@ -128,7 +129,7 @@ fn links(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('[') {
         let Some((label, target)) = after.split_once("](") else { break };
         let Some((target, after)) = target.split_once(')') else { break };
-        out.push_str(&format!("{before}<a href=\"{target}\">{label}</a>"));
+        out.extend([before, "<a href=\"", target, "\">", label, "</a>"]);
         rest = after;
     }
     out + rest
