@@ -52,7 +52,9 @@ fn a_pod_a_service_a_virtual_service_and_a_gateway_are_told_in_a_screen() {
         (&["gateway", "shop-gateway", "-n", "istio-ingress"], &["Servers: credential shop-cert [shop-cert]"]),
     ] {
         let facts = facts(words);
-        lines.iter().for_each(|line| assert!(facts.contains(&(*line).to_owned()), "{line} is not in {facts:#?}"));
+        for line in lines {
+            assert!(facts.contains(&(*line).to_owned()), "{line} is not in {facts:#?}");
+        }
         let text = describe(words);
         assert!(text.code == 0 && text.stdout.lines().count() < 50, "{text:?}");
     }
