@@ -5,6 +5,8 @@
 pub mod access_log;
 pub mod authz;
 pub mod cidr;
+pub mod describe;
+pub mod diff;
 pub mod doc;
 pub mod envoy;
 pub mod finding;

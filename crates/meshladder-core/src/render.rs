@@ -5,7 +5,10 @@ use std::fmt::{self, Write};
 pub mod analysis;
 pub mod authz;
 pub mod edit;
+pub mod describe;
+pub mod diff;
 pub mod json;
+pub mod markdown;
 pub mod messages;
 pub mod report;
 pub mod trace;
@@ -28,6 +31,11 @@ pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, Fault> {
     let mut text = String::new();
     json::write(&mut text, raw, style).expect("a String takes everything");
     Node::from_json(Raw::of(&text)?)
+}
+
+/// Text inside HTML.
+fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Writes spaces many at a time; padding by the formatter goes one by one.

@@ -10,9 +10,12 @@ use crate::exit;
 
 pub(crate) mod analyze;
 pub(crate) mod authz;
+pub(crate) mod describe;
+pub(crate) mod diff;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
+pub(crate) mod runbook;
 mod size;
 
 pub(crate) use proxy_config::ProxyConfig;
@@ -92,6 +95,28 @@ Examples:
 
 Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
     Analyze(analyze::Analyze),
+    /// One screen about one thing: in the mesh or not, sync, ports, mTLS, policies, routes, endpoints, what is wrong
+    #[command(
+        visible_alias = "des",
+        before_help = "\
+Examples:
+  meshladder describe pod cart-69cc797c6b-plkgk.shop -s bundle.tar.gz
+  meshladder describe svc catalog -n shop -s bundle.tar.gz
+  meshladder describe virtualservice catalog -n shop -o json -s bundle.tar.gz
+  meshladder describe gateway shop-gateway -n istio-ingress -s bundle.tar.gz"
+    )]
+    Describe(describe::Describe),
+    /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or one capture from another
+    #[command(before_help = "\
+Examples:
+  meshladder diff cart-1.shop cart-2.shop -s bundle.tar.gz
+  meshladder diff deploy/cart -n shop -s bundle.tar.gz       who of the replicas is the odd one out
+  meshladder diff cart-1.shop istiod -s bundle.tar.gz        what the proxy has and what istiod would send
+  meshladder diff yesterday.json today.json                  two config dumps
+  meshladder diff before.tar.gz after.tar.gz                 two captures: objects, proxies, requests
+
+Exit code: 0 the same, 1 different")]
+    Diff(diff::Diff),
     /// What a rule's code, a response flag, a details string or a gRPC status means, offline
     #[command(before_help = "\
 Examples:
@@ -160,6 +185,13 @@ Examples:
   meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
   meshladder bundle verify incident.tar.zst")]
     Bundle(Bundle),
+    /// The on-call runbook: symptom, first command, what to look at, decision; in general or for what was found
+    #[command(before_help = "\
+Examples:
+  meshladder runbook
+  meshladder runbook --for ML0401 -s bundle.tar.gz > incident.md
+  meshladder runbook --as-script > ladder.sh")]
+    Runbook(runbook::Runbook),
     /// A built-in incident, no cluster needed
     #[command(before_help = "\
 Examples:
@@ -309,8 +341,8 @@ fn as_plugin(command: clap::Command) -> clap::Command {
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls =
-        subcommand(&words).is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze"].contains(&word));
+    let istioctls = subcommand(&words)
+        .is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze", "describe", "des"].contains(&word));
     let usage = if istioctls { exit::ISTIOCTL_USAGE } else { exit::USAGE };
     // clap prints what is wrong before `--color` is parsed.
     let never = words.windows(2).any(|pair| pair[0] == "--color" && pair[1] == "never")

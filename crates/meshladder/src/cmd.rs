@@ -8,12 +8,15 @@ mod analyze;
 mod authz;
 mod bundle;
 mod demo;
+mod describe;
+mod diff;
 mod explain;
 mod ladder;
 mod meta;
 mod proxy_config;
 mod proxy_status;
 mod request;
+mod runbook;
 mod source;
 mod target;
 mod trace;
@@ -25,6 +28,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Check(check) => ladder::check(&args.global, check),
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Analyze(analyze) => analyze::run(&args.global, analyze),
+        Command::Describe(describe) => describe::run(&args.global, describe),
+        Command::Diff(diff) => diff::run(&args.global, diff),
         Command::Explain { what } => explain::run(what),
         Command::Flags { codes } => explain::flags(codes),
         Command::Trace(trace) => trace::run(&args.global, trace),
@@ -33,6 +38,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
+        Command::Runbook(runbook) => runbook::run(&args.global, runbook),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),

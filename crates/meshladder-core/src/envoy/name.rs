@@ -37,6 +37,22 @@ pub fn istio_config(metadata: Raw<'_>) -> Option<String> {
     (pieces.len() == 8).then(|| format!("{}.{}", pieces[7], pieces[5]))
 }
 
+/// Kind, namespace and name of the object that `metadata.filter_metadata.istio.config` names.
+pub fn config_object(path: &str) -> Option<(String, &str, &str)> {
+    let mut pieces = path.strip_prefix("/apis/")?.split('/').skip_while(|piece| *piece != "namespaces").skip(1);
+    let (namespace, kind, name) = (pieces.next()?, pieces.next()?, pieces.next()?);
+    Some((camel_case(kind), namespace, name))
+}
+
+/// `virtual-service` is `VirtualService`.
+fn camel_case(kind: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    kind.split('-').map(capital).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

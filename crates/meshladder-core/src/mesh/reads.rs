@@ -51,7 +51,7 @@ pub(super) fn note(kind: &str) {
 }
 
 /// Where a bundle keeps the kinds that rules read.
-pub(super) fn path(kind: &str) -> String {
+pub fn path(kind: &str) -> String {
     let group = match kind {
         "Pod" | "Service" | "Namespace" | "Node" | "ConfigMap" | "Secret" | "Event" | "ServiceAccount" => "",
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ".apps",

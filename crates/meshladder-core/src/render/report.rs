@@ -3,11 +3,14 @@
 mod html;
 mod json;
 mod markdown;
+mod runbook;
 mod text;
 
+pub(crate) use html::html_page;
 pub use html::to_html;
 pub use json::to_json;
 pub use markdown::to_markdown;
+pub use runbook::to_runbook;
 pub use text::{Paint, to_text};
 
 use crate::report::{Report, Verdict};

@@ -1,16 +1,14 @@
 //! The Istio object that a part of a proxy's configuration was made from.
 
 use crate::doc::json::Raw;
-use crate::envoy::name::ClusterName;
+use crate::envoy::name::{ClusterName, config_object};
 use crate::sim::cluster::Cluster;
 
 /// As the part itself says in `metadata.filter_metadata.istio.config`, such as
 /// `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/catalog`: `VirtualService shop/catalog`.
 pub(super) fn of(part: Raw<'_>) -> Option<String> {
     let path = part.at(["metadata", "filter_metadata", "istio", "config"])?.string()?;
-    let mut pieces = path.strip_prefix("/apis/")?.split('/').skip_while(|piece| *piece != "namespaces").skip(1);
-    let (namespace, kind, name) = (pieces.next()?, pieces.next()?, pieces.next()?);
-    Some(format!("{} {namespace}/{name}", camel_case(kind)))
+    config_object(&path).map(|(kind, namespace, name)| format!("{kind} {namespace}/{name}"))
 }
 
 /// The DestinationRule that shaped a cluster, or else whose cluster it is.
@@ -33,15 +31,6 @@ pub(super) fn of_host(host: &str) -> Option<String> {
 fn service(cluster: Raw<'_>) -> Option<String> {
     let service = cluster.at(["metadata", "filter_metadata", "istio", "services"])?.elements().next()?;
     of_host(&service.string_at("host")?)
-}
-
-/// `virtual-service` is `VirtualService`.
-fn camel_case(kind: &str) -> String {
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
-    };
-    kind.split('-').map(capital).collect()
 }
 
 #[cfg(test)]

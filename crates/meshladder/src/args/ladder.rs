@@ -27,7 +27,7 @@ pub(crate) struct Why {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportFlags {
-    /// `text`, `json`, `markdown` or `html`
+    /// `text`, `json`, `markdown`, `html`, or `runbook`: a page for the on-call
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: ReportOutput,
     /// Show all causes, all evidence and what is only worth knowing
@@ -45,6 +45,7 @@ pub(crate) enum ReportOutput {
     Json,
     Markdown,
     Html,
+    Runbook,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

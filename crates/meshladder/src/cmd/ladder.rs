@@ -5,12 +5,12 @@ use std::io::{IsTerminal, Write};
 use meshladder_core::finding::Severity;
 use meshladder_core::ladder::{self, Inquiry, Scope};
 use meshladder_core::mesh::Mesh;
-use meshladder_core::render::report::{Paint, to_html, to_json, to_markdown, to_text};
+use meshladder_core::render::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
 use meshladder_core::report::{Report, Verdict};
 use meshladder_core::rules::Seen;
 use meshladder_core::snapshot::Snapshot;
 
-use super::{request, source, target};
+use super::{request, runbook, source, target};
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
 use crate::args::{Color, Global};
 use crate::exit::{Failure, Outcome, USAGE};
@@ -52,6 +52,7 @@ fn tell(
     match flags.output {
         ReportOutput::Json => writeln!(out, "{}", to_json(&report))?,
         ReportOutput::Markdown => write!(out, "{}", to_markdown(&report))?,
+        ReportOutput::Runbook => write!(out, "{}", to_runbook(&report, &runbook::again()))?,
         ReportOutput::Html => write!(out, "{}", to_html(&report))?,
         ReportOutput::Text => write!(out, "{}", to_text(&report, paint(global, flags.verbose)))?,
     }

@@ -4,6 +4,8 @@ mod analyze;
 mod authz;
 mod bad_input;
 mod cli;
+mod describe;
+mod diff;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
 mod fixes;
@@ -13,6 +15,7 @@ mod listings;
 mod objects_and_dumps;
 mod reports;
 mod schema;
+mod runbook;
 mod secrets;
 mod support;
 mod trace;

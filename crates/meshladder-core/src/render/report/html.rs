@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{headline, hit_count};
 use crate::finding::Finding;
+use crate::render::escape_html as escape;
 use crate::report::{Outcome, Report, Told};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}\
@@ -13,18 +14,21 @@ pre{background:#f4f5f7;padding:.6rem;overflow-x:auto}.place{color:#59636e;font-f
 
 /// The report as HTML.
 pub fn to_html(report: &Report) -> String {
-    let mut out = String::new();
-    draw(&mut out, report).unwrap_or_default();
-    out
+    let mut body = String::new();
+    draw(&mut body, report).unwrap_or_default();
+    html_page(&headline(report), &body)
+}
+
+/// One file without anything from elsewhere; the title is text, the body HTML.
+pub(crate) fn html_page(title: &str, body: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}</body>\n</html>\n"
+    )
 }
 
 fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
-    let title = escape(&headline(report));
-    writeln!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">"
-    )?;
-    writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>")?;
     writeln!(out, "<p>Asked: {}. Verdict: <strong>{}</strong>.</p>", escape(&report.asked), report.verdict.word())?;
     writeln!(out, "<table>")?;
     for rung in &report.rungs {
@@ -56,8 +60,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
             .map(|f| format!("{} {}: {}", f.code, f.subject, f.message)),
     )?;
     let lacking = report.coverage.iter().filter_map(|(need, c)| Some(format!("{need}: {}, {}", c.word(), c.why()?)));
-    list(out, "Not looked at", lacking.chain(report.unknown.iter().cloned()))?;
-    writeln!(out, "</body>\n</html>")
+    list(out, "Not looked at", lacking.chain(report.unknown.iter().cloned()))
 }
 
 fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {
@@ -87,8 +90,4 @@ fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
         .fixes
         .iter()
         .try_for_each(|fix| writeln!(out, "<p>Fix ({}):</p>\n<pre>{}</pre>", fix.risk.word(), escape(&fix.text)))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),
     ("sim", &["cidr", "doc", "envoy", "mesh", "snapshot", "time", "tri"]),
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
+    ("diff", &["doc", "envoy", "mesh", "sim", "snapshot", "walk", "x509"]),
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
     ("access_log", &["doc", "snapshot"]),
@@ -64,7 +65,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "walk",
         ],
     ),
-    ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("describe", &["doc", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
+    ("render", &["authz", "describe", "diff", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 

@@ -1,0 +1,111 @@
+//! One screen about one thing: what the objects, istiod and the proxies say of a pod, a Service, a VirtualService or a
+//! Gateway, and what is wrong with it.
+
+use crate::finding::Finding;
+use crate::fleet::Fleet;
+use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::report::Report;
+use crate::snapshot::Snapshot;
+
+mod gateway;
+mod pod;
+mod policies;
+mod service;
+mod virtual_service;
+
+/// What there is to say.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// The thing.
+    pub object: ObjectRef,
+    /// In the order people ask.
+    pub sections: Vec<Section>,
+}
+
+/// One question about the thing.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The question, in a word or two.
+    pub title: &'static str,
+    /// The answers.
+    pub facts: Vec<Fact>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is about; may be empty.
+    pub about: String,
+    /// What there is to say, without a full stop.
+    pub says: String,
+    /// The object that says so.
+    pub by: Option<ObjectRef>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'s> {
+    pub(crate) mesh: &'s Mesh,
+    pub(crate) fleet: &'s Fleet,
+}
+
+/// Describes an object; `report` is what `check` found about it. None for kinds that have no description.
+pub fn describe(snapshot: &Snapshot, mesh: &Mesh, object: &ObjectRef, report: &Report) -> Option<Description> {
+    let fleet = Fleet::of_istiods(snapshot);
+    let facts = Facts { mesh, fleet: &fleet };
+    let stored = mesh.objects.find(object)?;
+    let mut sections = match object.kind.as_str() {
+        "Pod" => pod::sections(&facts, stored),
+        "Service" => service::sections(&facts, stored),
+        "VirtualService" => virtual_service::sections(&facts, stored),
+        "Gateway" => gateway::sections(&facts, mesh.gateway(&object.namespace, &object.name).unwrap_or(stored)),
+        _ => return None,
+    };
+    sections.push(findings(report, object));
+    sections.retain(|section| !section.facts.is_empty());
+    Some(Description { object: object.clone(), sections })
+}
+
+fn findings(report: &Report, object: &ObjectRef) -> Section {
+    let mut section = Section::new("What is wrong");
+    let bears = |finding: &&Finding| finding.is_loud() || finding.subject == *object || finding.hits.contains(object);
+    for finding in report.findings.iter().map(|told| &told.finding).filter(bears) {
+        let follows = if finding.caused_by.is_empty() { "" } else { ", follows from another" };
+        let about = format!("{} {}{follows}", finding.code, finding.severity.word());
+        section.add(about, &finding.message, Some(&finding.subject));
+    }
+    if section.facts.is_empty() {
+        section.add("", format!("nothing that `check` knows of; verdict {}", report.verdict.word()), None);
+    }
+    section
+}
+
+impl Section {
+    fn new(title: &'static str) -> Self {
+        Self { title, facts: Vec::new() }
+    }
+
+    fn add(&mut self, about: impl Into<String>, says: impl Into<String>, by: Option<&ObjectRef>) {
+        self.facts.push(Fact { about: about.into(), says: says.into(), by: by.cloned() });
+    }
+
+    fn object(&mut self, about: impl Into<String>, says: impl Into<String>, by: &Stored) {
+        self.add(about, says, Some(&by.id));
+    }
+}
+
+/// `1 pod`, `2 pods`
+fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// `a, b and 3 more`
+fn few(names: &[String]) -> String {
+    match names.len() {
+        0..=4 => names.join(", "),
+        n => format!("{} and {} more", names[..3].join(", "), n - 3),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! A Service: its ports and endpoints, who routes to it, and where it is exposed.
+
+use super::pod::why;
+use super::{Facts, Section, count, few, virtual_service};
+use crate::doc::tree::Node;
+use crate::mesh::gateways::{Server, servers};
+use crate::mesh::host::SERVICE_DOMAIN;
+use crate::mesh::services::{Protocol, ports};
+use crate::mesh::traffic::{destinations, hosts};
+use crate::mesh::{ObjectRef, Stored};
+
+pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+    let mut sections = vec![about(service), endpoints(facts, service)];
+    sections.extend(traffic(facts, service));
+    sections.extend(exposed(facts, service));
+    if let Some(pod) = facts.mesh.selected_pods(service).first() {
+        sections.push(super::policies::mutual_tls(facts, pod));
+        sections.extend(super::policies::sections(facts, pod));
+    }
+    sections
+}
+
+fn about(service: &Stored) -> Section {
+    let mut section = Section::new("Ports");
+    for port in ports(service) {
+        let target = port.target_port.map_or_else(|| port.number.to_string(), Node::to_json);
+        let target = target.trim_matches('"').to_owned();
+        section.object(format!("{} → {target}", port.number), format!("{:?}, {}", port.protocol, why(&port)), service);
+    }
+    section
+}
+
+/// From the selector to what is ready.
+fn endpoints(facts: &Facts<'_>, service: &Stored) -> Section {
+    let mut section = Section::new("Endpoints");
+    let pods = facts.mesh.selected_pods(service);
+    let selector = service.spec_at(["selector"]).map_or(&[][..], Node::members);
+    let labels: Vec<String> =
+        selector.iter().map(|label| format!("{}={}", label.key, label.value.str().unwrap_or_default())).collect();
+    if labels.is_empty() {
+        section.object("selector", "none: its endpoints are written by hand", service);
+    } else {
+        section.object("selector", format!("{} selects {}", labels.join(","), count(pods.len(), "pod")), service);
+    }
+    for endpoint in facts.mesh.endpoints(service) {
+        let pod = endpoint.pod.map(|pod| pod.id.name.clone()).unwrap_or_default();
+        let ready = if endpoint.is_ready { "ready" } else { "not ready" };
+        section.add(endpoint.address, format!("{ready} {pod}").trim_end().to_owned(), endpoint.pod.map(|pod| &pod.id));
+    }
+    if facts.mesh.endpoints(service).is_empty() {
+        section.add("", "no EndpointSlice has an endpoint of it", None);
+    }
+    section
+}
+
+/// Who routes to it and how clients connect: as the Service's own namespace sees it, and where other namespaces differ.
+pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+    let host = format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+    let mut routes = Section::new("Routing");
+    let scope = facts.mesh.namespace_scope(&service.id.namespace);
+    for (at, virtual_service) in facts.mesh.virtual_services(scope, &host).into_iter().enumerate() {
+        let about = if at == 0 { "decides" } else { "loses to it" };
+        routes.object(about, virtual_service::in_words(virtual_service), virtual_service);
+    }
+    if routes.facts.is_empty() {
+        routes.add(
+            "",
+            format!("no VirtualService for {host} inside {}: to all its endpoints", service.id.namespace),
+            None,
+        );
+    }
+    let mut clients = Section::new("How clients connect");
+    let mut by_rule: Vec<(Option<ObjectRef>, Vec<String>)> = Vec::new();
+    for namespace in namespaces(facts) {
+        let rule = facts.mesh.destination_rule(facts.mesh.namespace_scope(&namespace), &host);
+        let id = rule.and_then(|rule| rule.rules.first().map(|rule| rule.id.clone()));
+        match by_rule.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, seen)) => seen.push(namespace),
+            None => by_rule.push((id, vec![namespace])),
+        }
+    }
+    let is_one = by_rule.len() == 1;
+    for (rule, from) in by_rule {
+        let about = if is_one { String::new() } else { format!("from {}", few(&from)) };
+        let stored = rule.as_ref().and_then(|rule| facts.mesh.objects.find(rule));
+        clients.add(about, stored.map_or_else(|| without_rule(facts), rule_in_words), rule.as_ref());
+    }
+    vec![routes, clients]
+}
+
+fn namespaces(facts: &Facts<'_>) -> Vec<String> {
+    let mut found: Vec<String> =
+        facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(|pod| pod.namespace.clone()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn without_rule(facts: &Facts<'_>) -> String {
+    let tls = if facts.mesh.config.auto_mtls { "mutual TLS where the server has a proxy" } else { "plain text" };
+    format!("no DestinationRule: {tls}")
+}
+
+fn rule_in_words(rule: &Stored) -> String {
+    let policy = |key: &str| rule.spec_at(["trafficPolicy", key]);
+    let subsets = rule.spec_list("subsets").iter().filter_map(|subset| subset.str_at("name"));
+    let mut parts: Vec<String> = Vec::new();
+    let subsets = subsets.collect::<Vec<_>>().join(", ");
+    if !subsets.is_empty() {
+        parts.push(format!("subsets {subsets}"));
+    }
+    if let Some(mode) = policy("tls").and_then(|tls| tls.str_at("mode")) {
+        parts.push(format!("TLS {mode}"));
+    }
+    for (key, word) in [
+        ("connectionPool", "connection limits"),
+        ("outlierDetection", "outlier detection"),
+        ("loadBalancer", "a load balancer of its own"),
+        ("portLevelSettings", "settings by port"),
+    ] {
+        parts.extend(policy(key).map(|_| word.to_owned()));
+    }
+    if parts.is_empty() { "no setting".to_owned() } else { parts.join(", ") }
+}
+
+/// The hosts at gateways that lead to it.
+pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+    let host = format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+    let mut section = Section::new("Exposed at gateways");
+    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+        let pods = facts.mesh.gateway_pods(gateway);
+        for server in servers(gateway) {
+            for bound in
+                facts.mesh.bound(server, pods.first().map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace))
+            {
+                if destinations(bound).iter().any(|to| to.host == host) {
+                    let says = if pods.is_empty() { ", but no pod runs this Gateway" } else { "" };
+                    section.object(urls(server, bound), format!("by {}{says}", bound.id), gateway);
+                }
+            }
+        }
+    }
+    vec![section]
+}
+
+/// The addresses at which a server takes a VirtualService's hosts.
+pub(super) fn urls(server: Server<'_>, bound: &Stored) -> String {
+    let scheme = match server.protocol {
+        Protocol::Https | Protocol::Tls => "https",
+        protocol if protocol.is_http() => "http",
+        _ => "tcp",
+    };
+    let taken = hosts(bound).filter(|(node, _)| server.takes(bound, node)).map(|(_, host)| host);
+    let urls: Vec<String> = taken.map(|host| format!("{scheme}://{host}:{}", server.port)).collect();
+    urls.join(" ")
+}

@@ -1,0 +1,87 @@
+use super::*;
+use crate::ladder::{Inquiry, Scope, climb};
+use crate::snapshot::{Builder, DocId};
+
+const OBJECTS: &str = "
+kind: Namespace
+apiVersion: v1
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+kind: Pod
+apiVersion: v1
+metadata: {name: cart-1, namespace: shop, labels: {app: cart}}
+spec:
+  serviceAccountName: cart
+  containers: [{name: app, ports: [{containerPort: 8080}]}]
+  initContainers: [{name: istio-proxy, image: proxyv2:1.27, restartPolicy: Always}]
+status: {phase: Running, podIP: 10.0.0.1, conditions: [{type: Ready, status: 'True'}]}
+---
+kind: Service
+apiVersion: v1
+metadata: {name: cart, namespace: shop}
+spec: {selector: {app: cart}, ports: [{port: 80, name: http, targetPort: 8080}, {port: 90}]}
+---
+kind: PeerAuthentication
+apiVersion: security.istio.io/v1
+metadata: {name: own, namespace: shop}
+spec: {selector: {matchLabels: {app: cart}}, mtls: {mode: STRICT}, portLevelMtls: {90: {mode: PERMISSIVE}}}
+---
+kind: AuthorizationPolicy
+apiVersion: security.istio.io/v1
+metadata: {name: typo, namespace: shop}
+spec: {selector: {matchLabels: {app: carts}}, action: DENY, rules: [{}]}
+---
+kind: VirtualService
+apiVersion: networking.istio.io/v1
+metadata: {name: cart, namespace: shop}
+spec: {hosts: [cart], http: [{timeout: 2s, route: [{destination: {host: cart, subset: v1}, weight: 90}, {destination: {host: cart}, weight: 10}]}]}
+";
+
+fn said(kind: &str, name: &str) -> Vec<String> {
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/a.yaml"), "a.yaml", OBJECTS.into());
+    let snapshot = builder.finish();
+    let mesh = Mesh::build(&snapshot);
+    let object = ObjectRef::new(kind, "shop", name);
+    let inquiry = Inquiry { scope: Scope::Object(object.clone()), seen: None, threads: 1 };
+    let report = climb(&snapshot, &mesh, &inquiry);
+    let description = describe(&snapshot, &mesh, &object, &report).expect("it has one");
+    let facts = description.sections.iter().flat_map(|section| section.facts.iter().map(move |fact| (section, fact)));
+    facts.map(|(section, fact)| format!("{} | {} | {}", section.title, fact.about, fact.says)).collect()
+}
+
+#[test]
+fn a_pod_tells_how_it_is_in_the_mesh_its_ports_and_policies() {
+    let said = said("Pod", "cart-1");
+    for line in [
+        "In the mesh | yes | a native sidecar, image proxyv2:1.27",
+        "In the mesh | identity | spiffe://cluster.local/ns/shop/sa/cart",
+        "Configuration |  | unknown: no istiod was asked for its streams",
+        "Ports | cart:80 → 8080 | Http, by its name http",
+        "Ports | cart:90 → 90 | Sniffed, the port has no name: by its first bytes",
+        "mTLS for callers | port 8080 | STRICT: mutual TLS only",
+        "mTLS for callers | port 90 | PERMISSIVE: plain text and mutual TLS",
+        "Who may call | not: AuthorizationPolicy | it wants app=carts",
+        "Routing | decides | everything: 90 % to cart v1, 10 % to cart, timeout 2s",
+    ] {
+        assert!(said.contains(&line.to_owned()), "{line} is not in {said:#?}");
+    }
+}
+
+#[test]
+fn a_virtual_service_tells_where_it_leads() {
+    let said = said("VirtualService", "cart");
+    for line in [
+        "For whom | gateways | mesh (sidecars)",
+        "Leads to | cart.shop.svc.cluster.local subset v1 | no DestinationRule defines this subset",
+        "Leads to | cart.shop.svc.cluster.local | known",
+    ] {
+        assert!(said.contains(&line.to_owned()), "{line} is not in {said:#?}");
+    }
+}
+
+#[test]
+fn a_service_tells_its_endpoints() {
+    let said = said("Service", "cart");
+    assert!(said.contains(&"Endpoints | selector | app=cart selects 1 pod".to_owned()), "{said:#?}");
+}

@@ -1,0 +1,166 @@
+//! Our own Markdown as HTML: headings, paragraphs, lists, tables, code, links. Not more, since nobody else's is read.
+
+use std::fmt::Write;
+
+use super::escape_html;
+use super::report::html_page;
+
+/// A page as one self-contained HTML file; its first heading is the title.
+pub fn to_html(markdown: &str) -> String {
+    let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Meshladder");
+    let rest =
+        markdown.split_once('\n').filter(|(first, _)| first.starts_with("# ")).map_or(markdown, |(_, rest)| rest);
+    html_page(title, &body(rest))
+}
+
+/// The anchor of a heading, as code hosts make it.
+pub fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+/// What the lines so far are part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    None,
+    Paragraph,
+    List(&'static str),
+    Table,
+    Code,
+}
+
+fn body(markdown: &str) -> String {
+    let mut out = String::new();
+    let mut block = Block::None;
+    for line in markdown.lines() {
+        block = step(&mut out, block, line).unwrap_or(Block::None);
+    }
+    // A String takes all text.
+    let _ = open(&mut out, block, Block::None);
+    out
+}
+
+fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+    if line.starts_with("```") {
+        let next = if block == Block::Code { Block::None } else { Block::Code };
+        return open(out, block, next);
+    }
+    if block == Block::Code {
+        writeln!(out, "{}", escape_html(line))?;
+        return Ok(block);
+    }
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    if (1..=6).contains(&level) && line[level..].starts_with(' ') {
+        let block = open(out, block, Block::None)?;
+        let text = line[level..].trim();
+        writeln!(out, "<h{level} id=\"{}\">{}</h{level}>", anchor(text), inline(text))?;
+        return Ok(block);
+    }
+    let numbered = line.split_once(". ").filter(|(number, _)| number.parse::<u8>().is_ok());
+    if let Some(item) = line.strip_prefix("- ").map(|item| ("ul", item)).or(numbered.map(|(_, item)| ("ol", item))) {
+        let block = open(out, block, Block::List(item.0))?;
+        writeln!(out, "<li>{}</li>", inline(item.1))?;
+        return Ok(block);
+    }
+    if line.starts_with('|') {
+        return row(out, block, line);
+    }
+    if line.trim().is_empty() {
+        return open(out, block, Block::None);
+    }
+    let block = open(out, block, Block::Paragraph)?;
+    writeln!(out, "{}", inline(line))?;
+    Ok(block)
+}
+
+fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
+    if line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) && line.contains('-') {
+        return Ok(block);
+    }
+    let block = open(out, block, Block::Table)?;
+    let line = line.replace("\\|", "\u{0}");
+    let cells = line.trim().trim_matches('|').split('|').map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
+    writeln!(out, "<tr><td>{}</td></tr>", cells.collect::<Vec<_>>().join("</td><td>"))?;
+    Ok(block)
+}
+
+/// Closes what is open and opens the next, unless it is the same.
+fn open(out: &mut String, block: Block, next: Block) -> Result<Block, std::fmt::Error> {
+    if block == next {
+        return Ok(next);
+    }
+    match block {
+        Block::None => {}
+        Block::Paragraph => writeln!(out, "</p>")?,
+        Block::List(tag) => writeln!(out, "</{tag}>")?,
+        Block::Table => writeln!(out, "</table>")?,
+        Block::Code => writeln!(out, "</code></pre>")?,
+    }
+    match next {
+        Block::None => {}
+        Block::Paragraph => write!(out, "<p>")?,
+        Block::List(tag) => writeln!(out, "<{tag}>")?,
+        Block::Table => writeln!(out, "<table>")?,
+        Block::Code => write!(out, "<pre><code>")?,
+    }
+    Ok(next)
+}
+
+/// `code`, **bold** and [links](…).
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        if at % 2 == 1 {
+            out.extend(["<code>", &escape_html(part), "</code>"]);
+            continue;
+        }
+        for (at, part) in part.split("**").enumerate() {
+            let part = links(&escape_html(part));
+            let (open, close) = if at % 2 == 1 { ("<strong>", "</strong>") } else { ("", "") };
+            out.extend([open, &part, close]);
+        }
+    }
+    out
+}
+
+fn links(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((label, target)) = after.split_once("](") else { break };
+        let Some((target, after)) = target.split_once(')') else { break };
+        out.extend([before, "<a href=\"", target, "\">", label, "</a>"]);
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_markdown_we_write_becomes_html() {
+        for (markdown, html) in [
+            ("## A b, c?", "<h2 id=\"a-b-c\">A b, c?</h2>\n"),
+            ("a\nb", "<p>a\nb\n</p>\n"),
+            ("- x `a<b`\n- y", "<ul>\n<li>x <code>a&lt;b</code></li>\n<li>y</li>\n</ul>\n"),
+            ("1. x\n2. y", "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n"),
+            (
+                "| a | b |\n|---|---|\n| c | d |",
+                "<table>\n<tr><td>a</td><td>b</td></tr>\n<tr><td>c</td><td>d</td></tr>\n</table>\n",
+            ),
+            ("```sh\na > b\n```", "<pre><code>a &gt; b\n</code></pre>\n"),
+            ("**b** [l](#x) & c", "<p><strong>b</strong> <a href=\"#x\">l</a> &amp; c\n</p>\n"),
+            ("a [b", "<p>a [b\n</p>\n"),
+        ] {
+            assert_eq!(body(markdown), html);
+        }
+    }
+
+    #[test]
+    fn the_first_heading_is_the_title() {
+        let page = to_html("# The <title>\n\ntext");
+        assert!(page.contains("<title>The &lt;title&gt;</title>") && page.contains("<p>text"), "{page}");
+    }
+}

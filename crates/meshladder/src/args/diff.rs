@@ -1,0 +1,32 @@
+//! `diff`.
+
+use clap::ValueEnum;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// A pod (`cart-1.shop`), a workload (`deploy/cart`), `revision/NAME`, a config dump or a bundle. Alone: a workload, whose
+    /// replicas are compared with each other
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
+    /// The same, or `istiod`: what istiod would send to A
+    #[arg(value_name = "B")]
+    pub(crate) b: Option<String>,
+    /// `text`, `json`, `markdown` or `html`
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: DiffOutput,
+    /// Show every part that differs
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// List the differences that are expected too: own addresses and names, versions, times, certificates
+    #[arg(long)]
+    pub(crate) show_noise: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffOutput {
+    #[default]
+    Text,
+    Json,
+    Markdown,
+    Html,
+}
