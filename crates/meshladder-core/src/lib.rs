@@ -4,6 +4,7 @@
 
 pub mod access_log;
 pub mod authz;
+pub mod canary;
 pub mod cidr;
 pub mod doc;
 pub mod envoy;
@@ -14,6 +15,8 @@ pub mod istiod;
 pub mod ladder;
 pub mod mesh;
 pub mod model;
+pub mod monitor;
+pub mod prometheus;
 pub mod render;
 pub mod report;
 pub mod rules;

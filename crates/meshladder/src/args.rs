@@ -11,6 +11,7 @@ use crate::exit;
 pub(crate) mod analyze;
 pub(crate) mod authz;
 pub(crate) mod ladder;
+pub(crate) mod monitor;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 mod size;
@@ -152,6 +153,11 @@ Examples:
 Examples:
   meshladder x authz check deploy/payments -n shop -s bundle.tar.gz")]
     Experimental(authz::Experimental),
+    /// Monitoring as a standard: Prometheus rules, a Grafana dashboard, an exporter, manifests
+    #[command(before_help = "\
+Examples:
+  meshladder monitor rules > meshladder-rules.yaml")]
+    Monitor(monitor::Monitor),
     /// Make, list and check bundles
     #[command(before_help = "\
 Examples:

@@ -11,6 +11,7 @@ mod demo;
 mod explain;
 mod ladder;
 mod meta;
+mod monitor;
 mod proxy_config;
 mod proxy_status;
 mod request;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Experimental(experimental) => match &experimental.command {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
+        Command::Monitor(monitor) => monitor::run(&args.global, &monitor.command),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),

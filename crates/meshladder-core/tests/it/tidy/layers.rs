@@ -21,6 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
+    ("prometheus", &["doc"]),
+    ("canary", &["doc", "mesh", "prometheus"]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
@@ -47,6 +49,25 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
     ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
+    (
+        "monitor",
+        &[
+            "canary",
+            "doc",
+            "envoy",
+            "finding",
+            "fleet",
+            "istiod",
+            "mesh",
+            "prometheus",
+            "render",
+            "report",
+            "rules",
+            "snapshot",
+            "time",
+            "x509",
+        ],
+    ),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";

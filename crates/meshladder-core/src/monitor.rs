@@ -1,0 +1,11 @@
+//! A monitoring standard for a mesh: recording and alerting rules, a dashboard, an exporter and manifests, all made from
+//! the tables here.
+
+pub mod alerts;
+
+pub mod manifests;
+
+pub mod records;
+pub mod rules;
+pub mod runbook;
+mod value;
