@@ -12,6 +12,7 @@ pub(crate) mod analyze;
 pub(crate) mod authz;
 pub(crate) mod ladder;
 pub(crate) mod monitor;
+pub(crate) mod prometheus;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 mod size;
@@ -106,11 +107,21 @@ Examples:
     #[command(before_help = "\
 Examples:
   meshladder flags
-  meshladder flags UH URX")]
-    Flags {
-        /// Flags to explain; without any, the table of all
-        codes: Vec<String>,
-    },
+  meshladder flags UH URX
+  meshladder flags --prometheus http://127.0.0.1:9090
+  meshladder flags --prometheus http://127.0.0.1:9090 --by destination -n shop
+  meshladder flags --prometheus https://mimir.example.com/prometheus --tenant shop --bearer-token-file token
+
+Exit code with --prometheus: 0 rates are shown, 5 there are none to show, 4 not let in, 3 no answer")]
+    Flags(prometheus::Flags),
+    /// Whether observed traffic matches the configured weights
+    #[command(before_help = "\
+Examples:
+  meshladder canary --service catalog -n shop --prometheus http://127.0.0.1:9090 -s bundle.tar.gz
+  meshladder canary --service catalog -n shop --weights v1=90,v2=10 --prometheus http://127.0.0.1:9090
+
+Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
+    Canary(prometheus::Canary),
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
     #[command(
         visible_alias = "ps",

@@ -7,11 +7,14 @@ use crate::exit::Outcome;
 mod analyze;
 mod authz;
 mod bundle;
+mod canary;
 mod demo;
 mod explain;
+mod flag_rates;
 mod ladder;
 mod meta;
 mod monitor;
+mod prometheus;
 mod proxy_config;
 mod proxy_status;
 mod request;
@@ -27,7 +30,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Why(why) => ladder::why(&args.global, why),
         Command::Analyze(analyze) => analyze::run(&args.global, analyze),
         Command::Explain { what } => explain::run(what),
-        Command::Flags { codes } => explain::flags(codes),
+        Command::Flags(flags) if flags.server.prometheus.is_some() => flag_rates::run(&args.global, flags),
+        Command::Flags(flags) => explain::flags(&flags.codes),
+        Command::Canary(canary) => canary::run(&args.global, canary),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Authz(authz) => authz::run(&args.global, authz),
         Command::Experimental(experimental) => match &experimental.command {

@@ -113,6 +113,34 @@ impl FlagQuery {
     }
 }
 
+/// Calls of a service, as one side counts them.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// The service's namespace.
+    pub namespace: String,
+    /// The service; several when the parts are services of their own.
+    pub services: Vec<String>,
+    /// `source` or `destination`.
+    pub reporter: &'static str,
+    /// Over which time.
+    pub window: String,
+}
+
+impl Calls {
+    /// How many went to each value of a label.
+    pub fn by(&self, labels: &[&str]) -> String {
+        let names = self.services.join("|");
+        format!(
+            "sum by ({}) (increase(istio_requests_total{{reporter={},destination_service_namespace={},destination_service_name=~{}}}[{}]))",
+            labels.join(", "),
+            quoted(self.reporter),
+            quoted(&self.namespace),
+            quoted(&names),
+            self.window
+        )
+    }
+}
+
 /// A PromQL string.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

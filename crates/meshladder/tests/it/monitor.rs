@@ -6,7 +6,10 @@ use std::process::Command;
 use crate::expect::root;
 
 mod alerts;
+mod canary;
+mod flags;
 mod rules;
+mod server;
 
 /// A program that `scripts/test` installs: in `.tools/bin`, or on the PATH.
 fn program(name: &str) -> Command {

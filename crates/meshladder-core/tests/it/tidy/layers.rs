@@ -48,7 +48,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
     ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
+    (
+        "tables",
+        &["canary", "doc", "envoy", "flags", "istiod", "prometheus", "render", "sim", "snapshot", "time", "x509"],
+    ),
     (
         "monitor",
         &[
