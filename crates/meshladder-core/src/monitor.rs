@@ -2,9 +2,10 @@
 //! the tables here.
 
 pub mod alerts;
-
+pub mod dashboard;
+pub mod exporter;
 pub mod manifests;
-
+pub mod picture;
 pub mod records;
 pub mod rules;
 pub mod runbook;

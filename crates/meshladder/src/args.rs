@@ -167,7 +167,10 @@ Examples:
     /// Monitoring as a standard: Prometheus rules, a Grafana dashboard, an exporter, manifests
     #[command(before_help = "\
 Examples:
-  meshladder monitor rules > meshladder-rules.yaml")]
+  meshladder monitor rules > meshladder-rules.yaml
+  meshladder monitor dashboard > meshladder-dashboard.json
+  meshladder monitor serve -s bundle/ --listen 127.0.0.1:15099
+  meshladder monitor install --dry-run -n monitoring > meshladder.yaml")]
     Monitor(monitor::Monitor),
     /// Make, list and check bundles
     #[command(before_help = "\

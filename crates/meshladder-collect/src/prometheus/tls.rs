@@ -9,14 +9,20 @@ use super::{Access, AskError};
 
 pub(super) fn config(access: &Access) -> Result<TlsConfig, AskError> {
     let roots = match &access.cacert {
-        None => RootCerts::PlatformVerifier,
-        Some(path) => RootCerts::new_with_certs(&certificates(path)?),
+        None => system(),
+        Some(path) => certificates(path)?,
     };
     let config = TlsConfig::builder()
-        .root_certs(roots)
+        .root_certs(RootCerts::new_with_certs(&roots))
         .client_cert(own(access)?)
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
     Ok(config.build())
+}
+
+/// What the system trusts. Where it has nothing, no server is trusted, and the handshake says so.
+fn system() -> Vec<Certificate<'static>> {
+    let found = rustls_native_certs::load_native_certs().certs;
+    found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect()
 }
 
 /// Our certificate and its key, which may stand in one file.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use ureq::tls::TlsConfig;
 
 use super::{Access, AskError, tls};
 
@@ -26,7 +27,7 @@ impl Server {
         let base = base(url)?;
         let timeout = access.timeout.unwrap_or(TIMEOUT);
         let config = Agent::config_builder()
-            .tls_config(tls::config(access)?)
+            .tls_config(if base.starts_with("https:") { tls::config(access)? } else { TlsConfig::default() })
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
             // What lets us in is for this server only.

@@ -1,6 +1,11 @@
 //! `monitor`: rules, a dashboard, an exporter and manifests.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use clap::{Subcommand, ValueEnum};
+
+use super::prometheus::duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Monitor {
@@ -17,6 +22,48 @@ Examples:
   meshladder monitor rules -o operator -n monitoring | kubectl apply -f -
   meshladder monitor rules --objective 99.5 --runbook https://wiki.example.com/mesh-alerts")]
     Rules(Rules),
+    /// A Grafana dashboard: flags by service, version and hop, sync and certificates
+    #[command(before_help = "\
+Examples:
+  meshladder monitor dashboard > meshladder-dashboard.json")]
+    Dashboard,
+    /// Serve what Prometheus lacks, as metrics: sync, refusals, findings, endpoints, log levels, certificates
+    #[command(before_help = "\
+Examples:
+  meshladder monitor serve -s bundle/ --listen 127.0.0.1:15099
+  curl http://127.0.0.1:15099/metrics")]
+    Serve(Serve),
+    /// Print what installs the exporter, the rules and the dashboard in a cluster
+    #[command(before_help = "\
+Examples:
+  meshladder monitor install --dry-run -n monitoring > meshladder.yaml
+  meshladder monitor install --dry-run --image example.com/meshladder:1.0 | kubectl apply -f -")]
+    Install(Install),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:15099", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: SocketAddr,
+    /// How often to read the source again
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = interval)]
+    pub(crate) every: Duration,
+    /// At most so many series of one metric; the worst are told, the others counted
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub(crate) max_series: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Install {
+    /// Print only; nothing else is done in any case
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The image that holds meshladder
+    #[arg(long, default_value = concat!("meshladder:", env!("CARGO_PKG_VERSION")), value_name = "IMAGE")]
+    pub(crate) image: String,
+    #[command(flatten)]
+    pub(crate) settings: RuleSettings,
 }
 
 #[derive(Debug, clap::Args)]
@@ -44,6 +91,12 @@ pub(crate) enum RulesOutput {
     #[default]
     Prometheus,
     Operator,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .filter(|every| *every >= Duration::from_secs(1))
+        .ok_or_else(|| "write 30s or 5m, at least 1s".to_owned())
 }
 
 fn percent(text: &str) -> Result<f64, String> {

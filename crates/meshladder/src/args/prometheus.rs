@@ -101,6 +101,10 @@ fn window(text: &str) -> Result<String, String> {
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
-    let seconds = query::seconds(text).filter(|seconds| *seconds <= 3600.0);
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time-out is written as 30s, at most 1h".to_owned())
+    duration(text).ok_or_else(|| "a time-out is written as 30s, at most 1d".to_owned())
+}
+
+/// A duration in Prometheus' notation, up to a day.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    query::seconds(text).filter(|seconds| *seconds <= 86_400.0).map(Duration::from_secs_f64)
 }

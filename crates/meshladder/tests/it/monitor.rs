@@ -7,7 +7,9 @@ use crate::expect::root;
 
 mod alerts;
 mod canary;
+mod exporter;
 mod flags;
+mod install;
 mod rules;
 mod server;
 

@@ -67,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "report",
             "rules",
             "snapshot",
+            "tables",
             "time",
             "x509",
         ],
