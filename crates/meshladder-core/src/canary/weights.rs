@@ -106,9 +106,10 @@ fn parts(mesh: &Mesh, service: &Stored, route: &Node, namespace: &str) -> Result
     let is_one_host = hosts.iter().all(|host| *host == hosts[0]);
     let mut found: Vec<Part> = Vec::new();
     for ((entry, host), share) in entries.iter().zip(&hosts).zip(weights) {
-        let name = match is_one_host {
-            true => version(mesh, namespace, host, entry)?,
-            false => service_name(host).ok_or_else(|| format!("{host} is no Service"))?.0.to_owned(),
+        let name = if is_one_host {
+            version(mesh, namespace, host, entry)?
+        } else {
+            service_name(host).ok_or_else(|| format!("{host} is no Service"))?.0.to_owned()
         };
         match found.iter_mut().find(|part| part.name == name) {
             Some(part) => part.share += share,

@@ -41,11 +41,11 @@ pub fn text(reading: Reading, version: &str, families: &[Family], most: usize) -
     }
     let mut dropped = Family::new("meshladder_series_dropped", "Series that were left out, by metric");
     for family in families.iter().filter(|family| family.len() > most) {
-        dropped.add(0, [("name", family.name)], (family.len() - most) as f64);
+        dropped.count([("name", family.name)], family.len() - most);
     }
     // Present even at zero, so that its absence means something.
     if dropped.len() == 0 {
-        dropped.add(0, [("name", "none")], 0.0);
+        dropped.count([("name", "none")], 0);
     }
     dropped.write(&mut out, usize::MAX);
     out

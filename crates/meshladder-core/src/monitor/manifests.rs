@@ -20,7 +20,7 @@ pub struct Options {
 }
 
 const NAME: &str = "meshladder";
-const PORT: u16 = 15099;
+const PORT: usize = 15099;
 
 /// All objects, one document each.
 pub fn to_yaml(options: &Options) -> String {
@@ -39,7 +39,7 @@ pub fn to_yaml(options: &Options) -> String {
         prometheus_rules::prometheus_rule(&options.rules, namespace),
         dashboard_map(namespace),
     ];
-    objects.iter().map(|object| format!("---\n{}", yaml::text(object))).collect()
+    objects.map(|object| yaml::text(&object)).join("---\n")
 }
 
 /// Name, namespace and the labels that Kubernetes recommends.

@@ -20,6 +20,7 @@ struct Example {
 const CALM: &[f64] = &[0.06, 0.05, 0.07, 0.05, 0.06, 0.05, 0.06, 0.07, 0.05, 0.06];
 const BURST: &[f64] = &[0.0, 0.0, 0.0, 0.1, 0.72, 0.9, 0.86, 0.88, 0.2, 0.02];
 const AFTER: &[f64] = &[0.0, 0.0, 0.0, 0.0, 0.3, 0.45, 0.4, 0.42, 0.1, 0.0];
+const REST: &[f64] = &[1.0, 1.0, 1.0, 1.0, 0.7, 0.55, 0.6, 0.58, 0.9, 1.0];
 const HIGH: &[f64] = &[0.9, 0.91, 0.89, 0.9, 1.0, 1.0, 1.0, 1.0, 0.93, 0.9];
 const LOW: &[f64] = &[0.1, 0.09, 0.11, 0.1, 0.0, 0.0, 0.0, 0.0, 0.07, 0.1];
 const NINE: &[f64] = &[0.9; 10];
@@ -32,14 +33,14 @@ static EXAMPLES: &[Example] = &[
     },
     Example { title: "Requests with a flag, by hop", series: &[("source UH", BURST), ("destination DC", CALM)] },
     Example { title: "Flags by service", series: &[("catalog.shop UH", BURST), ("cart.shop UC", CALM)] },
-    Example { title: "Flags by version", series: &[("catalog unknown UH", BURST), ("cart v1 UC", CALM)] },
+    Example { title: "Flags by version", series: &[("catalog v2 UF", BURST), ("cart v1 UC", CALM)] },
     Example { title: "TCP connections with a flag", series: &[("db UF,URX", AFTER)] },
     Example { title: "Share of requests that failed", series: &[("catalog 5m", BURST), ("catalog 1h", AFTER)] },
     Example {
         title: "Versions: share seen and weight",
         series: &[("v1 seen", HIGH), ("v2 seen", LOW), ("v1 weight", NINE), ("v2 weight", ONE)],
     },
-    Example { title: "Proxies by state", series: &[("SYNCED", HIGH), ("STALE", AFTER)] },
+    Example { title: "Proxies by state", series: &[("SYNCED", REST), ("STALE", AFTER)] },
     Example { title: "Refused, disconnected", series: &[("refused cds", AFTER), ("disconnected", CALM)] },
     Example { title: "From a change to the proxies", series: &[("99 %", CALM)] },
     Example {
@@ -85,6 +86,7 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
         "<g transform=\"translate({x} {y})\"><rect width=\"{width}\" height=\"{HEIGHT}\" rx=\"3\" fill=\"#fff\" stroke=\"#d0d4d8\"/>"
     );
     let _ = writeln!(out, "<text x=\"10\" y=\"20\" font-weight=\"bold\">{}</text>", panel.title);
+    let mut legend = 10;
     let example = EXAMPLES.iter().find(|example| example.title == panel.title);
     for (at, (name, values)) in example.map_or(&[][..], |example| example.series).iter().enumerate() {
         let colour = COLOURS[at % COLOURS.len()];
@@ -94,12 +96,8 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{}\"/>",
                 points(values, width)
             );
-            let _ = writeln!(
-                out,
-                "<text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
-                10 + at * (width / 4).max(90),
-                HEIGHT - 10
-            );
+            let _ = writeln!(out, "<text x=\"{legend}\" y=\"{}\" fill=\"{colour}\">{name}</text>", HEIGHT - 10);
+            legend += name.len() * 7 + 14;
         } else {
             let size = if panel.kind == Kind::Numbers { 18 } else { 12 };
             let _ = writeln!(out, "<text x=\"10\" y=\"{}\" font-size=\"{size}\">{name}</text>", 52 + at * 30);

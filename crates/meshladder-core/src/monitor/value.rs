@@ -10,7 +10,7 @@ pub(super) fn text(text: impl AsRef<str>) -> Node {
     node(Value::String(text.as_ref().into()))
 }
 
-pub(super) fn number(number: impl ToString) -> Node {
+pub(super) fn number(number: usize) -> Node {
     node(Value::Number(number.to_string().into()))
 }
 

@@ -31,6 +31,12 @@ impl Family {
         self.series.push(Series { rank, labels: pairs.join(","), value });
     }
 
+    /// Adds a series whose value is how many things are wrong: those that have any are told first.
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts that far")]
+    pub(super) fn count<const N: usize>(&mut self, labels: [(&str, &str); N], count: usize) {
+        self.add(u8::from(count == 0), labels, count as f64);
+    }
+
     /// How many series it has.
     pub(super) fn len(&self) -> usize {
         self.series.len()

@@ -115,15 +115,14 @@ impl Told {
             && let Ok(clusters) = Clusters::read(&text)
         {
             let ejected = clusters.hosts.iter().filter(|host| host.ejected()).count();
-            self.ejected.add(u8::from(ejected == 0), labels, ejected as f64);
+            self.ejected.count(labels, ejected);
             if let Some(known) = known {
-                let ghosts = ghosts(&clusters, mesh, known).len();
-                self.ghosts.add(u8::from(ghosts == 0), labels, ghosts as f64);
+                self.ghosts.count(labels, ghosts(&clusters, mesh, known).len());
             }
         }
         let Some(dump) = &proxy.dump else { return };
         let rejected = dump.resources.iter().filter(|resource| resource.error.is_some()).count();
-        self.rejected.add(u8::from(rejected == 0), labels, rejected as f64);
+        self.rejected.count(labels, rejected);
         for (name, certificate) in secret::soonest(dump) {
             let labels = [namespace, pod, ("name", name.as_str())];
             self.not_after.add(0, labels, seconds(certificate.not_after));
@@ -160,7 +159,7 @@ fn known_addresses(snapshot: &Snapshot, mesh: &Mesh) -> Option<BTreeSet<IpAddr>>
 }
 
 /// Endpoints of Services of this cluster that neither a pod nor an EndpointSlice has.
-fn ghosts<'a>(clusters: &Clusters<'a>, mesh: &Mesh, known: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
+fn ghosts(clusters: &Clusters<'_>, mesh: &Mesh, known: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
     let mut gone = BTreeSet::new();
     for host in &clusters.hosts {
         let Some(name) = ClusterName::parse(clusters.name(host)) else { continue };
