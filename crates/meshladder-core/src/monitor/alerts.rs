@@ -68,6 +68,7 @@ pub static GROUPS: &[Group] = &[
 /// Words of summaries and descriptions, and the templates that Prometheus fills in for them.
 pub static TEMPLATES: &[(&str, &str)] = &[
     ("SERVICE", "{{ $labels.destination_service_name }}.{{ $labels.destination_service_namespace }}"),
+    ("CALLER", "{{ $labels.source_workload }}.{{ $labels.source_workload_namespace }}"),
     ("VERSION", "{{ $labels.destination_version }}"),
     ("REPORTER", "{{ $labels.reporter }}"),
     ("PROXY", "{{ $labels.pod }}.{{ $labels.namespace }}"),

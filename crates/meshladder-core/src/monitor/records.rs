@@ -16,6 +16,14 @@ pub struct Record {
 /// The service that is called.
 pub(super) const SERVICE: &str = "destination_service_namespace, destination_service_name";
 
+/// Who calls, as its own proxy or gateway tells.
+pub(super) const CALLER: &str = "source_workload_namespace, source_workload";
+
+/// A matcher of calls to a service. Istio has names for those that are none: a request without a route has no destination,
+/// what REGISTRY_ONLY stops goes to BlackHoleCluster, and what nobody declares passes through. None of them has an
+/// objective: scanners at a gateway and a blocked way out are no failures of the mesh.
+const SERVED: &str = "destination_service_name!~\"unknown|BlackHoleCluster|.*PassthroughCluster.*\"";
+
 /// The windows of the error ratio: each burn-rate alert compares a long one with a short one.
 pub(super) const WINDOWS: [&str; 5] = ["5m", "30m", "1h", "6h", "3d"];
 
@@ -36,8 +44,10 @@ pub fn all() -> Vec<Record> {
                 "(meshladder:version_requests:increase30m or 0 * meshladder:route_weight) / on ({SERVICE}) group_left meshladder:versioned_requests:increase30m"
             ),
         ),
-        record("meshladder:tcp_closed:rate5m", rate_by_reporter(TCP, &[String::new()])),
-        record("meshladder:tcp_failed:rate5m", rate_by_reporter(TCP, &[failed_connections()])),
+        record("meshladder:caller_requests:rate5m", by_caller(String::new())),
+        record("meshladder:unrouted_requests:rate5m", by_caller(unrouted())),
+        record("meshladder:tcp_closed:rate5m", rate_by_reporter(TCP, &[SERVED.to_owned()])),
+        record("meshladder:tcp_failed:rate5m", rate_by_reporter(TCP, &[format!("{SERVED},{}", failed_connections())])),
     ];
     records.extend(WINDOWS.map(|window| record(&format!("meshladder:error_ratio:rate{window}"), error_ratio(window))));
     records.extend(CLASSES.iter().map(|class| Record {
@@ -61,25 +71,41 @@ fn rate_by_reporter(metric: &str, matchers: &[String]) -> String {
 
 /// Requests of a service as the side sees them that sees more.
 fn requests(window: &str) -> String {
-    format!("max by ({SERVICE}) (sum by ({SERVICE}, reporter) (rate(istio_requests_total[{window}])))")
+    format!("max by ({SERVICE}) (sum by ({SERVICE}, reporter) (rate(istio_requests_total{{{SERVED}}}[{window}])))")
 }
 
 /// The worse of what clients' proxies and the servers' saw: what never reached the server only the clients' count, and
 /// where clients have no proxy only the servers' do. Good requests may be none at all, and then have no series.
 fn error_ratio(window: &str) -> String {
-    let sum =
-        |matchers: &str| format!("sum by ({SERVICE}, reporter) (rate(istio_requests_total{{{matchers}}}[{window}]))");
+    let sum = |matchers: &str| {
+        format!("sum by ({SERVICE}, reporter) (rate(istio_requests_total{{{SERVED},{matchers}}}[{window}]))")
+    };
     let (good, counted) = (sum(&class::good()), sum(&class::counted()));
     format!("max by ({SERVICE}) (1 - ({good} or 0 * {counted}) / ({counted} > 0))")
 }
 
-/// The client's proxy chooses the version; where no client has a proxy, the servers tell.
+/// The client's proxy or a waypoint chooses the version; where there is neither, the servers tell. A request that reached no
+/// server has no version.
 fn versions(window: &str) -> String {
     let of = |reporter: &str| {
-        let increase = format!("increase(istio_requests_total{{reporter=\"{reporter}\"}}[{window}])");
+        let increase = format!(
+            "increase(istio_requests_total{{reporter=~\"{reporter}\",destination_version!=\"unknown\"}}[{window}])"
+        );
         format!("sum by ({SERVICE}, destination_version) ({increase}) > 0")
     };
-    format!("({}) or ({} unless on ({SERVICE}) ({}))", of("source"), of("destination"), of("source"))
+    let client = of("source|waypoint");
+    format!("({client}) or ({} unless on ({SERVICE}) ({client}))", of("destination"))
+}
+
+/// Requests without a route have no destination, but they have somebody who could not send them on.
+fn by_caller(matcher: String) -> String {
+    let comma = if matcher.is_empty() { "" } else { "," };
+    format!("sum by ({CALLER}) (rate(istio_requests_total{{reporter=\"source\"{comma}{matcher}}}[5m]))")
+}
+
+fn unrouted() -> String {
+    let class = CLASSES.iter().find(|class| class.id == "no_route");
+    class.map(|class| class.matchers().join(",")).unwrap_or_default()
 }
 
 /// Connections that ended otherwise than their ends wanted.

@@ -103,9 +103,9 @@ impl Row {
     /// Why this side is believed.
     pub fn side(&self) -> &'static str {
         match (self.reporter.as_str(), self.is_plain()) {
-            ("source", true) => "the servers' proxies report nothing",
+            ("source", true) => "without a flag: counted by the clients' proxies, since the servers' report none",
             ("source", false) => "set by the clients' proxies or a gateway",
-            ("destination", true) => "both sides count these; the servers' count is taken",
+            ("destination", true) => "without a flag: both sides count it, and the servers' count is taken",
             ("destination", false) => "set by the servers' proxies",
             ("waypoint", _) => "set by a waypoint",
             _ => "the reporter is not told",

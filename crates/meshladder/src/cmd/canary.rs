@@ -104,11 +104,11 @@ fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
     Calls { namespace: namespace.to_owned(), services, reporter: "source", window: args.window.clone() }
 }
 
-/// The client's proxy makes the choice, so its count is taken; the servers' where no client has a proxy.
+/// The client's proxy or a waypoint makes the choice, so its count is taken; the servers' where there is neither.
 fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure> {
     let label = split.label.name();
     let mut warned = Vec::new();
-    for reporter in ["source", "destination"] {
+    for reporter in ["source", "waypoint", "destination"] {
         let asked = Calls { reporter, ..calls.clone() };
         let answer = ask(client, &asked.by(&[label]), &mut warned)?;
         let finite = answer.samples.iter().filter(|sample| sample.value.is_finite());

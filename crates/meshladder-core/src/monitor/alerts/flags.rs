@@ -6,12 +6,14 @@ use super::{Alert, When};
 pub(super) static ALERTS: &[Alert] = &[
     Alert {
         name: "MeshNoRoute",
-        when: When::Class { id: "no_route", share: "0.05" },
+        when: When::Holds(
+            "meshladder:unrouted_requests:rate5m / meshladder:caller_requests:rate5m > 0.1 and meshladder:unrouted_requests:rate5m > 0.05",
+        ),
         hold: "10m",
         severity: "warning",
-        summary: "SHARE of requests to SERVICE find no route (NR, NC)",
-        description: "The proxy on the REPORTER's side has no route, or a route to a cluster that it does not have",
-        means: "NR: no virtual host or route of the proxy matches host and path. NC: a route leads to a cluster that the proxy does not have, such as a subset that no DestinationRule defines. A gateway that is scanned from outside has some NR, for destination `unknown`",
+        summary: "SHARE of the requests of CALLER find no route (NR, NC)",
+        description: "Its proxy has no route for them, or a route to a cluster that it does not have",
+        means: "NR: no virtual host or route of the proxy matches host and path. NC: a route leads to a cluster that the proxy does not have, such as a subset that no DestinationRule defines. Such a request has no destination, so it is counted for who could not send it on. A gateway that is scanned from outside always has some",
         look: &[
             "meshladder flags --prometheus URL --by destination",
             "meshladder why --from CLIENT --to URL --seen 404/NR",
