@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::{Family, seconds};
 use crate::doc::tree::Node;
 use crate::envoy::clusters::{self, Clusters};
+use crate::envoy::dump::Section;
 use crate::envoy::name::ClusterName;
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::istiod::syncz::Sync;
@@ -116,7 +117,7 @@ impl Told {
         {
             let ejected = clusters.hosts.iter().filter(|host| host.ejected()).count();
             self.ejected.count(labels, ejected);
-            if let Some(known) = known {
+            if let Some(known) = known.filter(|_| is_of_one_cluster(proxy)) {
                 self.ghosts.count(labels, ghosts(&clusters, mesh, known).len());
             }
         }
@@ -141,13 +142,11 @@ fn levels(proxy: &Proxy<'_>) -> BTreeMap<String, u32> {
     levels
 }
 
-/// The addresses that Kubernetes has; none when that cannot be told, or when other clusters have endpoints too.
+/// The addresses that Kubernetes has; none when that cannot be told.
 fn known_addresses(snapshot: &Snapshot, mesh: &Mesh) -> Option<BTreeSet<IpAddr>> {
     let is_whole = |path: &str| snapshot.coverage(&Need::of_path(path)) == Coverage::Complete;
-    let is_one_cluster =
-        !mesh.objects.of_kind("Secret").iter().any(|secret| secret.label("istio/multiCluster").is_some());
-    let slices = "k8s/endpointslices.discovery.k8s.io.json";
-    if !is_one_cluster || ![slices, "k8s/pods.json", "k8s/services.json"].iter().all(|path| is_whole(path)) {
+    let needed = ["k8s/endpointslices.discovery.k8s.io.json", "k8s/pods.json", "k8s/services.json"];
+    if !needed.iter().all(|path| is_whole(path)) {
         return None;
     }
     let listed = mesh.objects.of_kind("EndpointSlice").iter().flat_map(|slice| {
@@ -156,6 +155,18 @@ fn known_addresses(snapshot: &Snapshot, mesh: &Mesh) -> Option<BTreeSet<IpAddr>>
     });
     let listed = listed.filter_map(|address| address.str()?.parse().ok());
     Some(listed.chain(mesh.pods.iter().flat_map(|pod| pod.ips.iter().copied())).collect())
+}
+
+/// Whether all endpoints of a proxy are of one cluster: istiod writes `workload;namespace;name;revision;cluster` at each.
+/// Those of other clusters are not in this one's objects.
+fn is_of_one_cluster(proxy: &Proxy<'_>) -> bool {
+    let entries = proxy.dump.iter().flat_map(|dump| dump.of(Section::Endpoints)).filter_map(|entry| entry.raw);
+    let endpoints = entries.flat_map(|entry| entry.list("endpoints")).flat_map(|group| group.list("lb_endpoints"));
+    let mut clusters = BTreeSet::new();
+    for workload in endpoints.filter_map(|e| e.at(["metadata", "filter_metadata", "istio", "workload"])?.string()) {
+        clusters.extend(workload.rsplit(';').next().map(str::to_owned));
+    }
+    clusters.len() == 1
 }
 
 /// Endpoints of Services of this cluster that neither a pod nor an EndpointSlice has.

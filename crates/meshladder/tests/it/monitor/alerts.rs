@@ -256,24 +256,24 @@ pub(super) const CASES: &[Case] = &[
     quiet("MeshGhostEndpoints", 20, &[("meshladder_proxy_ghost_endpoints@{}", "0x30")]),
     fires("MeshEndpointsEjected", 20, &[("meshladder_proxy_ejected_endpoints@{}", "1x30")]),
     quiet("MeshEndpointsEjected", 20, &[("meshladder_proxy_ejected_endpoints@{}", "1x10 0x20")]),
-    // A workload's day, with four hours left of it.
+    // The last moments of a hundred minutes.
     fires(
         "MeshCertificateExpires",
-        1200,
+        100,
         &[
-            ("meshladder_certificate_not_before_seconds@{name=\"default\"}", "0x1300"),
-            ("meshladder_certificate_not_after_seconds@{name=\"default\"}", "86400x1300"),
+            ("meshladder_certificate_not_before_seconds@{name=\"default\"}", "0x110"),
+            ("meshladder_certificate_not_after_seconds@{name=\"default\"}", "6000x110"),
         ],
     ),
     // Renewed half-way; and ten years of a root, with nine left.
     quiet(
         "MeshCertificateExpires",
-        1200,
+        100,
         &[
-            ("meshladder_certificate_not_before_seconds@{name=\"default\"}", "0x719 43200x600"),
-            ("meshladder_certificate_not_after_seconds@{name=\"default\"}", "86400x719 129600x600"),
-            ("meshladder_certificate_not_before_seconds@{name=\"ROOTCA\"}", "0x1300"),
-            ("meshladder_certificate_not_after_seconds@{name=\"ROOTCA\"}", "315360000x1300"),
+            ("meshladder_certificate_not_before_seconds@{name=\"default\"}", "0x49 3000x60"),
+            ("meshladder_certificate_not_after_seconds@{name=\"default\"}", "6000x49 9000x60"),
+            ("meshladder_certificate_not_before_seconds@{name=\"ROOTCA\"}", "0x110"),
+            ("meshladder_certificate_not_after_seconds@{name=\"ROOTCA\"}", "315360000x110"),
         ],
     ),
     fires("MeshRootCertificateExpires", 90, &[("citadel_server_root_cert_expiry_timestamp{}", "2000000x100")]),
