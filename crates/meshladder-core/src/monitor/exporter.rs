@@ -114,3 +114,6 @@ fn taken(snapshot: &Snapshot) -> Family {
 fn seconds(time: Time) -> f64 {
     time.seconds as f64 + f64::from(time.nanos) / 1e9
 }
+
+#[cfg(test)]
+mod tests;
