@@ -44,8 +44,8 @@ pub fn all() -> Vec<Record> {
                 "(meshladder:version_requests:increase30m or 0 * meshladder:route_weight) / on ({SERVICE}) group_left meshladder:versioned_requests:increase30m"
             ),
         ),
-        record("meshladder:caller_requests:rate5m", by_caller(String::new())),
-        record("meshladder:unrouted_requests:rate5m", by_caller(unrouted())),
+        record("meshladder:caller_requests:rate5m", by_caller("")),
+        record("meshladder:unrouted_requests:rate5m", by_caller(&unrouted())),
         record("meshladder:tcp_closed:rate5m", rate_by_reporter(TCP, &[SERVED.to_owned()])),
         record("meshladder:tcp_failed:rate5m", rate_by_reporter(TCP, &[format!("{SERVED},{}", failed_connections())])),
     ];
@@ -98,7 +98,7 @@ fn versions(window: &str) -> String {
 }
 
 /// Requests without a route have no destination, but they have somebody who could not send them on.
-fn by_caller(matcher: String) -> String {
+fn by_caller(matcher: &str) -> String {
     let comma = if matcher.is_empty() { "" } else { "," };
     format!("sum by ({CALLER}) (rate(istio_requests_total{{reporter=\"source\"{comma}{matcher}}}[5m]))")
 }
