@@ -14,9 +14,11 @@ use meshladder_core::finding::Spot;
 use meshladder_core::istiod::syncz as syncz_text;
 use meshladder_core::ladder;
 use meshladder_core::mesh::Mesh;
+use meshladder_core::prometheus::answer::Answer;
+use meshladder_core::prometheus::rates::{self, Answers};
 use meshladder_core::render;
 use meshladder_core::snapshot::{self, DocId};
-use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret, status};
+use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, route, secret, status};
 use meshladder_core::x509;
 
 pub(crate) fn json(data: &[u8]) {
@@ -78,6 +80,16 @@ pub(crate) fn clusters(data: &[u8]) {
     let Ok(clusters) = Clusters::read(&json) else { return };
     let hosts = endpoint::select(&clusters, &eds::Filter::default());
     let _ = endpoint::table(&clusters, &hosts, true).to_string();
+}
+
+pub(crate) fn prometheus_answer(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(answer) = Answer::read(text) {
+        let rates = Answers { now: &answer, hour: &answer, day: &answer };
+        let rows = rates::rows(rates, &["response_flags", "reporter"], 300.0);
+        let _ = flag_rates::table(&rows, &[]).to_string();
+        assert!(json::check(&flag_rates::to_json(&rows, &[])).is_ok());
+    }
 }
 
 pub(crate) fn syncz(data: &[u8]) {

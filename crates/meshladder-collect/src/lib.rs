@@ -20,6 +20,7 @@ mod loose;
 mod manifest;
 mod names;
 mod packing;
+pub mod prometheus;
 mod sniff;
 mod store;
 mod walk;

@@ -4,6 +4,7 @@
 
 pub mod access_log;
 pub mod authz;
+pub mod canary;
 pub mod cidr;
 pub mod describe;
 pub mod diff;
@@ -17,6 +18,8 @@ pub mod ladder;
 pub mod mesh;
 pub mod model;
 mod parallel;
+pub mod monitor;
+pub mod prometheus;
 pub mod render;
 pub mod report;
 pub mod rules;

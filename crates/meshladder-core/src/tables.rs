@@ -1,4 +1,4 @@
-//! istioctl's listings out of documents: rows in istioctl's columns and order, and the entries behind them.
+//! istioctl's listings out of documents: rows in istioctl's columns and order, and the entries behind them; and tables of our own.
 
 mod age;
 pub mod authz;
@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod ecds;
 pub mod eds;
 pub mod endpoint;
+pub mod flag_rates;
 pub mod listener;
 pub mod route;
 pub mod secret;

@@ -13,6 +13,8 @@ pub(crate) mod authz;
 pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod ladder;
+pub(crate) mod monitor;
+pub(crate) mod prometheus;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 pub(crate) mod runbook;
@@ -131,11 +133,21 @@ Examples:
     #[command(before_help = "\
 Examples:
   meshladder flags
-  meshladder flags UH URX")]
-    Flags {
-        /// Flags to explain; without any, the table of all
-        codes: Vec<String>,
-    },
+  meshladder flags UH URX
+  meshladder flags --prometheus http://127.0.0.1:9090
+  meshladder flags --prometheus http://127.0.0.1:9090 --by destination -n shop
+  meshladder flags --prometheus https://mimir.example.com/prometheus --tenant shop --bearer-token-file token
+
+Exit code with --prometheus: 0 rates are shown, 5 there are none to show, 4 not let in, 3 no answer")]
+    Flags(prometheus::Flags),
+    /// Whether observed traffic matches the configured weights
+    #[command(before_help = "\
+Examples:
+  meshladder canary --service catalog -n shop --prometheus http://127.0.0.1:9090 -s bundle.tar.gz
+  meshladder canary --service catalog -n shop --weights v1=90,v2=10 --prometheus http://127.0.0.1:9090
+
+Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
+    Canary(prometheus::Canary),
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
     #[command(
         visible_alias = "ps",
@@ -178,6 +190,14 @@ Examples:
 Examples:
   meshladder x authz check deploy/payments -n shop -s bundle.tar.gz")]
     Experimental(authz::Experimental),
+    /// Monitoring as a standard: Prometheus rules, a Grafana dashboard, an exporter, manifests
+    #[command(before_help = "\
+Examples:
+  meshladder monitor rules > meshladder-rules.yaml
+  meshladder monitor dashboard > meshladder-dashboard.json
+  meshladder monitor serve -s bundle/ --listen 127.0.0.1:15099
+  meshladder monitor install --dry-run -n monitoring > meshladder.yaml")]
+    Monitor(monitor::Monitor),
     /// Make, list and check bundles
     #[command(before_help = "\
 Examples:

@@ -7,12 +7,16 @@ use crate::exit::Outcome;
 mod analyze;
 mod authz;
 mod bundle;
+mod canary;
 mod demo;
 mod describe;
 mod diff;
 mod explain;
+mod flag_rates;
 mod ladder;
 mod meta;
+mod monitor;
+mod prometheus;
 mod proxy_config;
 mod proxy_status;
 mod request;
@@ -31,12 +35,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Describe(describe) => describe::run(&args.global, describe),
         Command::Diff(diff) => diff::run(&args.global, diff),
         Command::Explain { what } => explain::run(what),
-        Command::Flags { codes } => explain::flags(codes),
+        Command::Flags(flags) if flags.server.prometheus.is_some() => flag_rates::run(&args.global, flags),
+        Command::Flags(flags) => explain::flags(&flags.codes),
+        Command::Canary(canary) => canary::run(&args.global, canary),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Authz(authz) => authz::run(&args.global, authz),
         Command::Experimental(experimental) => match &experimental.command {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
+        Command::Monitor(monitor) => monitor::run(&args.global, &monitor.command),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Runbook(runbook) => runbook::run(&args.global, runbook),
         Command::Demo => demo::run(&args.global),

@@ -13,6 +13,10 @@ pub(crate) const ISTIOCTL_ERROR: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// What was asked could not be read.
 pub(crate) const UNREADABLE: u8 = 3;
+/// Somebody does not let us.
+pub(crate) const DENIED: u8 = 4;
+/// A missing fact could change the answer.
+pub(crate) const UNDECIDED: u8 = 5;
 /// istioctl's code for flags it cannot parse.
 pub(crate) const ISTIOCTL_USAGE: u8 = 64;
 

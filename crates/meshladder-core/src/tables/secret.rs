@@ -1,7 +1,7 @@
 //! `proxy-config secret`: certificates and roots, as facts.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -142,6 +142,19 @@ fn data(source: Raw<'_>) -> Option<Vec<u8>> {
         return STANDARD.decode(bytes.as_bytes()).ok();
     }
     source.string_at("inline_string").map(|text| text.into_owned().into_bytes())
+}
+
+/// Of each secret that is in use the certificate that expires first, by name.
+pub fn soonest(dump: &Dump<'_>) -> BTreeMap<String, Certificate> {
+    let mut found: BTreeMap<String, Certificate> = BTreeMap::new();
+    for row in select(dump).into_iter().filter(|row| row.state != State::Warming) {
+        let Some(Ok(certificate)) = row.certificate else { continue };
+        let known = found.entry(row.name.into_owned()).or_insert_with(|| certificate.clone());
+        if certificate.not_after < known.not_after {
+            *known = certificate;
+        }
+    }
+    found
 }
 
 /// SHA-256 of every certificate in the secret `ROOTCA`.

@@ -29,6 +29,7 @@ fn every_input_of_the_corpus_is_survived() {
     replay("config_dump", targets::config_dump);
     replay("clusters", targets::clusters);
     replay("syncz", targets::syncz);
+    replay("prometheus_answer", targets::prometheus_answer);
     replay("certificate", targets::certificate);
     replay("redact", targets::redact);
     replay("analyze", targets::analyze);

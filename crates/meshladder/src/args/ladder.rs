@@ -25,7 +25,7 @@ pub(crate) struct Why {
     pub(crate) report: ReportFlags,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct ReportFlags {
     /// `text`, `json`, `markdown`, `html`, or `runbook`: a page for the on-call
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]

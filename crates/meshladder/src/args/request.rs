@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 const GET: &str = "GET";
+const HTTP: &str = "1.1";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestFlags {
@@ -19,7 +20,7 @@ pub(crate) struct RequestFlags {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub(crate) headers: Vec<String>,
     /// The HTTP version
-    #[arg(long, default_value = "1.1", value_name = "VERSION", value_parser = ["1.0", "1.1", "2"])]
+    #[arg(long, default_value = HTTP, value_name = "VERSION", value_parser = ["1.0", "1.1", "2"])]
     pub(crate) http: String,
     /// The server name a TLS client sends; `none` for none
     #[arg(long, value_name = "NAME")]
@@ -37,6 +38,23 @@ pub(crate) struct RequestFlags {
     /// A file that holds a token
     #[arg(long, value_name = "FILE")]
     pub(crate) token: Option<PathBuf>,
+}
+
+impl Default for RequestFlags {
+    fn default() -> Self {
+        Self {
+            from: None,
+            to: None,
+            method: GET.to_owned(),
+            headers: Vec::new(),
+            http: HTTP.to_owned(),
+            sni: None,
+            source_ip: None,
+            principal: None,
+            jwt_claims: Vec::new(),
+            token: None,
+        }
+    }
 }
 
 impl RequestFlags {

@@ -13,11 +13,8 @@ use meshladder_core::snapshot::Snapshot;
 use super::{request, runbook, source, target};
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
 use crate::args::{Color, Global};
-use crate::exit::{Failure, Outcome, USAGE};
+use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
 use crate::out;
-
-/// A missing fact could change the answer.
-const UNDECIDED: u8 = 5;
 
 pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     let snapshot = source::named(global, None, USAGE)?;

@@ -10,11 +10,26 @@ use crate::support::{self, meshladder};
 fn help_shows_examples_first_and_exits_zero() {
     const LISTINGS: &str = "all bootstrap cluster ecds eds endpoint listener log rootca-compare route secret";
     let listings = LISTINGS.split(' ').map(|listing| vec!["pc", listing]);
-    let commands = ["ps", "pc", "trace", "authz", "analyze", "bundle", "demo", "version", "completion", "man"]
-        .map(|command| vec![command]);
+    let commands = [
+        "ps",
+        "pc",
+        "trace",
+        "authz",
+        "analyze",
+        "flags",
+        "canary",
+        "monitor",
+        "bundle",
+        "demo",
+        "version",
+        "completion",
+        "man",
+    ]
+    .map(|command| vec![command]);
+    let monitor = ["rules", "dashboard", "serve", "install"].map(|command| vec!["monitor", command]);
     let bundle = ["pack", "list", "verify"].map(|command| vec!["bundle", command]);
     let authz = [vec!["authz", "check"], vec!["x", "authz", "check"]];
-    for mut words in listings.chain(commands).chain(bundle).chain(authz).chain([Vec::new()]) {
+    for mut words in listings.chain(commands).chain(monitor).chain(bundle).chain(authz).chain([Vec::new()]) {
         words.push(if words.len() % 2 == 0 { "--help" } else { "-h" });
         let run = meshladder(&words);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{words:?}");

@@ -12,6 +12,7 @@ mod fixes;
 mod golden;
 mod ladder;
 mod listings;
+mod monitor;
 mod objects_and_dumps;
 mod reports;
 mod schema;

@@ -23,6 +23,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("diff", &["doc", "envoy", "mesh", "sim", "snapshot", "walk", "x509"]),
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
+    ("prometheus", &["doc"]),
+    ("canary", &["doc", "mesh", "prometheus"]),
     ("access_log", &["doc", "snapshot"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
@@ -67,7 +69,30 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("describe", &["doc", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
     ("render", &["authz", "describe", "diff", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
+    (
+        "tables",
+        &["canary", "doc", "envoy", "flags", "istiod", "prometheus", "render", "sim", "snapshot", "time", "x509"],
+    ),
+    (
+        "monitor",
+        &[
+            "canary",
+            "doc",
+            "envoy",
+            "finding",
+            "fleet",
+            "istiod",
+            "mesh",
+            "prometheus",
+            "render",
+            "report",
+            "rules",
+            "snapshot",
+            "tables",
+            "time",
+            "x509",
+        ],
+    ),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";

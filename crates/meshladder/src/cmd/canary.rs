@@ -1,0 +1,224 @@
+//! `canary`: whether observed traffic matches the configured weights.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use meshladder_collect::prometheus::Client;
+use meshladder_core::canary::{self, Judgement, Label, Split, Verdict};
+use meshladder_core::doc::json::escape;
+use meshladder_core::mesh::Mesh;
+use meshladder_core::prometheus::query::Calls;
+use meshladder_core::tables::flag_rates;
+
+use super::prometheus::{ask, client};
+use super::{ladder, source};
+use crate::args::ladder::{ReportFlags, Why};
+use crate::args::prometheus::Canary;
+use crate::args::request::RequestFlags;
+use crate::args::{Global, TextOrJson};
+use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
+use crate::out;
+
+/// Istio's word for a version that nobody knows: the request met no server.
+const NOBODY: &str = "unknown";
+
+/// What was counted, and by whom.
+struct Seen {
+    reporter: &'static str,
+    counts: BTreeMap<String, f64>,
+    /// Requests that reached no version.
+    nowhere: f64,
+}
+
+/// The request whose way tells why a version gets nothing.
+struct Next {
+    from: Option<String>,
+    host: String,
+    port: Option<u16>,
+}
+
+/// Requests go well, only not to where they should.
+const SEEN: &str = "200";
+
+pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
+    let namespace = global.namespace.as_deref();
+    let namespace =
+        namespace.ok_or_else(|| Failure::new(USAGE, "in which namespace is the service? name it with -n"))?;
+    let (split, port) = split(global, args, namespace)?;
+    let client = client(&args.server)?;
+    let calls = calls(args, namespace, &split);
+    let seen = count(&client, &calls, &split)?;
+    let judgement = canary::judge(&split.parts, &seen.counts, args.tolerance / 100.0);
+    let why = match judgement.starved().next() {
+        Some(_) => Some(next(&client, &calls, args, namespace, port)?),
+        None => None,
+    };
+    let mut out = out::stdout();
+    match args.output {
+        TextOrJson::Json => writeln!(out, "{}", to_json(args, namespace, &seen, &judgement, why.as_ref()))?,
+        TextOrJson::Text => {
+            writeln!(out, "{}\n", headline(args, namespace, &split, &judgement))?;
+            write!(out, "{}", flag_rates::shares(&judgement))?;
+        }
+    }
+    out.flush()?;
+    tell(&split, &seen, &judgement);
+    if let (Some(why), TextOrJson::Text) = (why, args.output) {
+        lead_on(global, &why, &judgement)?;
+    }
+    Ok(match judgement.verdict {
+        Verdict::Matches => 0,
+        Verdict::Differs => 1,
+        Verdict::TooFew { .. } => UNDECIDED,
+    })
+}
+
+/// The weights, and where the source has it the service's first port.
+fn split(global: &Global, args: &Canary, namespace: &str) -> Result<(Split, Option<u16>), Failure> {
+    let snapshot = match &global.source[..] {
+        [] => None,
+        _ => Some(source::named(global, None, USAGE)?),
+    };
+    let mesh = snapshot.as_ref().map(Mesh::build);
+    let port = mesh.as_ref().and_then(|mesh| {
+        let service =
+            mesh.services.iter().find(|service| service.namespace == namespace && service.name == args.service);
+        service?.ports.first().map(|(port, _)| *port)
+    });
+    if let Some(text) = &args.weights {
+        let parts = canary::parse(text).map_err(|why| Failure::new(USAGE, why))?;
+        let split = Split { label: Label::Version, parts, virtual_service: String::new(), notes: Vec::new() };
+        return Ok((split, port));
+    }
+    let hint = "give them with --weights v1=90,v2=10, or name a source with -s that holds the VirtualService";
+    let mesh = mesh.ok_or_else(|| Failure::new(USAGE, "which weights?").hint(hint))?;
+    let found = canary::configured(&mesh, namespace, &args.service);
+    Ok((found.map_err(|why| Failure::new(USAGE, format!("cannot tell the weights: {why}")).hint(hint))?, port))
+}
+
+fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
+    let services = match split.label {
+        Label::Version => vec![args.service.clone()],
+        Label::Service => split.parts.iter().map(|part| part.name.clone()).collect(),
+    };
+    Calls { namespace: namespace.to_owned(), services, reporter: "source", window: args.window.clone() }
+}
+
+/// The client's proxy or a waypoint makes the choice, so its count is taken; the servers' where there is neither.
+fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure> {
+    let label = split.label.name();
+    let mut warned = Vec::new();
+    for reporter in ["source", "waypoint", "destination"] {
+        let asked = Calls { reporter, ..calls.clone() };
+        let answer = ask(client, &asked.by(&[label]), &mut warned)?;
+        let finite = answer.samples.iter().filter(|sample| sample.value.is_finite());
+        let mut counts: BTreeMap<String, f64> =
+            finite.map(|sample| (sample.label(label).to_owned(), sample.value)).collect();
+        let nowhere = counts.remove(NOBODY).unwrap_or_default() + counts.remove("").unwrap_or_default();
+        if counts.values().sum::<f64>() + nowhere > 0.0 || reporter == "destination" {
+            return Ok(Seen { reporter, counts, nowhere });
+        }
+    }
+    Ok(Seen { reporter: "source", counts: BTreeMap::new(), nowhere: 0.0 })
+}
+
+fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement) -> String {
+    let service = format!("{}.{namespace}", args.service);
+    let weights = match split.virtual_service.as_str() {
+        "" => "the weights given".to_owned(),
+        name => format!("the weights of VirtualService {name}"),
+    };
+    let of = format!("{:.0} requests in {}", judgement.requests, args.window);
+    match judgement.verdict {
+        Verdict::Matches => format!("traffic to {service} matches {weights}: {of}"),
+        Verdict::Differs => format!("traffic to {service} differs from {weights}: {of}"),
+        Verdict::TooFew { needed } => {
+            format!("too few requests to {service} to tell: {of}, about {needed:.0} are needed for {weights}")
+        }
+    }
+}
+
+fn tell(split: &Split, seen: &Seen, judgement: &Judgement) {
+    if judgement.requests <= 0.0 && seen.nowhere <= 0.0 {
+        out::warn("Prometheus has no requests to it in that time: absent, which is not a share of 0 %");
+    } else {
+        out::note(&format!("counted by the {} side", seen.reporter));
+    }
+    if seen.nowhere > 0.0 {
+        out::warn(&format!(
+            "{:.0} requests reached no version at all: see `meshladder flags --prometheus URL --by destination`",
+            seen.nowhere
+        ));
+    }
+    for note in &split.notes {
+        out::note(note);
+    }
+}
+
+/// The request to ask `why` about: the busiest caller's, as Prometheus knows it.
+fn next(client: &Client, calls: &Calls, args: &Canary, namespace: &str, port: Option<u16>) -> Result<Next, Failure> {
+    let answer = ask(client, &calls.by(&["source_workload_namespace", "source_workload"]), &mut Vec::new())?;
+    let is_named = |name: &str| !name.is_empty() && name != NOBODY;
+    let callers = answer.samples.iter().filter(|sample| is_named(sample.label("source_workload")));
+    let busiest = callers.max_by(|a, b| a.value.total_cmp(&b.value));
+    let name = |label: &str| busiest.map(|caller| caller.label(label).to_owned());
+    let from = name("source_workload_namespace").zip(name("source_workload"));
+    Ok(Next {
+        from: from.map(|(namespace, workload)| format!("{namespace}/{workload}")),
+        host: format!("{}.{namespace}.svc.cluster.local", args.service),
+        port,
+    })
+}
+
+/// 0 % to a version has a reason, and `why` finds it.
+fn lead_on(global: &Global, next: &Next, judgement: &Judgement) -> Result<(), Failure> {
+    let starved: Vec<_> = judgement.starved().map(|share| share.name.as_str()).collect();
+    let (starved, command) = (starved.join(", "), next.command());
+    if global.source.is_empty() || next.from.is_none() || next.port.is_none() {
+        out::note(&format!("{starved} gets nothing; to see why: {command} -s SOURCE"));
+        return Ok(());
+    }
+    out::text(&format!("\n{starved} gets nothing: {command}\n\n"))?;
+    let request = RequestFlags { from: next.from.clone(), to: Some(next.url()), ..RequestFlags::default() };
+    let why = Why { request, seen: Some(SEEN.to_owned()), report: ReportFlags::default() };
+    ladder::why(global, &why).map(|_| ())
+}
+
+impl Next {
+    fn url(&self) -> String {
+        let port = self.port.map_or_else(|| "PORT".to_owned(), |port| port.to_string());
+        format!("http://{}:{port}/", self.host)
+    }
+
+    fn command(&self) -> String {
+        let from = self.from.as_deref().unwrap_or("CLIENT");
+        format!("meshladder why --from {from} --to {} --seen {SEEN}", self.url())
+    }
+}
+
+fn to_json(args: &Canary, namespace: &str, seen: &Seen, judgement: &Judgement, why: Option<&Next>) -> String {
+    let parts = judgement.shares.iter().map(|share| {
+        format!(
+            "{{\"name\":{},\"configured\":{},\"seen\":{},\"low\":{},\"high\":{},\"requests\":{},\"fits\":{}}}",
+            escape(&share.name),
+            share.configured.map_or("null".to_owned(), |share| share.to_string()),
+            share.seen,
+            share.interval.low,
+            share.interval.high,
+            share.requests,
+            share.fits
+        )
+    });
+    format!(
+        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Canary\",\"service\":{},\"namespace\":{},\"window\":{},\"reporter\":{},\"requests\":{},\"nowhere\":{},\"verdict\":{},\"parts\":[{}],\"why\":{}}}",
+        escape(&args.service),
+        escape(namespace),
+        escape(&args.window),
+        escape(seen.reporter),
+        judgement.requests,
+        seen.nowhere,
+        escape(judgement.verdict.word()),
+        parts.collect::<Vec<_>>().join(","),
+        why.map_or("null".to_owned(), |next| escape(&next.command())),
+    )
+}

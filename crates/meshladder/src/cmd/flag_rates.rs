@@ -1,0 +1,162 @@
+//! `flags --prometheus`: which flags requests get now, and what is abnormal about it.
+
+use std::io::Write;
+
+use meshladder_collect::prometheus::Client;
+use meshladder_core::doc::json::escape;
+use meshladder_core::prometheus::answer::Answer;
+use meshladder_core::prometheus::query::{self, FlagQuery, Metric};
+use meshladder_core::prometheus::rates::{self, Answers, Row};
+use meshladder_core::tables::Table;
+use meshladder_core::tables::flag_rates;
+
+use super::prometheus::{ask, client};
+use crate::args::prometheus::{By, Flags};
+use crate::args::{Global, TextOrJson};
+use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
+use crate::out;
+
+pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
+    if let Some(code) = args.codes.first() {
+        let hint = "without --prometheus it is explained; with it rates of all flags are shown";
+        return Err(Failure::new(USAGE, format!("`{code}` beside --prometheus")).hint(hint));
+    }
+    let client = client(&args.server)?;
+    match &args.query {
+        Some(query) => own(&client, query, args.output),
+        None => standard(&client, &question(global, args), args.output),
+    }
+}
+
+fn question(global: &Global, args: &Flags) -> FlagQuery {
+    let by = |by: &By| match by {
+        By::Destination => query::By::Destination,
+        By::Reporter => query::By::Reporter,
+        By::Code => query::By::Code,
+        By::Version => query::By::Version,
+    };
+    FlagQuery {
+        metric: if args.tcp { Metric::Connections } else { Metric::Requests },
+        by: args.by.iter().map(by).collect(),
+        window: args.window.clone(),
+        service: args.service.clone(),
+        namespace: global.namespace.clone(),
+    }
+}
+
+fn standard(client: &Client, question: &FlagQuery, output: TextOrJson) -> Outcome {
+    let mut warned = Vec::new();
+    let mut asked = |ago| ask(client, &question.rates(ago), &mut warned);
+    let (now, hour, day) = (asked("")?, asked("1h")?, asked("1d")?);
+    let absent = absence(client, question, &now, &mut warned)?;
+    let labels = question.labels();
+    let window = query::seconds(&question.window).unwrap_or(300.0);
+    let mut rows = rates::rows(Answers { now: &now, hour: &hour, day: &day }, &labels, window);
+    if now.samples.is_empty() {
+        // What is unknown now is not gone.
+        rows.clear();
+    }
+    let mut out = out::stdout();
+    match output {
+        TextOrJson::Json => writeln!(out, "{}", to_json(question, &rows, &labels[2..], absent.as_deref(), &warned))?,
+        TextOrJson::Text if rows.is_empty() => {}
+        TextOrJson::Text => write!(out, "{}", flag_rates::table(&rows, &labels[2..]))?,
+    }
+    out.flush()?;
+    if let Some(why) = absent {
+        out::warn(&why);
+        return Ok(UNDECIDED);
+    }
+    tell(question, &rows);
+    Ok(0)
+}
+
+/// Which side is believed, and what the figures do not tell.
+fn tell(question: &FlagQuery, rows: &[Row]) {
+    out::note(&format!("{}, rates over {}; the most abnormal first", question.metric.name(), question.window));
+    let mut sides: Vec<String> = rows
+        .iter()
+        .filter(|row| !row.reporter.is_empty())
+        .map(|row| format!("{}: {}", row.reporter, row.side()))
+        .collect();
+    sides.sort();
+    sides.dedup();
+    for side in sides {
+        out::note(&side);
+    }
+}
+
+/// Why nothing, or nothing of use, came back: an absent series is not a zero.
+fn absence(
+    client: &Client,
+    question: &FlagQuery,
+    now: &Answer,
+    warned: &mut Vec<String>,
+) -> Result<Option<String>, Failure> {
+    let metric = question.metric.name();
+    if !now.samples.is_empty() {
+        let is_labelled = now.samples.iter().any(|sample| !sample.label("response_flags").is_empty());
+        let unlabelled = format!("{metric} has no label response_flags: a Telemetry or a relabelling drops it");
+        return Ok((!is_labelled).then_some(unlabelled));
+    }
+    let mut count = |query: &str| Ok::<_, Failure>(ask(client, query, warned)?.first().unwrap_or(0.0));
+    Ok(Some(if count(&question.series(""))? > 0.0 {
+        let window = &question.window;
+        format!("{metric} has series, but no two samples of one within {window}: try a longer --window")
+    } else if count(&question.series_of_any())? > 0.0 {
+        format!("{metric} has no series of what is asked for: no calls were ever counted, which is not a rate of 0")
+    } else if count(&question.series_of_a_day())? > 0.0 {
+        format!("{metric} is absent now, and was there within a day: Prometheus no longer scrapes the proxies")
+    } else {
+        format!("{metric} is absent: Prometheus scrapes no proxy (port 15020), or a Telemetry switches it off")
+    }))
+}
+
+fn to_json(question: &FlagQuery, rows: &[Row], labels: &[&str], absent: Option<&str>, warned: &[String]) -> String {
+    let warnings: Vec<String> = warned.iter().map(|text| escape(text)).collect();
+    format!(
+        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"FlagRates\",\"metric\":{},\"window\":{},\"query\":{},\"absent\":{},\"warnings\":[{}],\"rows\":{}}}",
+        escape(question.metric.name()),
+        escape(&question.window),
+        escape(&question.rates("")),
+        absent.map_or("null".to_owned(), escape),
+        warnings.join(","),
+        flag_rates::to_json(rows, labels),
+    )
+}
+
+/// A query of the user's own: its series as they come.
+fn own(client: &Client, query: &str, output: TextOrJson) -> Outcome {
+    let answer = ask(client, query, &mut Vec::new())?;
+    let shown = |labels: &std::collections::BTreeMap<String, String>| {
+        let pairs: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={}", escape(value))).collect();
+        format!("{{{}}}", pairs.join(", "))
+    };
+    let mut out = out::stdout();
+    if output == TextOrJson::Json {
+        let samples = answer.samples.iter().map(|sample| {
+            let labels = sample.labels.iter().map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
+            let value =
+                if sample.value.is_finite() { sample.value.to_string() } else { escape(&sample.value.to_string()) };
+            format!("{{\"labels\":{{{}}},\"value\":{value}}}", labels.collect::<Vec<_>>().join(","))
+        });
+        let samples = samples.collect::<Vec<_>>().join(",");
+        writeln!(
+            out,
+            "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Samples\",\"query\":{},\"samples\":[{samples}]}}",
+            escape(query)
+        )?;
+    } else {
+        let mut table = Table::new(2, &["VALUE", "SERIES"]);
+        for sample in &answer.samples {
+            table.row([sample.value.to_string().into(), shown(&sample.labels).into()]);
+        }
+        write!(out, "{table}")?;
+    }
+    out.flush()?;
+    if answer.samples.is_empty() {
+        out::warn("the query gives nothing: an absent series is not a zero");
+        return Ok(UNDECIDED);
+    }
+    Ok(0)
+}

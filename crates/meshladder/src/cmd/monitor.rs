@@ -1,0 +1,56 @@
+//! `monitor`: what a platform team installs as its standard.
+
+use meshladder_core::monitor::{dashboard, manifests, rules};
+
+use crate::args::Global;
+use crate::args::monitor::{Install, MonitorCommand, RuleSettings, Rules, RulesOutput};
+use crate::exit::Outcome;
+use crate::out;
+
+mod http;
+mod serve;
+
+/// Where things go when nobody says.
+const NAMESPACE: &str = "meshladder";
+
+pub(super) fn run(global: &Global, command: &MonitorCommand) -> Outcome {
+    match command {
+        MonitorCommand::Rules(args) => rules(global, args),
+        MonitorCommand::Dashboard => {
+            out::text(&dashboard::to_json())?;
+            Ok(0)
+        }
+        MonitorCommand::Serve(args) => serve::run(global, args),
+        MonitorCommand::Install(args) => install(global, args),
+    }
+}
+
+fn rules(global: &Global, args: &Rules) -> Outcome {
+    let options = options(&args.settings);
+    let namespace = global.namespace.as_deref().unwrap_or(NAMESPACE);
+    out::text(&match args.output {
+        RulesOutput::Prometheus => rules::to_prometheus(&options),
+        RulesOutput::Operator => rules::to_operator(&options, namespace),
+    })?;
+    Ok(0)
+}
+
+fn install(global: &Global, args: &Install) -> Outcome {
+    if !args.dry_run {
+        out::note("nothing is changed in any cluster: pipe this into `kubectl apply -f -`");
+    }
+    out::note(
+        "the Deployment reads the live cluster, which this version does not do yet: `monitor serve` reads bundles",
+    );
+    let namespace = global.namespace.as_deref().unwrap_or(NAMESPACE);
+    out::text(&manifests::to_yaml(&manifests::Options {
+        namespace: namespace.to_owned(),
+        image: args.image.clone(),
+        rules: options(&args.settings),
+    }))?;
+    Ok(0)
+}
+
+fn options(settings: &RuleSettings) -> rules::Options {
+    rules::Options { objective: settings.objective, runbook: settings.runbook.clone() }
+}

@@ -1,0 +1,99 @@
+//! `monitor serve`: reads the source again and again, and answers with metrics of what was read.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, RwLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use meshladder_core::ladder::Scope;
+use meshladder_core::mesh::Mesh;
+use meshladder_core::monitor::exporter::{self, Family, Reading};
+use meshladder_core::time::Time;
+
+use super::http;
+use crate::args::Global;
+use crate::args::monitor::Serve;
+use crate::cmd::{ladder, source};
+use crate::exit::{Failure, Outcome, UNREADABLE, USAGE};
+use crate::out;
+
+/// What is told until the next reading.
+struct State {
+    reading: Reading,
+    families: Vec<Family>,
+}
+
+pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
+    if global.source.is_empty() {
+        return Err(source::none_named(USAGE));
+    }
+    if global.source.iter().any(|path| path.as_os_str() == "-") {
+        let hint = "write it to a file or a directory first";
+        return Err(Failure::new(USAGE, "stdin can be read only once").hint(hint));
+    }
+    let listener = std::net::TcpListener::bind(args.listen);
+    let cannot = |why| Failure::new(UNREADABLE, format!("cannot listen on {}: {why}", args.listen));
+    let listener = listener.map_err(cannot)?;
+    out::note(&format!("listening on http://{}/metrics", listener.local_addr().map_err(cannot)?));
+    let reading = Reading { is_up: false, read_at: None, took: 0.0 };
+    let state = Arc::new(RwLock::new(State { reading, families: Vec::new() }));
+    let (shown, most) = (Arc::clone(&state), args.max_series);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                read(global, &state);
+                std::thread::sleep(args.every);
+            }
+        });
+        http::serve(&listener, &|path| answer(path, &shown, most));
+    });
+    Ok(0)
+}
+
+fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
+    let state = held(state.read());
+    match path {
+        "/metrics" => {
+            http::Answer::metrics(exporter::text(state.reading, env!("CARGO_PKG_VERSION"), &state.families, most))
+        }
+        "/healthz" if state.reading.is_up => http::Answer::text(200, "ok\n"),
+        "/healthz" => http::Answer::text(503, "the source cannot be read\n"),
+        "/" => http::Answer::text(200, "meshladder: see /metrics and /healthz\n"),
+        _ => http::Answer::text(404, "see /metrics and /healthz\n"),
+    }
+}
+
+/// Reads once. What was read before stays when it fails: the time of the last reading tells its age.
+fn read(global: &Global, state: &RwLock<State>) {
+    let begin = Instant::now();
+    let families = catch_unwind(AssertUnwindSafe(|| families(global)));
+    let mut state = held(state.write());
+    match families {
+        Ok(Ok(families)) => {
+            state.families = families;
+            state.reading = Reading { is_up: true, read_at: Some(now()), took: begin.elapsed().as_secs_f64() };
+        }
+        Ok(Err(failure)) => {
+            out::error(failure.message(), None);
+            state.reading.is_up = false;
+        }
+        // The panic's own message is on stderr already.
+        Err(_) => state.reading.is_up = false,
+    }
+}
+
+fn families(global: &Global) -> Result<Vec<Family>, Failure> {
+    let snapshot = source::named(global, None, USAGE)?;
+    let mesh = Mesh::build(&snapshot);
+    let report = ladder::climb(&snapshot, &mesh, Scope::Mesh, None);
+    Ok(exporter::families(&snapshot, &mesh, &report))
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
+}
+
+/// A thread that panicked while it held the lock has left nothing half-written.
+fn held<T>(locked: Result<T, std::sync::PoisonError<T>>) -> T {
+    locked.unwrap_or_else(std::sync::PoisonError::into_inner)
+}
