@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("walk", &["doc", "envoy", "mesh", "sim", "snapshot", "time", "x509"]),
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
-    ("access_log", &["doc", "snapshot"]),
+    ("access_log", &["doc", "flags", "snapshot", "time"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
     (
