@@ -43,9 +43,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "x509",
         ],
     ),
+    ("logs", &["access_log", "doc", "envoy", "flags", "mesh", "rules", "sim", "snapshot", "time", "walk"]),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["authz", "doc", "finding", "mesh", "report", "rules", "sim", "snapshot"]),
+    ("render", &["access_log", "authz", "doc", "finding", "logs", "mesh", "report", "rules", "sim", "snapshot"]),
     ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
