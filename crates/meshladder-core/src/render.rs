@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 pub mod authz;
 pub mod json;
+pub mod logs;
 pub mod messages;
 pub mod report;
 pub mod trace;

@@ -8,6 +8,7 @@ pub mod ecds;
 pub mod eds;
 pub mod endpoint;
 pub mod listener;
+pub mod logs;
 pub mod route;
 pub mod secret;
 pub mod status;

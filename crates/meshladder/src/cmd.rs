@@ -10,6 +10,7 @@ mod bundle;
 mod demo;
 mod explain;
 mod ladder;
+mod logs;
 mod meta;
 mod proxy_config;
 mod proxy_status;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Analyze(analyze) => analyze::run(&args.global, analyze),
         Command::Explain { what } => explain::run(what),
         Command::Flags { codes } => explain::flags(codes),
+        Command::Logs(logs) => logs::run(&args.global, logs),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Authz(authz) => authz::run(&args.global, authz),
         Command::Experimental(experimental) => match &experimental.command {

@@ -46,8 +46,24 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("logs", &["access_log", "doc", "envoy", "flags", "mesh", "rules", "sim", "snapshot", "time", "walk"]),
     ("report", &["doc", "finding", "snapshot", "time"]),
     ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
-    ("render", &["access_log", "authz", "doc", "finding", "logs", "mesh", "report", "rules", "sim", "snapshot"]),
-    ("tables", &["doc", "envoy", "istiod", "render", "sim", "snapshot", "time", "x509"]),
+    (
+        "render",
+        &[
+            "access_log",
+            "authz",
+            "doc",
+            "finding",
+            "flags",
+            "logs",
+            "mesh",
+            "report",
+            "rules",
+            "sim",
+            "snapshot",
+            "time",
+        ],
+    ),
+    ("tables", &["doc", "envoy", "istiod", "logs", "render", "sim", "snapshot", "time", "x509"]),
 ];
 
 const HERE: &str = "crates/meshladder-core/tests/it/tidy/layers.rs";
