@@ -79,7 +79,8 @@ impl Parts {
                 let rest = self.take('S', text)?;
                 rest.strip_prefix('.').map_or(Some(rest), |rest| self.take('f', rest))
             }
-            's' => number(text, 20).map(|(n, rest)| (self.epoch = Some(n), rest).1),
+            // Eleven digits last for three thousand years.
+            's' => number(text, 11).map(|(n, rest)| (self.epoch = Some(n), rest).1),
             'f' => fraction(text).map(|(n, rest)| (self.nanos = n, rest).1),
             'F' => several(self, "Y-m-d", text),
             'T' => several(self, "H:M:S", text),

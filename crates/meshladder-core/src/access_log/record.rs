@@ -42,7 +42,8 @@ impl<'a> Record<'a> {
 
     /// Whether it is about a connection, not about a request of HTTP.
     pub fn is_connection(&self) -> bool {
-        self.get(Field::Protocol).is_empty() && self.get(Field::Method).is_empty()
+        let of_http = [Field::Method, Field::Protocol, Field::Path];
+        self.code() == 0 && of_http.iter().all(|field| self.get(*field).is_empty())
     }
 
     /// Sets a field, `-` as nothing.

@@ -177,3 +177,84 @@ fn a_format_that_cannot_be_one_is_refused() {
         assert!(Format::compile(format).is_err(), "{format}");
     }
 }
+
+/// Numbers that look random and are the same each time (splitmix64).
+fn next(state: &mut u64) -> usize {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    usize::try_from((z ^ (z >> 31)) >> 16).expect("it fits")
+}
+
+/// Operators with values that Envoy may write for them.
+const OPERATORS: [(&str, Field, &[&str]); 16] = [
+    ("%START_TIME%", Field::Start, &["2026-11-15T06:31:02.101Z", "2031-01-05T10:00:00.001Z"]),
+    ("%REQ(:METHOD)%", Field::Method, &["GET", "-", "POST"]),
+    ("%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%", Field::Path, &["/", "/a?b=c", "-", "/q\"uo\"ted", "/é"]),
+    ("%PROTOCOL%", Field::Protocol, &["HTTP/1.1", "HTTP/2", "-"]),
+    ("%RESPONSE_CODE%", Field::Code, &["200", "503", "0"]),
+    ("%RESPONSE_FLAGS%", Field::Flags, &["-", "UH", "URX,UF", "XNEW"]),
+    ("%RESPONSE_CODE_DETAILS%", Field::Details, &["via_upstream", "-", "a{b|c:_d}", "rbac[ns[a]-policy[b]-rule[0]]"]),
+    ("%UPSTREAM_TRANSPORT_FAILURE_REASON%", Field::Failure, &["-", "TLS_error:|268:x", "delayed_connect_error:_x"]),
+    ("%BYTES_SENT%", Field::Sent, &["0", "18446744073709551615"]),
+    ("%DURATION%", Field::Duration, &["0", "120001", "-"]),
+    ("%REQ(USER-AGENT)%", Field::UserAgent, &["curl", "-", "Mozilla/5.0 (X11; Linux)", "\"quoted\"", "ключ"]),
+    ("%REQ(X-REQUEST-ID)%", Field::RequestId, &["a-b", "-"]),
+    ("%REQ(:AUTHORITY)%", Field::Authority, &["cart.shop:8080", "[fd00::1]:80", "-"]),
+    ("%UPSTREAM_HOST%", Field::UpstreamHost, &["10.0.0.1:80", "[fd00::2]:80", "-"]),
+    ("%UPSTREAM_CLUSTER%", Field::Cluster, &["outbound|80|v1|a.b", "inbound|80||", "-"]),
+    ("%DOWNSTREAM_REMOTE_ADDRESS%", Field::Remote, &["10.0.0.2:4040", "[fd00::3]:1"]),
+];
+
+#[test]
+fn a_line_written_in_a_format_is_read_back_field_by_field() {
+    let mut state = 7;
+    for round in 0..3000 {
+        // Operators in any order, each once; a separator that no value holds.
+        let mut order: Vec<usize> = (0..OPERATORS.len()).collect();
+        (1..order.len()).rev().for_each(|i| order.swap(i, next(&mut state) % (i + 1)));
+        order.truncate(2 + next(&mut state) % (OPERATORS.len() - 1));
+        let separator = [" ~ ", "\t", " ; ", "§"][next(&mut state) % 4];
+        let (mut format, mut line) = ("> ".to_owned(), "> ".to_owned());
+        let mut expected = Vec::new();
+        for (i, &at) in order.iter().enumerate() {
+            let (operator, field, values) = OPERATORS[at];
+            let value = values[next(&mut state) % values.len()];
+            let between = if i == 0 { "" } else { separator };
+            format.push_str(&format!("{between}{operator}"));
+            line.push_str(&format!("{between}{value}"));
+            expected.push((field, value.trim_start_matches('-')));
+        }
+        let record = read(&format, &line).unwrap_or_else(|| panic!("{round}: {format}\n{line}"));
+        for (field, value) in &expected {
+            assert_eq!(record.get(*field), *value, "{field:?} of {line} by {format}");
+        }
+    }
+}
+
+#[test]
+fn an_object_written_in_a_json_format_is_read_back_field_by_field() {
+    use crate::doc::json::escape;
+    let mut state = 11;
+    let members: Vec<String> =
+        OPERATORS.iter().enumerate().map(|(i, (operator, ..))| format!("\"k{i}\":{}", escape(operator))).collect();
+    let format = format!("{{{}}}", members.join(","));
+    for _ in 0..1000 {
+        let values: Vec<&str> =
+            OPERATORS.iter().map(|(_, _, values)| values[next(&mut state) % values.len()]).collect();
+        let member = |(i, value): (usize, &&str)| match (OPERATORS[i].1, *value) {
+            (_, "-") => format!("\"k{i}\":null"),
+            (Field::Code | Field::Sent | Field::Duration, number) => format!("\"k{i}\":{number}"),
+            (_, text) => format!("\"k{i}\":{}", escape(text)),
+        };
+        let mut members: Vec<String> = values.iter().enumerate().map(member).collect();
+        let turn = next(&mut state) % members.len();
+        members.rotate_left(turn);
+        let line = format!("{{{}}}", members.join(","));
+        let record = read(&format, &line).unwrap_or_else(|| panic!("{line}"));
+        for ((_, field, _), value) in OPERATORS.iter().zip(&values) {
+            assert_eq!(record.get(*field), value.trim_start_matches('-'), "{field:?} of {line}");
+        }
+    }
+}

@@ -69,7 +69,7 @@ pub fn judge(record: &Record<'_>) -> Judgement {
     if has_left(record) {
         return judgement(By::Client, Class::Left);
     }
-    if code == 0 && record.is_connection() {
+    if record.is_connection() {
         let is_fine = record.get(Field::Flags).is_empty()
             && record.get(Field::Termination).is_empty()
             && record.get(Field::ClientFailure).is_empty();

@@ -57,7 +57,11 @@ fn asked(line: &Line, to: Url, from: Caller) -> Question {
     };
     Question {
         from,
-        method: if to.scheme == Scheme::Tcp { String::new() } else { line.method.clone() },
+        method: match to.scheme {
+            Scheme::Tcp => String::new(),
+            _ if line.method.is_empty() => "GET".to_owned(),
+            _ => line.method.clone(),
+        },
         to,
         headers: Vec::new(),
         http: http.to_owned(),
@@ -93,6 +97,8 @@ fn url(line: &Line, side: Side) -> Option<Url> {
         return match service {
             Some(service) => tcp(service.host, service.port),
             None if side == Side::Client => Url::parse(&format!("tcp://{}", line.local)).ok(),
+            // A connection that no filter chain took: what was sent is not known, only where to.
+            None if line.details == "filter_chain_not_found" => Url::parse(&format!("http://{}/", line.local)).ok(),
             None => None,
         };
     }
@@ -126,17 +132,26 @@ pub fn command(group: &Group, asking: Option<&Asking>, bundle: &str) -> Option<S
             (from.to_owned(), url(line, group.judgement.side)?, seen(group, group.judgement.side))
         }
     };
-    let Url { scheme, host, port, path, .. } = &to;
-    let path = if *scheme == Scheme::Tcp { "" } else { path.as_str() };
     let method =
         if matches!(line.method.as_str(), "" | "GET") { String::new() } else { format!("-X {} ", line.method) };
     let flags = if seen.flags.is_empty() { String::new() } else { format!("/{}", seen.flags.join(",")) };
-    let to = quoted(&format!("{}://{host}:{port}{path}", scheme.word()));
+    let to = written(&to);
     Some(format!("meshladder why --from {from} {method}--to {to} --seen {}{flags} -s {bundle}", seen.code))
 }
 
+/// What a line's request called, as a shell takes it.
+pub(super) fn called(line: &Line, side: Side) -> Option<String> {
+    url(line, side).map(|url| written(&url))
+}
+
+fn written(url: &Url) -> String {
+    let Url { scheme, host, port, path, .. } = url;
+    let path = if *scheme == Scheme::Tcp { "" } else { path.as_str() };
+    quoted(&format!("{}://{host}:{port}{path}", scheme.word()))
+}
+
 /// In quotes where a shell would take it apart.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%+,=[]".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -2,6 +2,8 @@
 
 use super::group::Group;
 use super::judge::{By, Class, Side};
+use super::question::{called, quoted};
+use crate::envoy::name::ClusterName;
 use crate::flags::{self, Flag};
 
 /// Something that may be behind a failure.
@@ -18,7 +20,9 @@ pub(super) fn says(group: &Group) -> Vec<String> {
     let mut says = vec![who(group)];
     if group.details != "via_upstream" && !group.details.is_empty() {
         let reading = flags::read(&group.details);
-        says.extend(reading.into_iter().flat_map(|reading| reading.means));
+        let means = reading.into_iter().flat_map(|reading| reading.means);
+        // Which flags go with it, the line itself shows.
+        says.extend(means.filter(|text| !text.starts_with("goes with flag") && !text.starts_with("no flag goes")));
     }
     let relayed = group.details == "via_upstream";
     match (relayed, group.has("URX"), group.has("UO")) {
@@ -159,6 +163,21 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
     // URX only counts the tries.
     let mut flags: Vec<&Flag> = group.flags.iter().filter_map(|code| flags::named(code)).collect();
     flags.sort_by_key(|flag| flag.code == "URX");
-    let causes = flags.iter().flat_map(|flag| flag.causes.iter());
-    causes.take(4).map(|cause| lead(cause.what, cause.confirm)).collect()
+    let side = group.judgement.side;
+    let fits = |cause: &&flags::Cause| side == Side::Unknown || cause.at.is_empty() || cause.at.contains(&side.id());
+    let causes = flags.iter().flat_map(|flag| flag.causes.iter()).filter(fits);
+    causes.take(4).map(|cause| lead(cause.what, &filled(cause.confirm, group))).collect()
+}
+
+/// A command with what the lines tell put into it.
+fn filled(command: &str, group: &Group) -> String {
+    let cluster = ClusterName::parse(&group.cluster).filter(|cluster| !cluster.host.is_empty());
+    let command = cluster.map_or(command.to_owned(), |cluster| {
+        command.replace("HOST:PORT", &format!("{}:{}", cluster.host, cluster.port)).replace("HOST", cluster.host)
+    });
+    let command = if cluster.is_some() { command.replace("CLUSTER", &quoted(&group.cluster)) } else { command };
+    match called(&group.sample, group.judgement.side) {
+        Some(url) => command.replace("URL", &url),
+        None => command,
+    }
 }

@@ -27,6 +27,7 @@ fn every_input_of_the_corpus_is_survived() {
     replay("config_dump", targets::config_dump);
     replay("clusters", targets::clusters);
     replay("syncz", targets::syncz);
+    replay("access_log", targets::access_log);
     replay("certificate", targets::certificate);
     replay("redact", targets::redact);
 }

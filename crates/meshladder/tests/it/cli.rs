@@ -10,7 +10,7 @@ use crate::support::{self, meshladder};
 fn help_shows_examples_first_and_exits_zero() {
     const LISTINGS: &str = "all bootstrap cluster ecds eds endpoint listener log rootca-compare route secret";
     let listings = LISTINGS.split(' ').map(|listing| vec!["pc", listing]);
-    let commands = ["ps", "pc", "trace", "authz", "analyze", "bundle", "demo", "version", "completion", "man"]
+    let commands = ["ps", "pc", "trace", "logs", "authz", "analyze", "bundle", "demo", "version", "completion", "man"]
         .map(|command| vec![command]);
     let bundle = ["pack", "list", "verify"].map(|command| vec!["bundle", command]);
     let authz = [vec!["authz", "check"], vec!["x", "authz", "check"]];

@@ -10,6 +10,7 @@ mod fixes;
 mod golden;
 mod ladder;
 mod listings;
+mod logs;
 mod objects_and_dumps;
 mod reports;
 mod secrets;
