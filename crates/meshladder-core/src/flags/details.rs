@@ -82,7 +82,7 @@ pub(super) static DETAILS: &[Detail] = &[
     ),
     row("http1.headers_too_large", "DPE", "headers over the limit (431)"),
     row("http2.invalid.header.field", "DPE", "a header that HTTP/2 does not allow"),
-    row("http2.remote_reset", "DR", "the client reset its stream"),
+    row("http2.remote_reset", "DR DPE", "the client reset its stream; DPE when it did so because of a protocol error"),
     row("http2.remote_refuse", "DR", "the client refused the stream"),
     row("http.invalid_authority", "DPE", "a Host that is not valid"),
     row(

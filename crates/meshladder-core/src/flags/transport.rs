@@ -139,9 +139,9 @@ pub(super) fn ztunnel(text: &str) -> Option<Reading> {
     Some(Reading { what: "error of ztunnel's".to_owned(), means })
 }
 
+/// Letters count: Envoy's `Connection timed out` and ztunnel's `connection timed out` are not the same.
 fn find(table: &[Needle], text: &str) -> Option<&'static str> {
-    let lower = text.to_ascii_lowercase();
-    table.iter().find(|(needle, _)| lower.contains(&needle.to_ascii_lowercase())).map(|(_, means)| *means)
+    table.iter().find(|(needle, _)| text.contains(needle)).map(|(_, means)| *means)
 }
 
 /// `TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:more:TLS_error_end`, error by error.

@@ -55,6 +55,8 @@ fn slot(operator: &str) -> Result<Slot, String> {
     let argument = operator.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map_or("", |(inner, _)| inner);
     let (field, class) = of_operator(name, argument);
     let clock = (field == Some(Field::Start) && !argument.is_empty()).then(|| Clock::new(argument));
+    // A time has blanks only where its format has them.
+    let class = if clock.is_some() && !argument.contains([' ', '"']) { Class::Name } else { class };
     // A length cuts a value anywhere, even inside its brackets.
     let cut = operator.rsplit_once(')').map_or(operator, |(_, rest)| rest).contains(':');
     let class = if cut && class == Class::Details { Class::Word } else { class };
