@@ -15,8 +15,9 @@ def run(command, cores):
     """Wall-clock seconds, processor seconds and peak memory in MB."""
     prefix = ["taskset", "-c", cores] if shutil.which("taskset") else []
     begin = time.monotonic()
-    process = subprocess.Popen(prefix + command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    errors = process.stderr.read()
+    # grep stops at the first match when it writes to /dev/null.
+    process = subprocess.Popen(prefix + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    errors = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode > 1:

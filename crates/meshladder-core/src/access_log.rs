@@ -68,7 +68,7 @@ pub fn lines(doc: &Document) -> impl Iterator<Item = Line> {
     static OWN: Formats = Formats::OWN;
     let mut reader = OWN.reader();
     doc.text.lines().enumerate().filter_map(move |(i, text)| match reader.read(text) {
-        Reading::Access(record) => Some(Line { doc: doc.id.to_string(), number: i + 1, ..Line::from(&*record) }),
+        Reading::Access(record) => Some(Line { doc: doc.id.to_string(), number: i + 1, ..Line::from(&record) }),
         _ => None,
     })
 }
@@ -76,7 +76,7 @@ pub fn lines(doc: &Document) -> impl Iterator<Item = Line> {
 /// Reads one line in a format of Istio's or Envoy's own; none for anything that is no access log.
 pub fn parse(text: &str) -> Option<Line> {
     match Formats::default().reader().read(text) {
-        Reading::Access(record) => Some(Line::from(&*record)),
+        Reading::Access(record) => Some(Line::from(&record)),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod cause;
 mod filter;
 mod formats;
 mod group;
+mod hash;
 mod histogram;
 mod join;
 mod judge;
@@ -68,13 +69,15 @@ pub enum Event<'e> {
 pub struct Collector<'s> {
     reader: Reader<'s>,
     filter: &'s Filter,
+    /// The filter lets everything through.
+    is_open: bool,
     stats: Stats,
 }
 
 impl<'s> Collector<'s> {
     /// A collector of what the filter lets through.
     pub fn new(formats: &'s Formats, filter: &'s Filter) -> Self {
-        Self { reader: formats.reader(), filter, stats: Stats::default() }
+        Self { reader: formats.reader(), filter, is_open: filter.is_open(), stats: Stats::default() }
     }
 
     /// Counts all lines of a chunk.
@@ -101,9 +104,8 @@ impl<'s> Collector<'s> {
             Reading::Access(record) => {
                 let judgement = judge(&record);
                 let start = Time::parse(record.get(Field::Start));
-                if self.filter.takes(&record, start, judgement) {
-                    let text = text.trim_end();
-                    self.stats.add(&record, judgement, start, Example { source, number, text: text.into() });
+                if self.is_open || self.filter.takes(&record, start, judgement) {
+                    self.stats.add(&record, judgement, start, Example { source, number, text });
                     tell(Event::Line { source, number, record: &record, judgement });
                 } else {
                     self.stats.left_out += 1;
@@ -111,7 +113,7 @@ impl<'s> Collector<'s> {
             }
             Reading::Malformed => {
                 let text = text.trim_end();
-                self.stats.malformed(Example { source, number, text: text.into() });
+                self.stats.malformed(Example { source, number, text });
                 tell(Event::Malformed { source, number, text });
             }
             Reading::Other => self.stats.other += 1,

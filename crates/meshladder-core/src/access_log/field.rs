@@ -62,6 +62,39 @@ pub enum Field {
 /// How many there are.
 pub(super) const COUNT: usize = Field::ClientFailure as usize + 1;
 
+impl Field {
+    /// All of them.
+    pub(super) const ALL: [Self; COUNT] = [
+        Self::Start,
+        Self::Method,
+        Self::Path,
+        Self::Protocol,
+        Self::Code,
+        Self::Flags,
+        Self::Details,
+        Self::Termination,
+        Self::Failure,
+        Self::Received,
+        Self::Sent,
+        Self::Duration,
+        Self::ServiceTime,
+        Self::ForwardedFor,
+        Self::UserAgent,
+        Self::RequestId,
+        Self::Authority,
+        Self::UpstreamHost,
+        Self::Cluster,
+        Self::UpstreamLocal,
+        Self::Local,
+        Self::Remote,
+        Self::ServerName,
+        Self::Route,
+        Self::GrpcStatus,
+        Self::CloseReason,
+        Self::ClientFailure,
+    ];
+}
+
 /// What the text of a field may look like, as far as it helps to find where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -94,7 +127,7 @@ impl Class {
             Self::Any => true,
             Self::Word => memchr::memchr(b' ', text).is_none(),
             Self::Name => memchr::memchr2(b' ', b'"', text).is_none(),
-            Self::Number => text == b"-" || text.iter().all(u8::is_ascii_digit),
+            Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
             Self::Time => is_time(text),
             Self::Protocol => {
                 matches!(text, b"HTTP/1.1" | b"HTTP/2" | b"HTTP/1.0" | b"HTTP/3" | b"-" | b"" | b"HTTP/0.9")

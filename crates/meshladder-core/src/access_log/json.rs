@@ -10,7 +10,7 @@ use crate::doc::json::{Kind, Raw};
 impl JsonFormat {
     /// Reads a line; none when it is no object, or does not say how the request ended.
     pub(super) fn read<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
-        let mut record = Record::default();
+        let mut record = Record::of(line);
         let known = self.fill(whole(line)?, &mut record)?;
         // `omit_empty_values` leaves keys out, but never the status.
         let tells = if self.writes(Field::Code) { known.code } else { known.keys * 2 > self.keys.len() };
@@ -34,16 +34,16 @@ impl JsonFormat {
                 JsonValue::Field(field, clock) => {
                     let text = scalar(value)?;
                     match clock {
-                        Some(clock) => record.set(*field, clock.read(&text).into_owned()),
+                        Some(clock) => record.set(*field, Cow::Owned(clock.read(&text).into_owned())),
                         None => record.set(*field, text),
                     }
                 }
                 JsonValue::Other => record.others.push((Cow::Borrowed(&self.keys[at].key), scalar(value)?)),
                 JsonValue::Text(format) => {
-                    let text = scalar(value)?.into_owned();
-                    let parts = format.quick(&text).or_else(|| format.careful(&text));
-                    known.code |= parts.as_ref().is_some_and(|parts| !parts.get(Field::Code).is_empty());
-                    record.take(parts?.into_owned());
+                    let text = scalar(value)?;
+                    let parts = format.quick(&text).or_else(|| format.careful(&text))?;
+                    known.code |= !parts.get(Field::Code).is_empty();
+                    record.take(&format.fields(), &parts);
                 }
                 JsonValue::Object(format) => {
                     let inner = format.fill(value, record)?;
@@ -63,7 +63,7 @@ impl JsonFormat {
     fn writes(&self, field: Field) -> bool {
         self.keys.iter().any(|JsonKey { value, .. }| match value {
             JsonValue::Field(own, _) => *own == field,
-            JsonValue::Text(format) => format.writes(field),
+            JsonValue::Text(format) => format.fields().contains(&field),
             JsonValue::Object(format) => format.writes(field),
             JsonValue::Other => false,
         })

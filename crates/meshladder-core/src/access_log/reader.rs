@@ -11,9 +11,10 @@ pub struct Formats(Vec<Format>);
 
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line of a long log is this one, and a box costs more")]
 pub enum Reading<'a> {
     /// A request or a connection.
-    Access(Box<Record<'a>>),
+    Access(Record<'a>),
     /// It starts as an access log does, and goes on otherwise.
     Malformed,
     /// Anything else.
@@ -57,11 +58,12 @@ impl<'f> Reader<'f> {
     where
         'f: 'a,
     {
-        let line = line.trim_end_matches(['\n', '\r']);
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
         if self.part.is_empty()
             && let Some(record) = self.quick(line)
         {
-            return Reading::Access(Box::new(record));
+            return Reading::Access(record);
         }
         self.unwrapped(line)
     }
@@ -85,7 +87,7 @@ impl<'f> Reader<'f> {
         }
         let whole = std::mem::take(&mut self.part) + &unwrapped.text;
         match self.known(&whole) {
-            Reading::Access(record) => Reading::Access(Box::new(record.into_owned())),
+            Reading::Access(record) => Reading::Access(record.into_owned()),
             Reading::Malformed => Reading::Malformed,
             Reading::Other | Reading::Part => Reading::Other,
         }
@@ -96,14 +98,14 @@ impl<'f> Reader<'f> {
         'f: 'a,
     {
         if let Some(record) = self.quick(text).or_else(|| self.careful(text)) {
-            return Reading::Access(Box::new(record));
+            return Reading::Access(record);
         }
         if self.begins(text) {
             return Reading::Malformed;
         }
         // Whatever a shipper has put before it, the line itself is whole.
         let behind = start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
-        behind.map_or(Reading::Other, |record| Reading::Access(Box::new(record)))
+        behind.map_or(Reading::Other, Reading::Access)
     }
 
     fn quick<'a>(&mut self, line: &'a str) -> Option<Record<'a>>

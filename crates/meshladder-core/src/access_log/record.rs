@@ -6,23 +6,37 @@ use super::field::{COUNT, Field};
 use crate::flags;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Record<'a> {
-    values: [Cow<'a, str>; COUNT],
+    line: &'a str,
+    /// Texts that do not stand in the line as they are.
+    own: String,
+    values: [Span; COUNT],
     /// What else a custom format writes: the operator or the key, and its value.
     pub others: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
-impl Default for Record<'_> {
-    fn default() -> Self {
-        Self { values: [const { Cow::Borrowed("") }; COUNT], others: Vec::new() }
-    }
+/// Where a text stands: in the line, or from `OWN` on among the record's own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    start: u32,
+    end: u32,
 }
 
+const OWN: u32 = 1 << 31;
+
 impl<'a> Record<'a> {
+    /// A record of a line, without any field yet.
+    pub(super) fn of(line: &'a str) -> Self {
+        Self { line, ..Self::default() }
+    }
+
     /// A field's text; empty for `-` and for what the format does not write.
     pub fn get(&self, field: Field) -> &str {
-        &self.values[field as usize]
+        let Span { start, end } = self.values[field as usize];
+        let (text, start, end) =
+            if start >= OWN { (self.own.as_str(), start - OWN, end - OWN) } else { (self.line, start, end) };
+        &text[start as usize..end as usize]
     }
 
     /// A field as a number.
@@ -43,40 +57,77 @@ impl<'a> Record<'a> {
     /// Whether it is about a connection, not about a request of HTTP.
     pub fn is_connection(&self) -> bool {
         let of_http = [Field::Method, Field::Protocol, Field::Path];
-        self.code() == 0 && of_http.iter().all(|field| self.get(*field).is_empty())
+        of_http.iter().all(|field| self.get(*field).is_empty()) && self.code() == 0
     }
 
-    /// Sets a field, `-` as nothing.
-    pub(super) fn set(&mut self, field: Field, value: impl Into<Cow<'a, str>>) {
-        let value = value.into();
-        self.values[field as usize] = match field {
-            _ if value == "-" => Cow::Borrowed(""),
-            Field::Flags if value.len() > 5 => short_names(value),
+    /// Sets a field to a piece of the line, `-` as nothing.
+    pub(super) fn set_span(&mut self, field: Field, start: usize, end: usize) {
+        let value = &self.line.as_bytes()[start..end];
+        match (field, value) {
+            (_, b"-") => {}
+            (Field::Flags, [_, _, _, _, _, _, ..]) => self.set(field, Cow::Borrowed(&self.line[start..end])),
             // "names may carry a trailing `;`", where the cluster has another name for its statistics.
-            Field::Cluster if value.ends_with(';') => Cow::Owned(value.trim_end_matches(';').to_owned()),
+            (Field::Cluster, [.., b';']) => self.values[field as usize] = Span::of(start, end - 1),
+            _ => self.values[field as usize] = Span::of(start, end),
+        }
+    }
+
+    /// Sets a field to any text, `-` as nothing.
+    pub(super) fn set(&mut self, field: Field, value: Cow<'a, str>) {
+        let value = match field {
+            _ if value == "-" => return,
+            Field::Flags if value.len() > 5 => short_names(value),
+            Field::Cluster => Cow::Owned(value.trim_end_matches(';').to_owned()),
             _ => value,
         };
+        let start = OWN as usize + self.own.len();
+        self.own.push_str(&value);
+        self.values[field as usize] = Span::of(start, start + value.len());
     }
 
     /// What another record has and this one lacks.
-    pub(super) fn take(&mut self, other: Self) {
-        for (own, other) in self.values.iter_mut().zip(other.values) {
-            if own.is_empty() {
-                *own = other;
-            }
+    pub(super) fn take(&mut self, fields: &[Field], other: &Record<'_>) {
+        for field in fields.iter().filter(|field| !other.get(**field).is_empty()) {
+            self.set(*field, Cow::Owned(other.get(*field).to_owned()));
         }
-        self.others.extend(other.others);
+        let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
+        self.others.extend(other.others.iter().map(|(name, value)| (own(name), own(value))));
     }
 
     /// The same with texts of its own.
     pub(super) fn into_owned(self) -> Record<'static> {
+        let shift = u32::try_from(self.line.len()).unwrap_or(0);
+        let moved = |Span { start, end }: Span| match start >= OWN {
+            true => Span { start: start + shift, end: end + shift },
+            false => Span { start: start + OWN, end: end + OWN },
+        };
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Record {
-            values: self.values.map(own),
+            line: "",
+            own: self.line.to_owned() + &self.own,
+            values: self.values.map(moved),
             others: self.others.into_iter().map(|(name, value)| (own(name), own(value))).collect(),
         }
     }
 }
+
+impl Span {
+    /// A line is far from four gigabytes long; what is past them would be read as nothing.
+    fn of(start: usize, end: usize) -> Self {
+        match (u32::try_from(start), u32::try_from(end)) {
+            (Ok(start), Ok(end)) => Self { start, end },
+            _ => Self::default(),
+        }
+    }
+}
+
+impl PartialEq for Record<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        Field::ALL.iter().all(|field| self.get(*field) == other.get(*field)) && self.others == other.others
+    }
+}
+
+impl Eq for Record<'_> {}
 
 /// `%RESPONSE_FLAGS_LONG%` as `%RESPONSE_FLAGS%` has it.
 fn short_names(text: Cow<'_, str>) -> Cow<'_, str> {

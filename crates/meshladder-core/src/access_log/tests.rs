@@ -132,7 +132,7 @@ fn a_line_is_found_behind_what_others_put_before_it() {
     assert_eq!(reader.read(&format!("2026-11-15T06:31:02.101123Z stdout P {start}")), Reading::Part);
     let rest = format!("2026-11-15T06:31:02.101123Z stdout F {end}");
     let Reading::Access(record) = reader.read(&rest) else { panic!("the parts make a line") };
-    assert_eq!(Some(Line::from(&*record)), parse(plain));
+    assert_eq!(Some(Line::from(&record)), parse(plain));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::group::Group;
-use super::join::{Hop, hash};
+use super::join::Hop;
 use super::judge::{By, Class, Side, address};
 use super::reason::{self, Lead};
 use super::stats::Stats;
@@ -49,11 +49,13 @@ struct Links {
 impl Stats {
     /// Tells causes from what only relays them.
     pub fn summary(mut self) -> Summary {
-        let mut keyed: Vec<(String, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
-        keyed.sort_by(|(a, one), (b, two)| {
-            (one.judgement.class, two.count).cmp(&(two.judgement.class, one.count)).then_with(|| a.cmp(b))
+        let mut keyed: Vec<(u64, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
+        let order = |group: &Group| (group.judgement.class, std::cmp::Reverse(group.count), group.code);
+        let names = |group: &Group| (group.flags.clone(), group.details.clone(), group.cluster.clone());
+        keyed.sort_by(|(_, a), (_, b)| {
+            order(a).cmp(&order(b)).then_with(|| (names(a), a.judgement.side).cmp(&(names(b), b.judgement.side)))
         });
-        let places: HashMap<u64, usize> = keyed.iter().enumerate().map(|(i, (key, _))| (hash(key), i)).collect();
+        let places: HashMap<u64, usize> = keyed.iter().enumerate().map(|(i, (key, _))| (*key, i)).collect();
         let groups: Vec<Group> = keyed.into_iter().map(|(_, group)| group).collect();
         let is_partial = self.joins.is_partial;
         let links = Links::of(&std::mem::take(&mut self.joins).requests(), &places);

@@ -74,6 +74,12 @@ impl Codes {
 }
 
 impl Filter {
+    /// Whether every line counts.
+    pub(super) fn is_open(&self) -> bool {
+        let asks = self.wanted.asks() || self.unwanted.asks();
+        !asks && !self.failed && self.since.is_none() && self.until.is_none()
+    }
+
     /// Whether a line counts.
     pub fn takes(&self, record: &Record<'_>, start: Option<Time>, judgement: Judgement) -> bool {
         let in_time = |limit: Option<Time>, fits: fn(Time, Time) -> bool| {
@@ -88,6 +94,20 @@ impl Filter {
 }
 
 impl Terms {
+    fn asks(&self) -> bool {
+        let texts = [
+            &self.flags,
+            &self.clusters,
+            &self.paths,
+            &self.methods,
+            &self.upstreams,
+            &self.request_ids,
+            &self.details,
+            &self.hosts,
+        ];
+        !self.codes.is_empty() || texts.iter().any(|list| !list.is_empty())
+    }
+
     /// Per list whether one of it fits; none for an empty list.
     fn checks(&self, record: &Record<'_>) -> [Option<bool>; 9] {
         let any = |list: &[String], fits: &dyn Fn(&str) -> bool| {

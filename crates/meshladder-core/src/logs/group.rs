@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::hash::{hash, mix};
 use super::histogram::Histogram;
-use super::judge::{Class, Judgement};
+use super::judge::{Class, Judgement, Side};
 use crate::access_log::{Field, Line, Record};
 use crate::time::Time;
 
@@ -90,6 +91,22 @@ impl Top {
 }
 
 impl Group {
+    /// What lines of one group have in common. "Compare as sets, never as strings": the order of flags does not count.
+    pub(super) fn key(record: &Record<'_>, side: Side) -> u64 {
+        let flags = record.flags().fold(0, |sum: u64, flag| sum.wrapping_add(hash(flag)));
+        let texts = [record.get(Field::Code), details(record), record.get(Field::Cluster)];
+        texts.iter().fold(mix(flags, side as u64), |key, text| mix(key, hash(text)))
+    }
+
+    /// Whether a line is of this group, should two keys ever be the same by chance.
+    pub(super) fn is_of(&self, record: &Record<'_>, side: Side) -> bool {
+        let flags = || record.flags().all(|flag| self.has(flag)) && record.flags().count() == self.flags.len();
+        self.cluster == record.get(Field::Cluster)
+            && self.details == details(record)
+            && self.judgement.side == side
+            && flags()
+    }
+
     pub(super) fn new(record: &Record<'_>, judgement: Judgement) -> Self {
         let mut flags: Vec<String> = record.flags().map(str::to_owned).collect();
         flags.sort();
@@ -131,7 +148,7 @@ impl Group {
         }
         if self.examples.len() < MOST_EXAMPLES {
             let Example { source, number, text } = example;
-            self.examples.push(Example { source, number, text: text.to_owned() });
+            self.examples.push(Example { source, number, text: text.trim_end().to_owned() });
         }
     }
 

@@ -1,7 +1,5 @@
 //! How often something happened, over time, in a few dozen bars at most.
 
-use std::collections::BTreeMap;
-
 /// Widths of a bar in seconds. Each is a multiple of the one before, so bars can be merged.
 const WIDTHS: [i64; 10] = [1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800];
 
@@ -13,13 +11,18 @@ const MOST: i64 = 40;
 pub struct Histogram {
     /// Position in [`WIDTHS`].
     step: usize,
-    bars: BTreeMap<i64, u64>,
+    /// The first bar's time, in widths.
+    first: i64,
+    /// From the first bar that has any to the last.
+    counts: Vec<u64>,
+    /// Times so far from the others that the widest bars would be too many.
+    pub outliers: u64,
 }
 
 impl Histogram {
     /// Counts one at a time in seconds since 1970.
     pub fn add(&mut self, seconds: i64) {
-        self.count(seconds.div_euclid(self.width()), 1);
+        self.count(seconds, 1);
     }
 
     /// The width of a bar in seconds.
@@ -29,21 +32,13 @@ impl Histogram {
 
     /// Every bar from the first to the last, empty ones too: where it starts, and its count.
     pub fn bars(&self) -> Vec<(i64, u64)> {
-        let (Some(first), Some(last)) = (self.bars.keys().next(), self.bars.keys().next_back()) else {
-            return Vec::new();
-        };
-        // The last width may have any number of bars: a log with a line of 1970 in it.
-        if last - first >= MOST {
-            return self.bars.iter().map(|(at, n)| (at * self.width(), *n)).collect();
-        }
-        (*first..=*last).map(|at| (at * self.width(), self.bars.get(&at).copied().unwrap_or(0))).collect()
+        (self.first..).zip(&self.counts).map(|(at, count)| (at * self.width(), *count)).collect()
     }
 
     /// The bars as one line of text.
     pub fn sparkline(&self) -> String {
-        let bars = self.bars();
-        let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        bars.iter().map(|(_, count)| bar(*count, most)).collect()
+        let most = self.counts.iter().copied().max().unwrap_or(0);
+        self.counts.iter().map(|count| bar(*count, most)).collect()
     }
 
     /// Adds another's counts.
@@ -51,35 +46,48 @@ impl Histogram {
         while self.step < other.step {
             self.widen();
         }
-        let ratio = self.width() / other.width();
-        other.bars.iter().for_each(|(at, count)| self.merge_bar(at.div_euclid(ratio), *count, other.width() * ratio));
+        other.bars().into_iter().filter(|(_, count)| *count > 0).for_each(|(start, count)| self.count(start, count));
+        self.outliers += other.outliers;
     }
 
-    /// The bar may have become wider meanwhile.
-    fn merge_bar(&mut self, at: i64, count: u64, width: i64) {
-        self.count((at * width).div_euclid(self.width()), count);
-    }
-
-    fn count(&mut self, at: i64, count: u64) {
-        *self.bars.entry(at).or_insert(0) += count;
-        while self.span() > MOST && self.step + 1 < WIDTHS.len() {
+    fn count(&mut self, seconds: i64, count: u64) {
+        loop {
+            let at = seconds.div_euclid(self.width());
+            if self.counts.is_empty() {
+                self.first = at;
+            }
+            let (first, last) = (self.first.min(at), (self.first + self.bar_count() - 1).max(at));
+            if last - first < MOST {
+                return self.count_at(at, first, last, count);
+            }
+            if self.step + 1 == WIDTHS.len() {
+                self.outliers += count;
+                return;
+            }
             self.widen();
         }
     }
 
-    fn span(&self) -> i64 {
-        match (self.bars.keys().next(), self.bars.keys().next_back()) {
-            (Some(first), Some(last)) => last - first + 1,
-            _ => 0,
+    fn bar_count(&self) -> i64 {
+        i64::try_from(self.counts.len()).unwrap_or(MOST)
+    }
+
+    fn count_at(&mut self, at: i64, first: i64, last: i64, count: u64) {
+        // Both differences are below MOST.
+        let places = |from: i64, to: i64| usize::try_from(to - from).unwrap_or(0);
+        if first < self.first {
+            self.counts.splice(0..0, std::iter::repeat_n(0, places(first, self.first)));
+            self.first = first;
         }
+        self.counts.resize(self.counts.len().max(places(first, last) + 1), 0);
+        self.counts[places(first, at)] += count;
     }
 
     fn widen(&mut self) {
-        let ratio = WIDTHS[self.step + 1] / WIDTHS[self.step];
+        let bars = self.bars();
         self.step += 1;
-        for (at, count) in std::mem::take(&mut self.bars) {
-            *self.bars.entry(at.div_euclid(ratio)).or_insert(0) += count;
-        }
+        self.counts.clear();
+        bars.into_iter().filter(|(_, count)| *count > 0).for_each(|(start, count)| self.count(start, count));
     }
 }
 
@@ -107,7 +115,8 @@ mod tests {
         let long = of(&(0..1000).collect::<Vec<_>>());
         assert!(long.bars().len() <= 40, "{long:?}");
         assert_eq!(long.bars().iter().map(|(_, count)| count).sum::<u64>(), 1000);
-        assert_eq!(of(&[0, 1_000_000_000_000]).bars().len(), 2);
+        let far = of(&[0, 1_000_000_000_000]);
+        assert_eq!((far.bars().len(), far.outliers), (1, 1));
         assert_eq!(of(&[0, 0, 0, 0, 2]).sparkline(), "█ ▂");
     }
 

@@ -1,8 +1,6 @@
 //! Lines of one request, joined by its id: "correlate S and D by x-request-id".
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use super::hash::ByHash;
 use super::judge::{By, Class, Judgement, Side};
 use crate::time::Time;
 
@@ -22,7 +20,7 @@ pub(super) struct Hop {
 /// The requests of which lines were read; a part of them when there are many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joins {
-    hops: HashMap<u64, Vec<Hop>>,
+    hops: ByHash<Vec<Hop>>,
     /// Whether some were left out.
     pub(super) is_partial: bool,
 }
@@ -37,19 +35,16 @@ const MOST: usize = 200_000;
 const MOST_HOPS: usize = 32;
 
 impl Joins {
-    pub(super) fn add(&mut self, id: &str, judgement: Judgement, start: Option<Time>, group: u64, source: usize) {
-        if id.is_empty() {
-            return;
-        }
+    /// `id` is the hash of a request's id.
+    pub(super) fn add(&mut self, id: u64, judgement: Judgement, start: Option<Time>, group: u64, source: usize) {
         let full = self.hops.len() >= if judgement.class == Class::Fine { ALL } else { MOST };
-        let key = hash(id);
         let Judgement { side, by, class, .. } = judgement;
         let hop = Hop { start, side, by, class, group, source };
-        match self.hops.get_mut(&key) {
+        match self.hops.get_mut(&id) {
             Some(hops) if hops.len() < MOST_HOPS => hops.push(hop),
             Some(_) => self.is_partial = true,
             None if full => self.is_partial = true,
-            None => drop(self.hops.insert(key, vec![hop])),
+            None => drop(self.hops.insert(id, vec![hop])),
         }
     }
 
@@ -74,15 +69,8 @@ impl Joins {
     }
 }
 
-fn sorted(hops: HashMap<u64, Vec<Hop>>) -> Vec<(u64, Vec<Hop>)> {
+fn sorted(hops: ByHash<Vec<Hop>>) -> Vec<(u64, Vec<Hop>)> {
     let mut all: Vec<_> = hops.into_iter().collect();
     all.sort_by_key(|(key, _)| *key);
     all
-}
-
-/// The same for the same text, in every run.
-pub(super) fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

@@ -212,6 +212,9 @@ impl Side {
 }
 
 impl Class {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Failed, Self::Refused, Self::Left, Self::Fine];
+
     /// One word.
     pub fn id(self) -> &'static str {
         match self {

@@ -1,11 +1,12 @@
 //! Counts of lines, which can be merged.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use super::group::{Example, Group, details};
+use super::group::{Example, Group};
+use super::hash::{ByHash, hash};
 use super::histogram::Histogram;
-use super::join::{Joins, hash};
-use super::judge::{Class, Judgement, Side, address};
+use super::join::Joins;
+use super::judge::{Class, Judgement, address};
 use crate::access_log::{Field, Record};
 use crate::time::Time;
 
@@ -22,8 +23,8 @@ pub struct Stats {
     pub malformed: u64,
     /// Other lines.
     pub other: u64,
-    /// How many failed, by class: failed, refused, left, fine.
-    pub classes: BTreeMap<Class, u64>,
+    /// How many are of each class, in the order of [`Class::ALL`].
+    pub classes: [u64; 4],
     /// Over time: all that failed.
     pub failed: Histogram,
     /// The first and the last time.
@@ -32,12 +33,11 @@ pub struct Stats {
     pub ungrouped: u64,
     /// The first few lines that cannot be read.
     pub malformed_examples: Vec<Example>,
-    pub(super) groups: HashMap<String, Group>,
+    /// By the hash of what they have in common.
+    pub(super) groups: ByHash<Group>,
     pub(super) joins: Joins,
     /// Connections for which a listener had no filter chain: from which address, to which.
     pub(super) chainless: BTreeMap<(String, String), u64>,
-    /// The key of the group being looked up.
-    key: String,
 }
 
 /// More ways to end than this are not told apart.
@@ -61,7 +61,7 @@ impl Stats {
         } else {
             self.requests += 1;
         }
-        *self.classes.entry(judgement.class).or_insert(0) += 1;
+        self.classes[judgement.class as usize] += 1;
         if let Some(start) = start {
             self.between = Some(self.between.map_or((start, start), |(a, b)| (a.min(start), b.max(start))));
             if judgement.class == Class::Failed {
@@ -69,18 +69,22 @@ impl Stats {
             }
         }
         self.chainless(record);
-        self.key(record, judgement.side);
+        let key = Group::key(record, judgement.side);
         let source = example.source;
-        if let Some(group) = self.groups.get_mut(self.key.as_str()) {
-            group.add(record, start, example);
-        } else if self.groups.len() < MOST_GROUPS {
-            let mut group = Group::new(record, judgement);
-            group.add(record, start, example);
-            self.groups.insert(self.key.clone(), group);
-        } else {
-            self.ungrouped += 1;
+        let has_room = self.groups.len() < MOST_GROUPS;
+        match self.groups.get_mut(&key) {
+            Some(group) if group.is_of(record, judgement.side) => group.add(record, start, example),
+            None if has_room => {
+                let mut group = Group::new(record, judgement);
+                group.add(record, start, example);
+                self.groups.insert(key, group);
+            }
+            _ => self.ungrouped += 1,
         }
-        self.joins.add(record.get(Field::RequestId), judgement, start, hash(&self.key), source);
+        let id = record.get(Field::RequestId);
+        if !id.is_empty() {
+            self.joins.add(hash(id), judgement, start, key, source);
+        }
     }
 
     pub(super) fn malformed(&mut self, example: Example<&str>) {
@@ -89,25 +93,6 @@ impl Stats {
             let Example { source, number, text } = example;
             self.malformed_examples.push(Example { source, number, text: text.to_owned() });
         }
-    }
-
-    /// "compare as sets, never as strings": flags are sorted.
-    fn key(&mut self, record: &Record<'_>, side: Side) {
-        self.key.clear();
-        self.key.push_str(record.get(Field::Code));
-        self.key.push(char::from(b'0' + side as u8));
-        let flags = record.get(Field::Flags);
-        if flags.contains(',') {
-            let mut flags: Vec<&str> = flags.split(',').collect();
-            flags.sort_unstable();
-            flags.iter().for_each(|flag| self.key.extend([flag, "\0"]));
-        } else {
-            self.key.push_str(flags);
-            self.key.push('\0');
-        }
-        self.key.push_str(details(record));
-        self.key.push('\0');
-        self.key.push_str(record.get(Field::Cluster));
     }
 
     /// Such a line has no request id; addresses tell whose connection it was.
@@ -126,7 +111,7 @@ impl Stats {
         self.malformed += other.malformed;
         self.other += other.other;
         self.ungrouped += other.ungrouped;
-        other.classes.iter().for_each(|(class, count)| *self.classes.entry(*class).or_insert(0) += count);
+        self.classes.iter_mut().zip(other.classes).for_each(|(own, other)| *own += other);
         self.failed.merge(&other.failed);
         self.between = match (self.between, other.between) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
@@ -136,7 +121,7 @@ impl Stats {
         self.malformed_examples.sort();
         self.malformed_examples.truncate(MOST_MALFORMED);
         let mut groups: Vec<_> = other.groups.into_iter().collect();
-        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        groups.sort_by_key(|(key, _)| *key);
         for (key, group) in groups {
             if let Some(own) = self.groups.get_mut(&key) {
                 own.merge(group);
@@ -152,6 +137,6 @@ impl Stats {
 
     /// How many are of a class.
     pub fn of(&self, class: Class) -> u64 {
-        self.classes.get(&class).copied().unwrap_or(0)
+        self.classes[class as usize]
     }
 }

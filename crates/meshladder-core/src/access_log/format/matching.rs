@@ -12,19 +12,23 @@ use crate::access_log::record::Record;
 impl TextFormat {
     /// Every field ends where what follows it is first met. Gives up as soon as a field is not what it should be.
     pub(in crate::access_log) fn quick<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
-        let mut rest = line.strip_prefix(self.lead.as_str())?;
-        let mut record = Record::default();
+        let bytes = line.as_bytes();
+        bytes.starts_with(self.lead.as_bytes()).then_some(())?;
+        let mut record = Record::of(line);
+        let mut start = self.lead.len();
         let last = self.slots.len() - 1;
         for (i, slot) in self.slots.iter().enumerate() {
-            let end = if i == last && slot.then.is_empty() { rest.len() } else { find(rest, &slot.then)? };
-            let value = &rest[..end];
-            if !slot.class.fits(value.as_bytes()) {
+            let then = slot.then.as_bytes();
+            let end = if i == last && then.is_empty() { bytes.len() } else { start + find(&bytes[start..], then)? };
+            // What ends at a blank has none.
+            let is_word = slot.class == Class::Word && then.first() == Some(&b' ');
+            if !is_word && !slot.class.fits(&bytes[start..end]) {
                 return None;
             }
-            slot.put(value, &mut record);
-            rest = &rest[end + slot.then.len()..];
+            slot.put(line, start, end, &mut record);
+            start = end + then.len();
         }
-        rest.is_empty().then_some(record)
+        (start == bytes.len()).then_some(record)
     }
 
     /// "Header values are written raw, no escaping": a user agent may hold quotes, and even a tail of its own. Of all
@@ -35,9 +39,10 @@ impl TextFormat {
             let loose = self.loose.get_or_init(|| self.regex(true)).as_ref()?;
             loose.captures(line)
         })?;
-        let mut record = Record::default();
+        let mut record = Record::of(line);
         for (slot, value) in self.slots.iter().zip(captures.iter().skip(1)) {
-            slot.put(value.map_or("", |value| value.as_str()), &mut record);
+            let (start, end) = value.map_or((0, 0), |value| (value.start(), value.end()));
+            slot.put(line, start, end, &mut record);
         }
         Some(record)
     }
@@ -46,16 +51,16 @@ impl TextFormat {
     pub(in crate::access_log) fn begins(&self, line: &str) -> bool {
         let Some(mut rest) = line.strip_prefix(self.lead.as_str()) else { return false };
         for slot in self.slots.iter().take(2) {
-            let end = if slot.then.is_empty() { None } else { find(rest, &slot.then) };
+            let end = find(rest.as_bytes(), slot.then.as_bytes());
             let Some(end) = end.filter(|&end| slot.class.fits(&rest.as_bytes()[..end])) else { return false };
             rest = &rest[end + slot.then.len()..];
         }
         self.slots.len() > 1
     }
 
-    /// Whether a line has this field.
-    pub(in crate::access_log) fn writes(&self, field: Field) -> bool {
-        self.slots.iter().any(|slot| slot.field == Some(field))
+    /// The fields of a line.
+    pub(in crate::access_log) fn fields(&self) -> Vec<Field> {
+        self.slots.iter().filter_map(|slot| slot.field).collect()
     }
 
     fn regex(&self, loose: bool) -> Option<Regex> {
@@ -70,21 +75,26 @@ impl TextFormat {
 }
 
 impl Slot {
-    fn put<'a>(&'a self, value: &'a str, record: &mut Record<'a>) {
+    fn put<'a>(&'a self, line: &'a str, start: usize, end: usize, record: &mut Record<'a>) {
         match (self.field, &self.clock) {
-            (Some(field), Some(clock)) => record.set(field, clock.read(value)),
-            (Some(field), None) => record.set(field, value),
-            (None, _) => record.others.push((Cow::Borrowed(&self.operator), Cow::Borrowed(value))),
+            (Some(field), None) => record.set_span(field, start, end),
+            (Some(field), Some(clock)) => record.set(field, clock.read(&line[start..end])),
+            (None, _) => record.others.push((Cow::Borrowed(&self.operator), Cow::Borrowed(&line[start..end]))),
         }
     }
 }
 
 /// Where a literal is first met; none for an empty one.
-fn find(text: &str, literal: &str) -> Option<usize> {
-    let (bytes, literal) = (text.as_bytes(), literal.as_bytes());
+fn find(bytes: &[u8], literal: &[u8]) -> Option<usize> {
     match literal {
         [] => None,
-        [byte] => memchr(*byte, bytes),
+        // Most fields are a few bytes long.
+        [byte] => match bytes.iter().take(SHORT).position(|b| b == byte) {
+            None if bytes.len() > SHORT => memchr(*byte, &bytes[SHORT..]).map(|at| at + SHORT),
+            found => found,
+        },
         [first, ..] => memchr_iter(*first, bytes).find(|&at| bytes[at..].starts_with(literal)),
     }
 }
+
+const SHORT: usize = 8;

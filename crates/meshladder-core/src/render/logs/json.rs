@@ -2,7 +2,7 @@
 
 use super::Told;
 use crate::doc::json::escape;
-use crate::logs::{Cause, Example, Group, Histogram, Top};
+use crate::logs::{Cause, Class, Example, Group, Histogram, Top};
 use crate::render::json::pretty;
 use crate::render::report::compact;
 use crate::time::Time;
@@ -11,7 +11,7 @@ use crate::time::Time;
 pub fn to_json(told: &Told<'_>) -> String {
     let summary = told.summary;
     let stats = &summary.stats;
-    let classes = stats.classes.iter().map(|(class, count)| format!("\"{}\":{count}", class.id()));
+    let classes = Class::ALL.iter().map(|class| format!("\"{}\":{}", class.id(), stats.of(*class)));
     let counts = format!(
         "\"requests\":{},\"connections\":{},\"leftOut\":{},\"malformed\":{},\"other\":{},\"ungrouped\":{},\"joined\":{}",
         stats.requests,
