@@ -63,10 +63,15 @@ pub struct Line {
     pub request_id: String,
 }
 
-/// The lines of a log that are access-log lines.
+/// The lines of a log that are access-log lines, in a format of Istio's or Envoy's own.
 pub fn lines(doc: &Document) -> impl Iterator<Item = Line> {
     static OWN: Formats = Formats::OWN;
-    let mut reader = OWN.reader();
+    lines_in(doc, &OWN)
+}
+
+/// The same with other formats besides.
+pub fn lines_in<'d>(doc: &'d Document, formats: &'d Formats) -> impl Iterator<Item = Line> + use<'d> {
+    let mut reader = formats.reader();
     doc.text.lines().enumerate().filter_map(move |(i, text)| match reader.read(text) {
         Reading::Access(record) => Some(Line { doc: doc.id.to_string(), number: i + 1, ..Line::from(&record) }),
         _ => None,

@@ -130,8 +130,8 @@ impl Links {
         says.extend(reason::beside(own, also.iter().map(|(place, _)| &groups[*place])));
         let alone = self.alone.get(&group).copied().unwrap_or(0);
         if own.judgement.by == By::NextHop && alone > 0 {
-            let of = if is_partial { "" } else { " of its requests was read" };
-            says.push(format!("no line of the next hop{of}: its own log tells who failed"));
+            let lacking = if is_partial { "not among the lines that were kept" } else { "not among these logs" };
+            says.push(format!("the next hop's own line is {lacking}: its log tells who failed"));
         }
         says.extend(chainless(own, stats));
         Cause { group, also, says, leads: reason::leads(own) }

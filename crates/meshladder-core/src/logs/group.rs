@@ -60,8 +60,8 @@ pub struct Group {
     pub sample: Line,
 }
 
-/// How many values are counted one by one.
-const MOST_VALUES: usize = 32;
+/// How many values are counted one by one. With more, which of them depends on how the lines were shared out.
+const MOST_VALUES: usize = 256;
 
 /// How many lines are kept as evidence.
 const MOST_EXAMPLES: usize = 3;
@@ -172,6 +172,12 @@ impl Group {
         self.examples.extend(other.examples);
         self.examples.sort();
         self.examples.truncate(MOST_EXAMPLES);
+    }
+
+    /// Whether it is about connections, not about requests of HTTP.
+    pub fn is_connection(&self) -> bool {
+        let Line { method, protocol, path, .. } = &self.sample;
+        self.code == 0 && [method, protocol, path].iter().all(|text| text.is_empty())
     }
 
     /// Whether a flag is set.

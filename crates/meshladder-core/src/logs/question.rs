@@ -92,7 +92,7 @@ fn url(line: &Line, side: Side) -> Option<Url> {
     let cluster = ClusterName::parse(&line.cluster);
     let name = ClusterName::parse(&line.server_name);
     let service = cluster.filter(|cluster| !cluster.host.is_empty()).or(name);
-    if line.method.is_empty() {
+    if line.method.is_empty() && line.path.is_empty() {
         let tcp = |host: &str, port: &str| Url::parse(&format!("tcp://{host}:{port}")).ok();
         return match service {
             Some(service) => tcp(service.host, service.port),

@@ -52,7 +52,7 @@ fn who(group: &Group) -> String {
     };
     let broken_off = group.details_name() == "upstream_reset_after_response_started";
     match group.judgement.by {
-        By::ThisProxy if group.sample.method.is_empty() => format!("{proxy} ended the connection"),
+        By::ThisProxy if group.is_connection() => format!("{proxy} ended the connection"),
         By::ThisProxy => format!("{proxy} answered itself"),
         By::NextHop if broken_off => "the next hop broke off in the middle of its answer".to_owned(),
         By::Application if broken_off => "the application broke off in the middle of its answer".to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn beside<'g>(group: &Group, also: impl Iterator<Item = &'g Group>) -
 
 /// What may be behind it: of the flags that say most, or of the details.
 pub(super) fn leads(group: &Group) -> Vec<Lead> {
-    let lead = |what: &str, confirm: &str| Lead { what: what.to_owned(), confirm: confirm.to_owned() };
+    let lead = |what: &str, confirm: &str| Lead { what: what.to_owned(), confirm: filled(confirm, group) };
     let found = match group.details_name() {
         "rbac_access_denied_matched_policy" => vec![lead(
             "an AuthorizationPolicy of the called workload",
@@ -166,7 +166,7 @@ pub(super) fn leads(group: &Group) -> Vec<Lead> {
     let side = group.judgement.side;
     let fits = |cause: &&flags::Cause| side == Side::Unknown || cause.at.is_empty() || cause.at.contains(&side.id());
     let causes = flags.iter().flat_map(|flag| flag.causes.iter()).filter(fits);
-    causes.take(4).map(|cause| lead(cause.what, &filled(cause.confirm, group))).collect()
+    causes.take(4).map(|cause| lead(cause.what, cause.confirm)).collect()
 }
 
 /// A command with what the lines tell put into it.
@@ -176,6 +176,12 @@ fn filled(command: &str, group: &Group) -> String {
         command.replace("HOST:PORT", &format!("{}:{}", cluster.host, cluster.port)).replace("HOST", cluster.host)
     });
     let command = if cluster.is_some() { command.replace("CLUSTER", &quoted(&group.cluster)) } else { command };
+    let id = &group.sample.request_id;
+    let command = if id.is_empty() {
+        command
+    } else {
+        command.replace("--request-id ID", &format!("--request-id {}", quoted(id)))
+    };
     match called(&group.sample, group.judgement.side) {
         Some(url) => command.replace("URL", &url),
         None => command,

@@ -41,7 +41,7 @@ pub struct Stats {
 }
 
 /// More ways to end than this are not told apart.
-const MOST_GROUPS: usize = 10_000;
+const MOST_GROUPS: usize = 2_000;
 
 /// How many pairs of addresses are kept.
 const MOST_PAIRS: usize = 4096;

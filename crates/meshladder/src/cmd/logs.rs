@@ -45,8 +45,8 @@ pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
     }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let (stats, unread) = pipeline::count(&inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
-    tell(args, &inputs, behind.as_ref(), stats)?
-        .map_or(Ok(if unread { UNREADABLE } else { 0 }), |code| Ok(if unread { UNREADABLE } else { code }))
+    let code = tell(args, &inputs, behind.as_ref(), stats)?;
+    Ok(if unread { UNREADABLE } else { code })
 }
 
 fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
@@ -98,8 +98,8 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
     Ok(if unread { UNREADABLE } else { 0 })
 }
 
-/// Prints the summary; the exit code when something failed.
-fn tell(args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) -> Result<Option<u8>, Failure> {
+/// Prints the summary.
+fn tell(args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) -> Outcome {
     let summary = stats.summary();
     let sources: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
     let commands = why::commands(&summary, inputs, behind);
@@ -117,7 +117,7 @@ fn tell(args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) ->
     }
     out.flush()?;
     note_nothing(&summary, args);
-    Ok((summary.stats.of(Class::Failed) > 0).then_some(FAILED))
+    Ok(if summary.stats.of(Class::Failed) > 0 { FAILED } else { 0 })
 }
 
 fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failure> {

@@ -65,7 +65,8 @@ fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
         let folder = entry.expect("a capture").path();
         let (found, count, expected) = read(&open(&folder.join("bundle.tar.gz")));
         assert_eq!(count, expected, "{}: requests read, and lines that look like one", folder.display());
-        let observed = fs::read_to_string(folder.join("observed.json")).expect("what was observed");
+        // Not every incident is about requests.
+        let Ok(observed) = fs::read_to_string(folder.join("observed.json")) else { continue };
         let observed: Value = serde_json::from_str(&observed).expect("JSON");
         for request in observed["requests"].as_array().expect("requests") {
             let servers = request["serverLogs"].as_object().into_iter().flat_map(|logs| logs.values());

@@ -92,9 +92,12 @@ fn histogram(histogram: &Histogram) -> String {
     format!("{{\"seconds\":{},\"bars\":{}}}", histogram.width(), list(bars))
 }
 
+/// A script that wants more of them counts lines itself.
+const MOST_VALUES: usize = 32;
+
 fn top(top: &Top) -> String {
     let named = top.sorted().into_iter().filter(|(value, _)| !value.is_empty());
-    list(named.map(|(value, count)| format!("{{\"value\":{},\"count\":{count}}}", escape(value))))
+    list(named.take(MOST_VALUES).map(|(value, count)| format!("{{\"value\":{},\"count\":{count}}}", escape(value))))
 }
 
 fn example(example: &Example, told: &Told<'_>) -> String {

@@ -45,7 +45,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("logs", &["access_log", "doc", "envoy", "flags", "mesh", "rules", "sim", "snapshot", "time", "walk"]),
     ("report", &["doc", "finding", "snapshot", "time"]),
-    ("ladder", &["access_log", "doc", "finding", "fleet", "mesh", "report", "rules", "sim", "snapshot", "walk"]),
+    (
+        "ladder",
+        &["access_log", "doc", "finding", "fleet", "logs", "mesh", "report", "rules", "sim", "snapshot", "walk"],
+    ),
     (
         "render",
         &[

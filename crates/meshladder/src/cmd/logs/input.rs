@@ -106,13 +106,7 @@ fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>,
             return Ok(found);
         }
     }
-    let own = word.split_once('/').map(|(namespace, name)| (name, namespace));
-    let is_kind = own.is_some_and(|(_, kind)| behind.mesh.objects.in_namespace("Pod", kind).len() == 0);
-    let (name, namespace) = match own {
-        Some((name, namespace)) if !is_kind => (name, Some(namespace)),
-        _ => (word, global.namespace.as_deref()),
-    };
-    let found = match target::scope(name, namespace, &behind.mesh)? {
+    let found = match target::scope(word, global.namespace.as_deref(), &behind.mesh)? {
         Scope::Workload { pods, .. } => {
             pods.iter().filter(|pod| pod.kind == "Pod").flat_map(|pod| logs_of(&pod.namespace, &pod.name)).collect()
         }
