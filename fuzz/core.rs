@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use meshladder_core::access_log::{Format, Formats};
 use meshladder_core::doc::json::{self, Raw};
 use meshladder_core::doc::tree::Node;
 use meshladder_core::doc::yaml as yaml_text;
@@ -16,9 +17,13 @@ use meshladder_core::ladder;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::prometheus::answer::Answer;
 use meshladder_core::prometheus::rates::{self, Answers};
+use meshladder_core::logs::{Chunk, Collector, Event, Filter};
 use meshladder_core::render;
+use meshladder_core::render::logs::Told;
 use meshladder_core::snapshot::{self, DocId};
-use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, route, secret, status};
+use meshladder_core::tables::{
+    bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, logs, route, secret, status,
+};
 use meshladder_core::x509;
 
 pub(crate) fn json(data: &[u8]) {
@@ -99,6 +104,29 @@ pub(crate) fn syncz(data: &[u8]) {
     let rows = status::select(connections.into_iter().map(row).collect(), None);
     assert!(json::check(&status::to_json(&rows)).is_ok());
     let _ = status::verbose_table(&rows, None).to_string();
+}
+
+pub(crate) fn access_log(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    // The first line is a format, the rest is a log in it.
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, &text));
+    let formats = Formats::new(Format::compile(first).into_iter().collect());
+    let filter = Filter::default();
+    let mut collector = Collector::new(&formats, &filter);
+    let mut lines = 0;
+    collector.each(Chunk { source: 0, first_line: 1, text: rest }, |event| {
+        lines += 1;
+        if let Event::Line { record, judgement, number, .. } = event {
+            assert!(json::check(&render::logs::line_json("log", number, record, judgement)).is_ok());
+            let _ = render::logs::line_text("log", number, record, judgement);
+        }
+    });
+    let summary = collector.finish().summary();
+    let stats = &summary.stats;
+    assert_eq!(stats.requests + stats.connections + stats.malformed, lines);
+    let told = Told { summary: &summary, sources: &["log".to_owned()], commands: &[], explained: &[], most: 3 };
+    assert!(json::check(&render::logs::to_json(&told)).is_ok());
+    let _ = (render::logs::to_markdown(&told), render::logs::causes(&told, true), logs::table(&summary, 3).to_string());
 }
 
 pub(crate) fn certificate(data: &[u8]) {

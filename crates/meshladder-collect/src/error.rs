@@ -65,6 +65,14 @@ pub enum CollectError {
         /// What is too much, when more is known than the sum.
         why: Option<String>,
     },
+    /// Something else where a log was meant.
+    #[error("{origin} is {what}, not a log")]
+    NoLog {
+        /// The file or directory.
+        origin: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// Standard input can be read only once.
     #[error("`-` is given more than once")]
     StdinTwice,
@@ -122,6 +130,7 @@ impl CollectError {
             }
             Self::Damaged { .. } => "copy or download it again",
             Self::TooLarge { .. } => "if it is really that large, raise --max-size",
+            Self::NoLog { .. } => "name a bundle with -s, and its logs are read",
             Self::StdinTwice => "write one of them to a file first",
             Self::NotABundle { .. } => "make a bundle of it with `meshladder bundle pack`",
             Self::Unwritable { .. } => "check that the directory exists, may be written to and has space left",

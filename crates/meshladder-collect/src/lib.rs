@@ -16,6 +16,7 @@ mod error;
 mod found;
 mod gather;
 mod layout;
+mod log;
 mod loose;
 mod manifest;
 mod names;
@@ -27,6 +28,7 @@ mod walk;
 
 pub use error::CollectError;
 use layout::Settled;
+pub use log::Log;
 use store::Store;
 
 /// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its content.

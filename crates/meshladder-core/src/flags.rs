@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 mod details;
+mod foreign;
 mod read;
 mod table;
+mod transport;
 
 pub use details::{Detail, detail};
+pub use foreign::{Foreign, foreign};
 pub use read::{Reading, read};
 
 /// One response flag.
@@ -45,6 +48,8 @@ pub struct Cause {
     pub what: &'static str,
     /// The command that confirms it.
     pub confirm: &'static str,
+    /// Where alone it may be the cause: `client`, `server`, `gateway`; none for anywhere.
+    pub at: &'static [&'static str],
 }
 
 /// All core flags, in Envoy's own order.
@@ -137,6 +142,11 @@ mod tests {
     fn a_page_is_complete_and_a_detail_of_a_flag_is_in_the_table_of_details() {
         for flag in all() {
             assert!(!flag.means.ends_with('.') && !flag.set_by.is_empty(), "{}", flag.code);
+            assert!(!flag.causes.is_empty(), "{} has no cause", flag.code);
+            let sides = [("client", flag.at_client), ("server", flag.at_server), ("gateway", flag.at_gateway)];
+            for side in flag.causes.iter().flat_map(|cause| cause.at) {
+                assert!(sides.iter().any(|(name, text)| name == side && !text.is_empty()), "{}: {side}", flag.code);
+            }
             for name in flag.details {
                 let name = name.split(['{', '(', '[']).next().unwrap_or(name);
                 assert!(detail(name).is_some(), "{}: {name} is not explained", flag.code);

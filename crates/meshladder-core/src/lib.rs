@@ -15,6 +15,7 @@ pub mod flags;
 pub mod fleet;
 pub mod istiod;
 pub mod ladder;
+pub mod logs;
 pub mod mesh;
 pub mod model;
 mod parallel;

@@ -9,6 +9,7 @@ pub mod describe;
 pub mod diff;
 pub mod json;
 pub mod markdown;
+pub mod logs;
 pub mod messages;
 pub mod report;
 pub mod trace;

@@ -15,6 +15,7 @@ pub(crate) mod diff;
 pub(crate) mod ladder;
 pub(crate) mod monitor;
 pub(crate) mod prometheus;
+pub(crate) mod logs;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 pub(crate) mod runbook;
@@ -148,6 +149,17 @@ Examples:
 
 Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
     Canary(prometheus::Canary),
+    /// Access logs of any format: who answered, at which hop, which flag, and the causes ranked
+    #[command(before_help = "\
+Examples:
+  kubectl logs deploy/cart -n shop -c istio-proxy | meshladder logs -
+  meshladder logs access.log.gz --code 5xx --not-flag DC --since 2026-11-15T06:00:00Z
+  meshladder logs -s bundle.tar.gz --why
+  meshladder logs deploy/cart -n shop -s bundle.tar.gz --flag UC --lines
+  meshladder logs app.log --format '%START_TIME% %RESPONSE_CODE% %RESPONSE_FLAGS% %REQ(:PATH)%'
+
+Exit code: 0 nothing failed, 1 something did, 3 a log that cannot be read")]
+    Logs(Box<logs::Logs>),
     /// Which proxies have the configuration istiod sent: SYNCED, STALE, NOT SENT, IGNORED per type
     #[command(
         visible_alias = "ps",

@@ -14,6 +14,7 @@ mod diff;
 mod explain;
 mod flag_rates;
 mod ladder;
+mod logs;
 mod meta;
 mod monitor;
 mod prometheus;
@@ -38,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Flags(flags) if flags.server.prometheus.is_some() => flag_rates::run(&args.global, flags),
         Command::Flags(flags) => explain::flags(&flags.codes),
         Command::Canary(canary) => canary::run(&args.global, canary),
+        Command::Logs(logs) => logs::run(&args.global, logs),
         Command::Trace(trace) => trace::run(&args.global, trace),
         Command::Authz(authz) => authz::run(&args.global, authz),
         Command::Experimental(experimental) => match &experimental.command {

@@ -1,5 +1,7 @@
 //! What a user types after `explain`: flags, a details string, a reason why a connection failed, a gRPC status.
+//! What a log holds is read the same way.
 
+use super::transport::{close, transport, ztunnel};
 use super::{Flag, detail, named};
 
 /// What a text means, line by line.
@@ -11,17 +13,30 @@ pub struct Reading {
     pub means: Vec<String>,
 }
 
-/// Reads one flag, a set of flags, a details string, a transport failure reason or a gRPC status; none when it is none.
+/// Reads one flag, a set of flags, a details string, a transport failure or close reason, a gRPC status or an error of
+/// ztunnel's; none when it is none.
 pub fn read(text: &str) -> Option<Reading> {
-    flags(text).or_else(|| details(text)).or_else(|| transport(text)).or_else(|| grpc(text))
+    let text = text.trim();
+    let readers = [flags, details, grpc, transport, close, ztunnel, unknown_details];
+    readers.iter().find_map(|read| read(text))
 }
 
 fn flags(text: &str) -> Option<Reading> {
-    let found: Vec<&Flag> = text.split(',').map(|code| named(code.trim())).collect::<Option<_>>()?;
-    let codes: Vec<&str> = found.iter().map(|flag| flag.code).collect();
+    let words: Vec<&str> = text.split(',').map(str::trim).collect();
+    let is_flag = |word: &&str| (2..7).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase());
+    let found: Vec<Option<&Flag>> = words.iter().map(|word| named(word)).collect();
+    // Extensions have flags of their own, but one alone may be any word.
+    let of_others = |word: &&str| is_flag(word) && found.iter().any(Option::is_some);
+    if !words.iter().zip(&found).all(|(word, flag)| flag.is_some() || of_others(word)) {
+        return None;
+    }
+    let codes: Vec<&str> = words.iter().zip(&found).map(|(word, flag)| flag.map_or(*word, |flag| flag.code)).collect();
     let has = |code: &str| codes.contains(&code);
-    let mut means: Vec<String> =
-        found.iter().map(|flag| format!("{} ({}): {}", flag.code, flag.long, flag.means)).collect();
+    let one = |(code, flag): (&&str, &Option<&Flag>)| match flag {
+        Some(flag) => format!("{code} ({}): {}", flag.long, flag.means),
+        None => format!("{code}: no flag of Envoy's own; an extension sets it"),
+    };
+    let mut means: Vec<String> = codes.iter().zip(&found).map(one).collect();
     let together = match () {
         () if has("URX") && has("UF") => Some("together: every try failed to connect; a call is 1 + retries tries"),
         () if has("URX") && has("UT") => Some("together: every try ran into perTryTimeout"),
@@ -36,17 +51,9 @@ fn flags(text: &str) -> Option<Reading> {
 
 /// `name`, `name{argument}`, `name[argument]` or `name(argument)`: "from the first opener to the last closer".
 fn details(text: &str) -> Option<Reading> {
-    let open = text.find(['{', '[', '(']);
-    // `codec_error:…` and `overload_error:…` have their argument behind a colon.
-    let (name, argument) = match (open, text.split_once(':')) {
-        (Some(open), _) => {
-            (&text[..open], text[open + 1..].rfind(['}', ']', ')']).map(|close| &text[open + 1..open + 1 + close]))
-        }
-        (None, Some((name, argument))) => (name, Some(argument)),
-        (None, None) => (text, None),
-    };
+    let (name, argument) = apart(text);
     let known = detail(name)?;
-    let mut means = vec![format!("{}; flags: {}", known.means, known.flags)];
+    let mut means = vec![known.means.to_owned()];
     match (name, argument) {
         ("rbac_access_denied_matched_policy", Some("none")) => {
             means.push("no ALLOW policy matched, and at least one applies to the workload".to_owned());
@@ -61,6 +68,37 @@ fn details(text: &str) -> Option<Reading> {
         (_, Some(argument)) if !argument.is_empty() => means.push(argument.replace('_', " ")),
         _ => {}
     }
+    means.push(match known.flags {
+        "-" => "no flag goes with it".to_owned(),
+        flags => format!("goes with flag {}", flags.replace(' ', " or ")),
+    });
+    Some(Reading { what: format!("response code details {name}"), means })
+}
+
+fn apart(text: &str) -> (&str, Option<&str>) {
+    let open = text.find(['{', '[', '(']);
+    // `codec_error:…` and `overload_error:…` have their argument behind a colon.
+    match (open, text.split_once(':')) {
+        (Some(open), _) => {
+            (&text[..open], text[open + 1..].rfind(['}', ']', ')']).map(|close| &text[open + 1..open + 1 + close]))
+        }
+        (None, Some((name, argument))) => (name, Some(argument)),
+        (None, None) => (text, None),
+    }
+}
+
+/// "Treat the list as open": what has the form of details is taken apart, even when its name is not known.
+fn unknown_details(text: &str) -> Option<Reading> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+    };
+    let (name, argument) = apart(text);
+    let argument = argument.filter(|_| text.contains(['{', '[', '(']) && is_name(name))?;
+    let means = vec![
+        "not known to this version: a newer Envoy, or an extension; a local reply, since it is not via_upstream"
+            .to_owned(),
+        argument.replace('_', " "),
+    ];
     Some(Reading { what: format!("response code details {name}"), means })
 }
 
@@ -90,36 +128,17 @@ fn reset(reason: &str) -> &'static str {
         }
         "connection_termination" => "an established connection was closed (UC)",
         "overflow" => "a limit of the circuit breaker (UO)",
-        "remote_reset" | "remote_refused_stream_reset" => "the upstream reset the stream (UR)",
-        "local_reset" | "local_refused_stream_reset" => "this proxy reset the stream (LR)",
+        "remote_reset" | "remote_refused_stream_reset" | "remote_reset_(no_error)" => {
+            "the upstream reset the stream (UR)"
+        }
+        "remote_error_with_CONNECT_request" => "the upstream refused a CONNECT (UR)",
+        "local_reset" | "local_refused_stream_reset" | "HTTP/1_premature_upstream_half_close" => {
+            "this proxy reset the stream (LR)"
+        }
         "protocol_error" => "the upstream does not speak the declared protocol (UPE)",
         "overload_manager_reset" => "this proxy shed load (OM)",
         _ => "not known to this version",
     }
-}
-
-/// `%UPSTREAM_TRANSPORT_FAILURE_REASON%`, told by what it contains.
-fn transport(text: &str) -> Option<Reading> {
-    const REASONS: [(&str, &str); 12] = [
-        ("Connection_refused", "nothing listens on that port"),
-        ("delayed_connect_error", "the connection was refused or reset while it was made"),
-        ("SSLV3_ALERT_HANDSHAKE_FAILURE", "the other side wants a client certificate and got none"),
-        ("TLSV1_ALERT_UNKNOWN_CA", "the other side does not trust our certificate authority"),
-        (
-            "SAN_matcher",
-            "the server's certificate carries another name than subjectAltNames or the service account asks for",
-        ),
-        ("unable_to_get_local_issuer", "the server's certificate is signed by a root that this proxy does not trust"),
-        ("certificate_has_expired", "the server's certificate has expired"),
-        ("SSLV3_ALERT_CERTIFICATE_EXPIRED", "our certificate has expired, as the other side sees it"),
-        ("WRONG_VERSION_NUMBER", "TLS was sent to a server that speaks plaintext"),
-        ("CERTIFICATE_VERIFY_FAILED", "the server's certificate was not accepted"),
-        ("Secret_is_not_supplied_by_SDS", "this proxy has no certificate yet"),
-        ("reset_by_peer", "the other side closed during the handshake: no filter chain for that ALPN or SNI"),
-    ];
-    let text = text.replace(' ', "_");
-    let (_, means) = REASONS.iter().find(|(needle, _)| text.contains(needle))?;
-    Some(Reading { what: "transport failure reason".to_owned(), means: vec![(*means).to_owned()] })
 }
 
 fn grpc(text: &str) -> Option<Reading> {
@@ -160,6 +179,28 @@ fn grpc(text: &str) -> Option<Reading> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_proxies_say_of_connections_is_read() {
+        let verify = "TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:verify_cert_failed:_SAN_matcher,_certificate_SANs_are_[spiffe://cluster.local/ns/foo/sa/server]:TLS_error_end";
+        let said = means(verify);
+        assert!(said.contains("subjectAltNames") && said.contains("certificate verify failed"), "{said}");
+        assert!(said.contains("the certificate is for spiffe://cluster.local/ns/foo/sa/server"), "{said}");
+        for (text, part) in [
+            ("tcp_session_idle_timeout", "idle timeout"),
+            ("tcp_initializion_failure:1", "no healthy upstream"),
+            ("transport socket timeout was reached", "TLS handshake"),
+            (
+                "connection closed due to policy rejection: explicitly denied by: shop/deny-all",
+                "AuthorizationPolicy shop/deny-all",
+            ),
+            ("connection timed out, maybe a NetworkPolicy is blocking HBONE port 15008: deadline has elapsed", "15008"),
+            ("http2 handshake failed: x", "HBONE"),
+            ("brand_new{because_of_x}", "because of x"),
+        ] {
+            assert!(means(text).contains(part), "{text}: {}", means(text));
+        }
+    }
+
     fn means(text: &str) -> String {
         read(text).map(|reading| reading.means.join("; ")).unwrap_or_default()
     }
@@ -169,7 +210,8 @@ mod tests {
         for text in ["URX,UF", "UF,URX"] {
             assert!(means(text).contains("every try failed to connect"), "{text}: {}", means(text));
         }
-        assert_eq!(read("UH,XX"), None);
+        assert!(means("UH,XX").contains("XX: no flag of Envoy's own"));
+        assert_eq!((read("XX"), read("UH,xx")), (None, None));
     }
 
     #[test]

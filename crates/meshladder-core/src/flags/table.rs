@@ -26,5 +26,10 @@ const BARE: Flag = Flag {
 
 /// A cause and the command that confirms it.
 const fn cause(what: &'static str, confirm: &'static str) -> Cause {
-    Cause { what, confirm }
+    Cause { what, confirm, at: &[] }
+}
+
+/// The same where it can be the cause only in some places.
+const fn cause_at(at: &'static [&'static str], what: &'static str, confirm: &'static str) -> Cause {
+    Cause { what, confirm, at }
 }

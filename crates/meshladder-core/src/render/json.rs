@@ -38,6 +38,16 @@ impl Style {
 /// What nests deeper is written as it stands. Envoy's deepest dumps stay under 60.
 const MAX_DEPTH: usize = 256;
 
+/// JSON that was just written on one line, with an indent of two.
+pub(super) fn pretty(text: &str) -> String {
+    let mut pretty = String::new();
+    // An object was just written, and a String takes everything.
+    if let Ok(raw) = Raw::of(text) {
+        let _ = write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
+    }
+    pretty
+}
+
 /// Writes the value, without a line end. Strings keep their escapes and numbers their digits. What is not JSON is
 /// written as far as it can be read, and what is still open then is closed.
 ///

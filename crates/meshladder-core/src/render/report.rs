@@ -8,6 +8,7 @@ mod text;
 
 pub(crate) use html::html_page;
 pub use html::to_html;
+pub(super) use json::compact;
 pub use json::to_json;
 pub use markdown::to_markdown;
 pub use runbook::to_runbook;
@@ -16,7 +17,7 @@ pub use text::{Paint, to_text};
 use crate::report::{Report, Verdict};
 
 /// The answer, in one line of plain words.
-fn headline(report: &Report) -> String {
+pub(super) fn headline(report: &Report) -> String {
     let first = report.findings.first().map(|told| &told.finding).filter(|finding| finding.is_loud());
     match (report.verdict, first) {
         (Verdict::Healthy, _) | (Verdict::Broken, None) => format!("Nothing is wrong with {}.", report.asked),

@@ -30,6 +30,7 @@ fn every_input_of_the_corpus_is_survived() {
     replay("clusters", targets::clusters);
     replay("syncz", targets::syncz);
     replay("prometheus_answer", targets::prometheus_answer);
+    replay("access_log", targets::access_log);
     replay("certificate", targets::certificate);
     replay("redact", targets::redact);
     replay("analyze", targets::analyze);

@@ -1,6 +1,8 @@
 //! The table of flags beside what a real Envoy logged.
 
+use meshladder_core::access_log::{Formats, Reading};
 use meshladder_core::flags;
+use meshladder_core::logs::{By, Class, judge};
 
 use crate::expect::expect_file;
 
@@ -9,39 +11,104 @@ fn the_manual_s_chapter_is_made_from_the_table() {
     expect_file("docs/response-flags.md", &flags::manual());
 }
 
-/// The rows are cases of a real Envoy: code, flags and details, each in its column.
-#[test]
-fn every_flag_and_detail_that_a_real_envoy_logged_is_explained() {
-    let Some(shared) = std::env::var_os("MESHLADDER_SHARED") else { return };
-    let path = std::path::Path::new(&shared).join("reference/envoy-samples/observed_flags.tsv");
-    let text = std::fs::read_to_string(path).expect("the observed flags are there");
+/// A record of a real Envoy: the cells of a row by their column's name.
+struct Row<'t>(Vec<(&'t str, &'t str)>);
+
+impl Row<'_> {
+    /// A cell; empty for `-`.
+    fn get(&self, column: &str) -> &str {
+        let cell = self.0.iter().find(|(name, _)| *name == column).expect("the column is there").1;
+        if cell == "-" { "" } else { cell }
+    }
+
+    fn flags(&self) -> Vec<&str> {
+        self.get("flags").split(',').filter(|flag| !flag.is_empty()).collect()
+    }
+}
+
+fn observed(text: &str) -> Vec<Row<'_>> {
     let mut rows = text.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = rows.next().expect("there is a header").split('\t').collect();
-    let column = |name: &str| header.iter().position(|h| *h == name).expect("the column is there");
-    let (code, flag, details) = (column("code"), column("flags"), column("response_code_details"));
-    let mut unexplained = Vec::new();
-    for row in rows {
-        let cells: Vec<&str> = row.split('\t').collect();
-        for name in cells[flag].split(',').filter(|name| *name != "-" && !name.is_empty()) {
-            let Some(known) = flags::named(name) else {
-                unexplained.push(format!("flag {name}"));
+    rows.map(|row| Row(header.iter().copied().zip(row.split('\t')).collect())).collect()
+}
+
+fn observed_text() -> Option<String> {
+    let shared = std::env::var_os("MESHLADDER_SHARED")?;
+    let path = std::path::Path::new(&shared).join("reference/envoy-samples/observed_flags.tsv");
+    Some(std::fs::read_to_string(path).expect("the observed flags are there"))
+}
+
+#[test]
+fn every_flag_and_reason_that_a_real_envoy_logged_is_explained() {
+    let Some(text) = observed_text() else { return };
+    let rows = observed(&text);
+    assert!(rows.len() > 100);
+    let mut wrong = std::collections::BTreeSet::new();
+    for row in &rows {
+        let (code, details) = (row.get("code"), row.get("response_code_details"));
+        let name = details.split(['{', '[', '(']).next().unwrap_or_default();
+        for flag in row.flags() {
+            let Some(known) = flags::named(flag) else {
+                wrong.insert(format!("flag {flag}"));
                 continue;
             };
-            // A status that goes with the flag, unless the flag only accompanies what else happened.
-            let fits = known.status.contains(cells[code])
-                || !known.status.contains(|c: char| c.is_ascii_digit())
-                || cells[flag].contains(',')
-                || ["200", "0", "-", ""].contains(&cells[code]);
-            if !fits {
-                unexplained.push(format!("{name} with status {}: the table says {}", cells[code], known.status));
+            // URX and DI accompany what else happened, and an answer that has begun keeps its status.
+            let follows = ["URX", "DI"].contains(&flag) || name == "upstream_reset_after_response_started";
+            if !follows && code != "0" && !known.status.contains(code) && !known.status.contains("configured") {
+                wrong.insert(format!("{flag} with status {code}: the table says {}", known.status));
+            }
+            let goes_with = flags::detail(name).is_none_or(|detail| detail.flags.split(' ').any(|own| own == flag));
+            if !follows && !goes_with && details != "via_upstream" {
+                wrong.insert(format!("{flag} with details {name}: the table of details does not say so"));
             }
         }
-        let shown = cells[details];
-        if shown != "-" && !shown.is_empty() && flags::read(shown).is_none() {
-            unexplained.push(format!("details {shown}"));
+        let reasons = [
+            "response_code_details",
+            "connection_termination_details",
+            "upstream_transport_failure_reason",
+            "downstream_local_close_reason",
+            "downstream_transport_failure_reason",
+        ];
+        for text in reasons.map(|column| row.get(column)).into_iter().filter(|text| !text.is_empty()) {
+            let reading = flags::read(text);
+            if reading.is_none_or(|reading| reading.means.iter().any(|means| means.contains("not known"))) {
+                wrong.insert(format!("not explained: {text}"));
+            }
         }
     }
-    unexplained.sort();
-    unexplained.dedup();
-    assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+/// Each row as a line of Istio's format: who ended the request is known from what the case was.
+#[test]
+fn it_is_told_who_ended_what_a_real_envoy_logged() {
+    let Some(text) = observed_text() else { return };
+    for row in observed(&text).iter().filter(|row| row.get("log") == "http") {
+        let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+        let cell = |column: &str| dash(row.get(column));
+        let line = format!(
+            "[2026-11-15T06:31:02.101Z] \"GET / HTTP/1.1\" {} {} {} {} \"{}\" 0 0 0 - \"-\" \"-\" \"-\" \"a\" \"-\" {} - 10.0.0.1:80 10.0.0.2:1 - {}",
+            cell("code"),
+            cell("flags"),
+            cell("response_code_details"),
+            cell("connection_termination_details"),
+            cell("upstream_transport_failure_reason"),
+            cell("cluster"),
+            cell("route"),
+        );
+        let formats = Formats::default();
+        let Reading::Access(record) = formats.reader().read(&line) else { panic!("{line}") };
+        let judgement = judge(&record);
+        let details = row.get("response_code_details");
+        let by = match (details, row.flags()[..].first().copied()) {
+            ("via_upstream", _) => By::NextHop,
+            (_, Some("DC" | "DR")) => By::Client,
+            _ if details.starts_with("upstream_reset_after") => By::NextHop,
+            _ => By::ThisProxy,
+        };
+        assert_eq!(judgement.by, by, "{line}");
+        let code: u16 = row.get("code").parse().expect("a status");
+        let fine = code < 400 && code > 0 && row.flags().iter().all(|flag| *flag == "DI");
+        assert_eq!(judgement.class == Class::Fine, fine, "{line}");
+    }
 }

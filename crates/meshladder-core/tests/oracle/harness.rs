@@ -15,7 +15,7 @@ pub(crate) use random::Random;
 use std::io::Write;
 
 /// What all parts together send unless told otherwise.
-const ALL: usize = 82_480;
+const ALL: usize = 82_960;
 
 /// One part of the oracle: how many requests it sends and where its generator starts. When it fails it says how to see
 /// that again.

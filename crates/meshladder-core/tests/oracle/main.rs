@@ -5,6 +5,7 @@
     reason = "the oracle starts a process and talks to it; the library does not"
 )]
 
+mod access_log;
 mod ask;
 mod certificate;
 mod chain;

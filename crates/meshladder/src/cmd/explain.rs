@@ -1,12 +1,16 @@
 //! `explain` and `flags`: what a code, a flag or a details string means, offline.
 
+use meshladder_core::flags::Foreign;
+use meshladder_core::rules::Rule;
 use meshladder_core::{flags, rules};
 
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;
 
 pub(super) fn run(what: &str) -> Outcome {
-    if let Some(rule) = rules::named(what) {
+    if let Some(foreign) = flags::foreign(what) {
+        out::text(&foreign_page(foreign))?;
+    } else if let Some(rule) = rules::named(what) {
         out::text(rule.docs)?;
     } else if let Some(flag) = flags::named(what) {
         out::text(&flag.page())?;
@@ -16,6 +20,21 @@ pub(super) fn run(what: &str) -> Outcome {
         return Err(unknown(what));
     }
     Ok(0)
+}
+
+/// What another tool's code means, and the rules that find the same; the page itself when it is one rule.
+fn foreign_page(foreign: &Foreign) -> String {
+    let Foreign { code, about, means } = foreign;
+    let same: Vec<&Rule> = rules::all().filter(|rule| rule.aka.contains(code)).collect();
+    let head = format!("{code} of {} ({about}): {means}\n", foreign.tool());
+    match same[..] {
+        [] => format!("{head}no rule of meshladder finds it yet\n"),
+        [rule] => format!("{head}\n{}", rule.docs),
+        _ => {
+            let rules = same.iter().map(|rule| format!("  {} {}: {}\n", rule.code, rule.name, rule.claim));
+            format!("{head}rules that find it, each with a page of its own:\n{}", rules.collect::<String>())
+        }
+    }
 }
 
 /// The pages of the flags that are named, or the table of all.
@@ -37,7 +56,7 @@ pub(super) fn flags(codes: &[String]) -> Outcome {
 fn unknown(what: &str) -> Failure {
     let codes: Vec<&str> = rules::all().filter(|rule| rule.name.contains(what)).map(|rule| rule.code).take(5).collect();
     let hint = match codes[..] {
-        [] => "it takes a rule's code (ML0701), another tool's code, a flag (UH), a details string, a gRPC status"
+        [] => "it takes a rule's code (ML0701), a code of istioctl's or Kiali's, a flag (UH), a details string, a transport failure or close reason, a gRPC status, an error of ztunnel's"
             .to_owned(),
         _ => format!("did you mean {}?", codes.join(", ")),
     };

@@ -13,6 +13,7 @@ mod golden;
 mod ladder;
 mod listings;
 mod monitor;
+mod logs;
 mod objects_and_dumps;
 mod reports;
 mod schema;

@@ -1,6 +1,6 @@
 //! Flags about the client and its request.
 
-use super::{BARE, Flag, cause};
+use super::{BARE, Flag, cause, cause_at};
 
 pub(super) static FLAGS: &[Flag] = &[
     Flag {
@@ -14,11 +14,13 @@ pub(super) static FLAGS: &[Flag] = &[
         at_server: "with code 0: no filter chain, most often plaintext to a STRICT server; with 404: no inbound route",
         at_gateway: "the host is in no VirtualService bound to the Gateway, or the path matches no rule; with code 0: no server for that SNI",
         causes: &[
-            cause(
+            cause_at(
+                &["client", "gateway"],
                 "at a gateway: the Host header is in no VirtualService, or the VirtualService is not bound",
                 "meshladder why --from outside --to URL --seen 404/NR",
             ),
-            cause(
+            cause_at(
+                &["server"],
                 "at a server with code 0: a client without a proxy, or a DestinationRule that disables TLS, against STRICT",
                 "meshladder why --from CLIENT --to URL --seen 0",
             ),
@@ -37,8 +39,14 @@ pub(super) static FLAGS: &[Flag] = &[
         at_server: "the caller gave up, or the caller's proxy timed out: look for UT there with the same request id",
         at_gateway: "the user or a load balancer in front gave up",
         causes: &[
-            cause("the client's timeout is shorter than the work", "kubectl logs POD -c istio-proxy | grep ' DC '"),
-            cause("a load balancer's idle timeout", "kubectl logs GATEWAY -c istio-proxy | grep ' DC '"),
+            cause(
+                "the client's timeout is shorter than the work",
+                "kubectl logs POD -c istio-proxy | meshladder logs - --flag DC",
+            ),
+            cause(
+                "a load balancer's idle timeout",
+                "kubectl logs GATEWAY -c istio-proxy | meshladder logs - --flag DC",
+            ),
         ],
         not: "it is no error of the mesh: leave it out of error rates; status 0 means that no answer was started",
         ..BARE
@@ -56,7 +64,7 @@ pub(super) static FLAGS: &[Flag] = &[
         at_gateway: "the user cancelled",
         causes: &[cause(
             "a gRPC deadline that is shorter than the work",
-            "kubectl logs POD -c istio-proxy | grep ' DR '",
+            "kubectl logs POD -c istio-proxy | meshladder logs - --flag DR",
         )],
         not: "before Envoy 1.30 this was DC; leave it out of error rates as well",
     },
@@ -93,6 +101,7 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router's strict_check_headers",
         means: "an x-envoy header of an internal request has a bad value",
         at_client: "not used by Istio unless an EnvoyFilter asks for it",
+        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
         ..BARE
     },
     Flag {
@@ -105,6 +114,7 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "nothing moved on the stream for longer than allowed",
         at_client: "an EnvoyFilter sets it: Istio's own listeners have no such timeout",
         at_gateway: "as at a client",
+        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
         not: "a try's idle timeout is UT",
         ..BARE
     },

@@ -11,6 +11,7 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the health_check filter, after healthcheck/fail or a failing check",
         means: "this proxy was told to fail its health check",
         at_server: "not used by Istio; an EnvoyFilter put the filter there",
+        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
         ..BARE
     },
     Flag {
@@ -94,6 +95,7 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the cache filters; also a rate limit quota's refusal",
         means: "the answer came from this proxy's cache",
         at_gateway: "not used by Istio",
+        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
         ..BARE
     },
     Flag {

@@ -1,6 +1,6 @@
 //! Flags about the way to the upstream.
 
-use super::{BARE, Flag, cause};
+use super::{BARE, Flag, cause, cause_at};
 
 pub(super) static FLAGS: &[Flag] = &[
     Flag {
@@ -44,7 +44,7 @@ pub(super) static FLAGS: &[Flag] = &[
                 "a VirtualService timeout that is shorter than the work",
                 "meshladder why --from CLIENT --to URL --seen 504/UT",
             ),
-            cause("the application became slow", "kubectl logs SERVER -c istio-proxy | grep ' DC '"),
+            cause("the application became slow", "kubectl logs SERVER -c istio-proxy | meshladder logs - --flag DC"),
         ],
         not: "a stream without any traffic is SI; a client that gives up is DC",
         ..BARE
@@ -96,16 +96,22 @@ pub(super) static FLAGS: &[Flag] = &[
         at_server: "the application does not listen on that port, or only on another address",
         at_gateway: "as at a client",
         causes: &[
-            cause(
+            cause_at(
+                &["server"],
                 "at the server: nothing listens on the port, or the application binds 127.0.0.1",
                 "kubectl exec POD -- ss -ltn",
             ),
-            cause(
+            cause_at(
+                &["client", "gateway"],
                 "the two ends disagree on mTLS: a DestinationRule against the server's PeerAuthentication",
                 "meshladder why --from CLIENT --to URL --seen 503/UF",
             ),
-            cause("a NetworkPolicy drops the packets (connection_timeout)", "kubectl get networkpolicy -A"),
-            cause("an endpoint whose pod is gone", "meshladder check -n NAMESPACE"),
+            cause_at(
+                &["client", "gateway"],
+                "a NetworkPolicy drops the packets (connection_timeout)",
+                "kubectl get networkpolicy -A",
+            ),
+            cause_at(&["client", "gateway"], "an endpoint whose pod is gone", "meshladder check -n NAMESPACE"),
         ],
         not: "no host at all is UH; a connection that was made and then closed is UC",
         ..BARE
@@ -121,13 +127,14 @@ pub(super) static FLAGS: &[Flag] = &[
         at_server: "the application closed it: a crash, or a keep-alive shorter than the proxy's idle timeout",
         at_gateway: "as at a client",
         causes: &[
-            cause(
+            cause_at(
+                &["client", "gateway"],
                 "plaintext to a server under STRICT mTLS: its log has 0 NR filter_chain_not_found",
                 "meshladder why --from CLIENT --to URL --seen 503/UC",
             ),
             cause(
                 "the application's keep-alive is shorter than the proxy's idle timeout (rare errors at low traffic)",
-                "kubectl logs SERVER -c istio-proxy | grep ' UC '",
+                "kubectl logs SERVER -c istio-proxy | meshladder logs - --flag UC",
             ),
             cause("the application closes the connection or crashes", "kubectl logs SERVER --previous"),
         ],
@@ -161,7 +168,10 @@ pub(super) static FLAGS: &[Flag] = &[
         at_client: "with via_upstream: the application answered with an error each time; with UF, UC or UT: each try failed that way",
         at_gateway: "as at a client",
         causes: &[
-            cause("the application answers 5xx to every try", "kubectl logs SERVER -c istio-proxy | grep ' 503 '"),
+            cause(
+                "the application answers 5xx to every try",
+                "kubectl logs SERVER -c istio-proxy | meshladder logs - --code 503",
+            ),
             cause(
                 "with another flag: that flag's causes; a call costs 1 + retries requests",
                 "meshladder flags UF UC UT",
@@ -179,6 +189,7 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router, for the cluster's max_stream_duration only",
         means: "the stream to the upstream lived longer than the cluster allows",
         at_client: "an EnvoyFilter sets it; Istio itself does not",
+        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
         not: "the route's and listener's limits set no flag: details max_duration_timeout",
         ..BARE
     },
@@ -227,6 +238,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router, for drop_overloads of EDS between 0 and 100 %",
         means: "the control plane asked to drop a share of the requests",
         at_client: "not made by Istio",
+        causes: &[cause(
+            "a control plane that asks for drop_overloads: Istio's does not",
+            "meshladder pc eds CLIENT -o json",
+        )],
         ..BARE
     },
     Flag {
@@ -238,6 +253,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router, for drop_overloads of EDS of 100 %",
         means: "the control plane asked to drop all requests",
         at_client: "not made by Istio",
+        causes: &[cause(
+            "a control plane that asks for drop_overloads: Istio's does not",
+            "meshladder pc eds CLIENT -o json",
+        )],
         ..BARE
     },
 ];

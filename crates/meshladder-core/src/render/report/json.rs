@@ -1,25 +1,19 @@
 //! A report as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
-use crate::doc::json::{Raw, escape};
+use crate::doc::json::escape;
 use crate::finding::{Evidence, Finding, Fix};
 use crate::mesh::ObjectRef;
-use crate::render::json::{self, Style};
+use crate::render::json::pretty;
 use crate::report::{Outcome, Report, RungOutcome, Shown, Told};
 use crate::rules;
 
 /// The report as pretty JSON.
 pub fn to_json(report: &Report) -> String {
-    let text = compact(report);
-    let mut pretty = String::new();
-    // An object was just written, and a String takes everything.
-    if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
-    }
-    pretty
+    pretty(&compact(report))
 }
 
 /// The report as JSON on one line.
-pub(super) fn compact(report: &Report) -> String {
+pub(in crate::render) fn compact(report: &Report) -> String {
     let findings = report.findings.iter().map(told);
     let rungs = report.rungs.iter().map(rung);
     let coverage = report.coverage.iter().map(|(need, coverage)| {

@@ -29,7 +29,9 @@ impl Envoy {
         fs::write(file("config.json"), config.to_string()).expect("the test's folder takes files");
         let errors = fs::File::create(file("stderr")).expect("the test's folder takes files");
         let child = Command::new(binary())
-            .args(["--disable-hot-restart", "--concurrency", "1", "-l", "error", "--config-path"])
+            .args(["--disable-hot-restart", "--concurrency", "1", "-l", "error"])
+            // Access logs are written at once, not every ten seconds.
+            .args(["--file-flush-interval-msec", "20", "--config-path"])
             .arg(file("config.json"))
             .arg("--admin-address-path")
             .arg(file("admin"))
@@ -56,6 +58,13 @@ impl Envoy {
     pub(crate) fn admin(&self, path: &str) -> String {
         let head = format!("GET {path} HTTP/1.1\r\nhost: admin\r\n\r\n");
         Client::new(self.admin).send(head.as_bytes()).body
+    }
+
+    /// A file in the folder of this test, for Envoy to write to.
+    pub(crate) fn scratch(name: &str) -> PathBuf {
+        let folder = folder();
+        fs::create_dir_all(&folder).expect("the test's folder can be made");
+        folder.join(name)
     }
 
     fn wait(&mut self) {

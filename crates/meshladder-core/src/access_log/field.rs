@@ -1,0 +1,230 @@
+//! What a field of an access log holds, and which command operators write it.
+
+/// A field whose meaning is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// When the request started, RFC 3339.
+    Start,
+    /// Method.
+    Method,
+    /// Path and query.
+    Path,
+    /// `HTTP/1.1`; nothing for TCP.
+    Protocol,
+    /// Status; 0 when none was sent.
+    Code,
+    /// Response flags, joined by commas.
+    Flags,
+    /// Response code details.
+    Details,
+    /// Why the downstream connection was ended.
+    Termination,
+    /// Why the connection to the upstream failed.
+    Failure,
+    /// Bytes of the request's body.
+    Received,
+    /// Bytes of the response's body.
+    Sent,
+    /// Milliseconds.
+    Duration,
+    /// Milliseconds, as the upstream's header has it.
+    ServiceTime,
+    /// `x-forwarded-for`
+    ForwardedFor,
+    /// `user-agent`
+    UserAgent,
+    /// `x-request-id`
+    RequestId,
+    /// `:authority`
+    Authority,
+    /// `ip:port` of the upstream.
+    UpstreamHost,
+    /// The cluster.
+    Cluster,
+    /// This proxy's end of the connection to the upstream.
+    UpstreamLocal,
+    /// Where the client connected to.
+    Local,
+    /// The client's address.
+    Remote,
+    /// The server name the client sent.
+    ServerName,
+    /// The route.
+    Route,
+    /// gRPC status, a number or a name.
+    GrpcStatus,
+    /// Why this proxy closed the client's connection.
+    CloseReason,
+    /// Why the client's TLS handshake failed.
+    ClientFailure,
+}
+
+/// How many there are.
+pub(super) const COUNT: usize = Field::ClientFailure as usize + 1;
+
+impl Field {
+    /// All of them.
+    pub(super) const ALL: [Self; COUNT] = [
+        Self::Start,
+        Self::Method,
+        Self::Path,
+        Self::Protocol,
+        Self::Code,
+        Self::Flags,
+        Self::Details,
+        Self::Termination,
+        Self::Failure,
+        Self::Received,
+        Self::Sent,
+        Self::Duration,
+        Self::ServiceTime,
+        Self::ForwardedFor,
+        Self::UserAgent,
+        Self::RequestId,
+        Self::Authority,
+        Self::UpstreamHost,
+        Self::Cluster,
+        Self::UpstreamLocal,
+        Self::Local,
+        Self::Remote,
+        Self::ServerName,
+        Self::Route,
+        Self::GrpcStatus,
+        Self::CloseReason,
+        Self::ClientFailure,
+    ];
+}
+
+/// What the text of a field may look like, as far as it helps to find where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Anything.
+    Any,
+    /// Without blanks.
+    Word,
+    /// Without blanks and quotes.
+    Name,
+    /// Digits, `-` or nothing.
+    Number,
+    /// `2026-11-15T06:31:02.101Z`
+    Time,
+    /// `HTTP/1.1`, `-` or nothing.
+    Protocol,
+    /// Short names with commas, `-` or nothing.
+    Flags,
+    /// The same with long names.
+    LongFlags,
+    /// Without quotes.
+    Phrase,
+    /// A word, or `name{…}` with blanks inside: "blanks were kept up to 1.20".
+    Details,
+}
+
+impl Class {
+    /// Whether a text is of this class; may refuse what the slow way takes.
+    pub(super) fn fits(self, text: &[u8]) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Word => memchr::memchr(b' ', text).is_none(),
+            Self::Name => memchr::memchr2(b' ', b'"', text).is_none(),
+            Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
+            Self::Time => is_time(text),
+            Self::Protocol => {
+                matches!(text, b"HTTP/1.1" | b"HTTP/2" | b"HTTP/1.0" | b"HTTP/3" | b"-" | b"" | b"HTTP/0.9")
+            }
+            Self::Flags => {
+                text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_'))
+            }
+            Self::LongFlags => text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
+            Self::Phrase => memchr::memchr(b'"', text).is_none(),
+            Self::Details => {
+                let opens = memchr::memchr3(b'{', b'[', b'(', text).is_some();
+                memchr::memchr(b' ', text).is_none() && (!opens || matches!(text.last(), Some(b'}' | b']' | b')')))
+            }
+        }
+    }
+
+    /// The same as a regular expression, which takes the shortest that lets the rest of the line match.
+    pub(super) fn pattern(self) -> &'static str {
+        match self {
+            Self::Any => ".*?",
+            Self::Word => "[^ ]*?",
+            Self::Name => "[^ \"]*?",
+            Self::Number => "(?:[0-9]*?|-)",
+            Self::Time => "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z",
+            Self::Protocol => "(?:HTTP/[0-9.]+|-|)",
+            Self::Flags => "[A-Z0-9_,-]*?",
+            Self::LongFlags => "[A-Za-z0-9_,-]*?",
+            Self::Phrase => "[^\"]*?",
+            Self::Details => r#"(?:[^ "{\[(]+[{\[(].*?[}\])]|[^ "]*?)"#,
+        }
+    }
+}
+
+fn is_time(text: &[u8]) -> bool {
+    text.len() >= 20
+        && text[4] == b'-'
+        && text[7] == b'-'
+        && text[10] == b'T'
+        && text[13] == b':'
+        && text[16] == b':'
+        && text[text.len() - 1] == b'Z'
+}
+
+/// What a command operator writes, and what that looks like. `argument` stands in the operator's parentheses.
+pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) {
+    use Field as F;
+    let (field, class) = match name {
+        "START_TIME" if argument.is_empty() => (F::Start, Class::Time),
+        "START_TIME" => (F::Start, Class::Any),
+        "REQ" | "REQ_WITHOUT_QUERY" | "REQUEST_HEADER" | "RESP" | "RESPONSE_HEADER" => {
+            return of_header(name, argument);
+        }
+        "PATH" => (F::Path, Class::Any),
+        "PROTOCOL" => (F::Protocol, Class::Protocol),
+        "RESPONSE_CODE" => (F::Code, Class::Number),
+        "RESPONSE_FLAGS" => (F::Flags, Class::Flags),
+        "RESPONSE_FLAGS_LONG" => (F::Flags, Class::LongFlags),
+        "RESPONSE_CODE_DETAILS" => (F::Details, Class::Details),
+        "CONNECTION_TERMINATION_DETAILS" => (F::Termination, Class::Phrase),
+        "UPSTREAM_TRANSPORT_FAILURE_REASON" => (F::Failure, Class::Any),
+        "BYTES_RECEIVED" => (F::Received, Class::Number),
+        "BYTES_SENT" => (F::Sent, Class::Number),
+        "DURATION" => (F::Duration, Class::Number),
+        "UPSTREAM_HOST" | "UPSTREAM_REMOTE_ADDRESS" => (F::UpstreamHost, Class::Name),
+        "UPSTREAM_CLUSTER" | "UPSTREAM_CLUSTER_RAW" => (F::Cluster, Class::Word),
+        "UPSTREAM_LOCAL_ADDRESS" => (F::UpstreamLocal, Class::Word),
+        "DOWNSTREAM_LOCAL_ADDRESS" => (F::Local, Class::Word),
+        "DOWNSTREAM_REMOTE_ADDRESS" | "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" => (F::Remote, Class::Word),
+        "REQUESTED_SERVER_NAME" => (F::ServerName, Class::Word),
+        "ROUTE_NAME" => (F::Route, Class::Word),
+        "GRPC_STATUS" | "GRPC_STATUS_NUMBER" => (F::GrpcStatus, Class::Word),
+        "DOWNSTREAM_LOCAL_CLOSE_REASON" => (F::CloseReason, Class::Any),
+        "DOWNSTREAM_TRANSPORT_FAILURE_REASON" => (F::ClientFailure, Class::Any),
+        _ => return (None, Class::Any),
+    };
+    (Some(field), class)
+}
+
+/// "`%REQ(X?Y):Z%`: X is the main HTTP header, Y is the alternative one".
+fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
+    let mut names = argument.split('?').map(str::to_ascii_lowercase);
+    let (main, other) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    if operator.starts_with("RESP") {
+        return match main.as_str() {
+            "x-envoy-upstream-service-time" => (Some(Field::ServiceTime), Class::Word),
+            "grpc-status" => (Some(Field::GrpcStatus), Class::Word),
+            _ => (None, Class::Any),
+        };
+    }
+    let (field, class) = match (main.as_str(), other.as_str()) {
+        (":method", _) => (Field::Method, Class::Name),
+        (":path", _) | ("x-envoy-original-path", ":path") => (Field::Path, Class::Any),
+        (":authority" | "host", _) => (Field::Authority, Class::Name),
+        ("x-request-id", _) => (Field::RequestId, Class::Name),
+        ("x-forwarded-for", _) => (Field::ForwardedFor, Class::Any),
+        ("user-agent", _) => (Field::UserAgent, Class::Any),
+        _ => return (None, Class::Any),
+    };
+    (Some(field), class)
+}

@@ -1,0 +1,151 @@
+//! Lines of one log, told apart: requests, other lines, and lines that are neither.
+
+use super::builtin;
+use super::format::{Format, TextFormat};
+use super::record::Record;
+use super::wrapping::{is_of_agent, unwrap};
+
+/// The formats to try: those that were given, then Istio's and Envoy's own.
+#[derive(Clone, Debug, Default)]
+pub struct Formats(Vec<Format>);
+
+/// What a line is.
+#[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line of a long log is this one, and a box costs more")]
+pub enum Reading<'a> {
+    /// A request or a connection.
+    Access(Record<'a>),
+    /// It starts as an access log does, and goes on otherwise.
+    Malformed,
+    /// Anything else.
+    Other,
+    /// The start of a line that goes on in the next.
+    Part,
+}
+
+/// Reads line by line. What fitted last is tried first.
+#[derive(Debug)]
+pub struct Reader<'f> {
+    formats: Vec<&'f Format>,
+    last: usize,
+    /// A long line so far, which the container runtime has cut.
+    part: String,
+}
+
+impl Formats {
+    /// Only Istio's and Envoy's own.
+    pub const OWN: Self = Self(Vec::new());
+
+    /// These before the built-in ones.
+    pub fn new(given: Vec<Format>) -> Self {
+        Self(given)
+    }
+
+    /// How many were given.
+    pub fn given(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A reader of one log.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { formats: self.0.iter().chain(builtin::formats()).collect(), last: 0, part: String::new() }
+    }
+}
+
+impl<'f> Reader<'f> {
+    /// Tells what a line is; the line break may still be there.
+    pub fn read<'a>(&mut self, line: &'a str) -> Reading<'a>
+    where
+        'f: 'a,
+    {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if self.part.is_empty()
+            && let Some(record) = self.quick(line)
+        {
+            return Reading::Access(record);
+        }
+        self.unwrapped(line)
+    }
+
+    fn unwrapped<'a>(&mut self, line: &'a str) -> Reading<'a>
+    where
+        'f: 'a,
+    {
+        if is_of_agent(line) {
+            return Reading::Other;
+        }
+        let Some(unwrapped) = unwrap(line) else { return self.known(line) };
+        if unwrapped.is_part {
+            self.part.push_str(&unwrapped.text);
+            return Reading::Part;
+        }
+        if self.part.is_empty()
+            && let std::borrow::Cow::Borrowed(text) = unwrapped.text
+        {
+            return self.known(text);
+        }
+        let whole = std::mem::take(&mut self.part) + &unwrapped.text;
+        match self.known(&whole) {
+            Reading::Access(record) => Reading::Access(record.into_owned()),
+            Reading::Malformed => Reading::Malformed,
+            Reading::Other | Reading::Part => Reading::Other,
+        }
+    }
+
+    fn known<'a>(&mut self, text: &'a str) -> Reading<'a>
+    where
+        'f: 'a,
+    {
+        if let Some(record) = self.quick(text).or_else(|| self.careful(text)) {
+            return Reading::Access(record);
+        }
+        if self.begins(text) {
+            return Reading::Malformed;
+        }
+        // Whatever a shipper has put before it, the line itself is whole.
+        let behind = start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
+        behind.map_or(Reading::Other, Reading::Access)
+    }
+
+    fn quick<'a>(&mut self, line: &'a str) -> Option<Record<'a>>
+    where
+        'f: 'a,
+    {
+        let one = |format: &'f Format| match format {
+            Format::Text(text) => text.quick(line),
+            Format::Json(json) => json.read(line),
+        };
+        if let Some(record) = one(self.formats[self.last]) {
+            return Some(record);
+        }
+        let found = self.formats.iter().enumerate().find_map(|(i, format)| Some((i, one(format)?)));
+        found.map(|(i, record)| (self.last = i, record).1)
+    }
+
+    fn careful<'a>(&self, line: &'a str) -> Option<Record<'a>>
+    where
+        'f: 'a,
+    {
+        self.texts().filter(|format| format.begins(line)).find_map(|format| format.careful(line))
+    }
+
+    fn begins(&self, line: &str) -> bool {
+        let is_json = || line.starts_with("{\"") && line.contains("\"response_code\"");
+        self.texts().any(|format| format.begins(line)) || is_json()
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'f TextFormat> + use<'_, 'f> {
+        self.formats.iter().filter_map(|format| if let Format::Text(text) = format { Some(text) } else { None })
+    }
+}
+
+/// Where `[2026-` or `{"` stands in a line, not too far from its start.
+fn start_in(line: &str) -> Option<&str> {
+    let at = line.as_bytes().windows(6).take(300).skip(1).position(|six| match six {
+        [b'[', year @ .., b'-'] => year.iter().all(u8::is_ascii_digit),
+        [b'{', b'"', ..] => true,
+        _ => false,
+    })?;
+    line.get(at + 1..)
+}

@@ -1,0 +1,139 @@
+//! One request as a proxy logged it, in place: its fields are pieces of the line.
+
+use std::borrow::Cow;
+
+use super::field::{COUNT, Field};
+use crate::flags;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Record<'a> {
+    line: &'a str,
+    /// Texts that do not stand in the line as they are.
+    own: String,
+    values: [Span; COUNT],
+    /// What else a custom format writes: the operator or the key, and its value.
+    pub others: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+/// Where a text stands: in the line, or from `OWN` on among the record's own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+const OWN: u32 = 1 << 31;
+
+impl<'a> Record<'a> {
+    /// A record of a line, without any field yet.
+    pub(super) fn of(line: &'a str) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    /// A field's text; empty for `-` and for what the format does not write.
+    pub fn get(&self, field: Field) -> &str {
+        let Span { start, end } = self.values[field as usize];
+        let (text, start, end) =
+            if start >= OWN { (self.own.as_str(), start - OWN, end - OWN) } else { (self.line, start, end) };
+        &text[start as usize..end as usize]
+    }
+
+    /// A field as a number.
+    pub fn number(&self, field: Field) -> Option<u64> {
+        self.get(field).parse().ok()
+    }
+
+    /// Status; 0 when none was sent.
+    pub fn code(&self) -> u16 {
+        self.get(Field::Code).parse().unwrap_or(0)
+    }
+
+    /// The flags one by one.
+    pub fn flags(&self) -> impl Iterator<Item = &str> {
+        self.get(Field::Flags).split(',').filter(|flag| !flag.is_empty())
+    }
+
+    /// Whether it is about a connection, not about a request of HTTP.
+    pub fn is_connection(&self) -> bool {
+        let of_http = [Field::Method, Field::Protocol, Field::Path];
+        of_http.iter().all(|field| self.get(*field).is_empty()) && self.code() == 0
+    }
+
+    /// Sets a field to a piece of the line, `-` as nothing.
+    pub(super) fn set_span(&mut self, field: Field, start: usize, end: usize) {
+        let value = &self.line.as_bytes()[start..end];
+        match (field, value) {
+            (_, b"-") => {}
+            (Field::Flags, [_, _, _, _, _, _, ..]) => self.set(field, Cow::Borrowed(&self.line[start..end])),
+            // "names may carry a trailing `;`", where the cluster has another name for its statistics.
+            (Field::Cluster, [.., b';']) => self.values[field as usize] = Span::of(start, end - 1),
+            _ => self.values[field as usize] = Span::of(start, end),
+        }
+    }
+
+    /// Sets a field to any text, `-` as nothing.
+    pub(super) fn set(&mut self, field: Field, value: Cow<'a, str>) {
+        let value = match field {
+            _ if value == "-" => return,
+            Field::Flags if value.len() > 5 => short_names(value),
+            Field::Cluster => Cow::Owned(value.trim_end_matches(';').to_owned()),
+            _ => value,
+        };
+        let start = OWN as usize + self.own.len();
+        self.own.push_str(&value);
+        self.values[field as usize] = Span::of(start, start + value.len());
+    }
+
+    /// What another record has and this one lacks.
+    pub(super) fn take(&mut self, fields: &[Field], other: &Record<'_>) {
+        for field in fields.iter().filter(|field| !other.get(**field).is_empty()) {
+            self.set(*field, Cow::Owned(other.get(*field).to_owned()));
+        }
+        let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
+        self.others.extend(other.others.iter().map(|(name, value)| (own(name), own(value))));
+    }
+
+    /// The same with texts of its own.
+    pub(super) fn into_owned(self) -> Record<'static> {
+        let shift = u32::try_from(self.line.len()).unwrap_or(0);
+        let moved = |Span { start, end }: Span| match start >= OWN {
+            true => Span { start: start + shift, end: end + shift },
+            false => Span { start: start + OWN, end: end + OWN },
+        };
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Record {
+            line: "",
+            own: self.line.to_owned() + &self.own,
+            values: self.values.map(moved),
+            others: self.others.into_iter().map(|(name, value)| (own(name), own(value))).collect(),
+        }
+    }
+}
+
+impl Span {
+    /// A line is far from four gigabytes long; what is past them would be read as nothing.
+    fn of(start: usize, end: usize) -> Self {
+        match (u32::try_from(start), u32::try_from(end)) {
+            (Ok(start), Ok(end)) => Self { start, end },
+            _ => Self::default(),
+        }
+    }
+}
+
+impl PartialEq for Record<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        Field::ALL.iter().all(|field| self.get(*field) == other.get(*field)) && self.others == other.others
+    }
+}
+
+impl Eq for Record<'_> {}
+
+/// `%RESPONSE_FLAGS_LONG%` as `%RESPONSE_FLAGS%` has it.
+fn short_names(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.split(',').all(|flag| flag.len() <= 5) {
+        return text;
+    }
+    let short: Vec<&str> = text.split(',').map(|name| flags::named(name).map_or(name, |flag| flag.code)).collect();
+    Cow::Owned(short.join(","))
+}

@@ -1,0 +1,131 @@
+//! What the lines of access logs come to: who ended each request, how often, since when, and why.
+//!
+//! A [`Collector`] reads lines and keeps counts, never lines; those of several threads are merged. [`Stats::summary`] then
+//! tells causes from what only relays them.
+
+use crate::access_log::{Field, Formats, Reader, Reading, Record};
+use crate::time::Time;
+
+mod cause;
+mod filter;
+mod formats;
+mod group;
+mod hash;
+mod histogram;
+mod join;
+mod judge;
+mod question;
+mod reason;
+mod stats;
+
+pub use cause::{Cause, Summary};
+pub use filter::{Codes, Filter, Terms};
+pub use formats::of_mesh;
+pub use group::{Example, Group, Top};
+pub use histogram::Histogram;
+pub use judge::{By, Class, Judgement, Side, judge};
+pub use question::{Asking, command, question};
+pub use reason::{Lead, grpc_status};
+pub use stats::Stats;
+
+/// Some lines of one log.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'c> {
+    /// Which of the logs.
+    pub source: usize,
+    /// The number of its first line, from 1.
+    pub first_line: u64,
+    /// Whole lines.
+    pub text: &'c str,
+}
+
+/// One line that passed the filter.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// A request or a connection.
+    Line {
+        /// The log it stands in.
+        source: usize,
+        /// Its number there.
+        number: u64,
+        /// Its fields.
+        record: &'e Record<'e>,
+        /// Who ended it.
+        judgement: Judgement,
+    },
+    /// A line that starts like one and cannot be read.
+    Malformed {
+        /// The log it stands in.
+        source: usize,
+        /// Its number there.
+        number: u64,
+        /// As it is.
+        text: &'e str,
+    },
+}
+
+/// Reads lines and counts them.
+#[derive(Debug)]
+pub struct Collector<'s> {
+    reader: Reader<'s>,
+    filter: &'s Filter,
+    /// The filter lets everything through.
+    is_open: bool,
+    stats: Stats,
+}
+
+impl<'s> Collector<'s> {
+    /// A collector of what the filter lets through.
+    pub fn new(formats: &'s Formats, filter: &'s Filter) -> Self {
+        Self { reader: formats.reader(), filter, is_open: filter.is_open(), stats: Stats::default() }
+    }
+
+    /// Counts all lines of a chunk.
+    pub fn chunk(&mut self, chunk: Chunk<'_>) {
+        self.each(chunk, |_| {});
+    }
+
+    /// The same, and tells each line.
+    pub fn each(&mut self, chunk: Chunk<'_>, mut tell: impl FnMut(Event<'_>)) {
+        let Chunk { source, first_line, text } = chunk;
+        let mut rest = text;
+        let mut number = first_line;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
+            let (line, after) = rest.split_at(end);
+            self.line(source, number, line, &mut tell);
+            rest = after;
+            number += 1;
+        }
+    }
+
+    fn line(&mut self, source: usize, number: u64, text: &str, tell: &mut impl FnMut(Event<'_>)) {
+        match self.reader.read(text) {
+            Reading::Access(record) => {
+                let judgement = judge(&record);
+                let start = Time::parse(record.get(Field::Start));
+                if self.is_open || self.filter.takes(&record, start, judgement) {
+                    self.stats.add(&record, judgement, start, Example { source, number, text });
+                    tell(Event::Line { source, number, record: &record, judgement });
+                } else {
+                    self.stats.left_out += 1;
+                }
+            }
+            Reading::Malformed => {
+                let text = text.trim_end();
+                self.stats.malformed(Example { source, number, text });
+                tell(Event::Malformed { source, number, text });
+            }
+            Reading::Other => self.stats.other += 1,
+            Reading::Part => {}
+        }
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> Stats {
+        self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests;

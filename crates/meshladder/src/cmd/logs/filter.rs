@@ -1,0 +1,86 @@
+//! From flags to a filter.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use meshladder_core::logs::{Filter, Terms};
+use meshladder_core::time::Time;
+
+use crate::args::logs::Filters;
+use crate::exit::{Failure, USAGE};
+
+/// Reads the filters; `taken_at` is what a duration is counted back from.
+pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<Filter, Failure> {
+    let time = |text: &Option<String>| text.as_deref().map(|text| time(text, taken_at)).transpose();
+    Ok(Filter {
+        wanted: Terms {
+            flags: flags.flag.clone(),
+            clusters: flags.cluster.clone(),
+            codes: flags.code.clone(),
+            paths: flags.path.clone(),
+            methods: flags.method.clone(),
+            upstreams: flags.upstream.clone(),
+            request_ids: flags.request_id.clone(),
+            details: flags.details.clone(),
+            hosts: flags.host.clone(),
+        },
+        unwanted: Terms {
+            flags: flags.not_flag.clone(),
+            clusters: flags.not_cluster.clone(),
+            codes: flags.not_code.clone(),
+            paths: flags.not_path.clone(),
+            methods: flags.not_method.clone(),
+            upstreams: flags.not_upstream.clone(),
+            request_ids: flags.not_request_id.clone(),
+            details: flags.not_details.clone(),
+            hosts: flags.not_host.clone(),
+        },
+        since: time(&flags.since)?,
+        until: time(&flags.until)?,
+        failed: flags.failed,
+    })
+}
+
+fn time(text: &str, taken_at: Option<Time>) -> Result<Time, Failure> {
+    let back = || Some(Time::from_seconds(taken_at.or_else(now)?.seconds - seconds(text)?));
+    Time::parse(text).or_else(back).ok_or_else(|| {
+        Failure::new(
+            USAGE,
+            format!("`{text}` is no time: try 2026-11-15T06:00:00Z, or how long ago, as in 90s, 10m, 2h"),
+        )
+    })
+}
+
+fn now() -> Option<Time> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(Time::from_seconds(i64::try_from(seconds).ok()?))
+}
+
+/// `90s`, `10m`, `2h`, `1d`
+fn seconds(text: &str) -> Option<i64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    number.parse::<i64>().ok().filter(|number| *number >= 0)?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_or_counted_back() {
+        let taken = Time::parse("2026-11-15T06:00:00Z");
+        let read = |text| time(text, taken).map(|time| time.to_string()).ok();
+        assert_eq!(read("10m").as_deref(), Some("2026-11-15T05:50:00Z"));
+        assert_eq!(read("1d").as_deref(), Some("2026-11-14T06:00:00Z"));
+        assert_eq!(read("2026-11-15T01:00:00+01:00").as_deref(), Some("2026-11-15T00:00:00Z"));
+        for wrong in ["", "m", "10", "-5m", "yesterday", "10é"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads logs piece by piece and counts, with several threads.
+
+use std::borrow::Cow;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+use meshladder_core::access_log::Formats;
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
+
+use super::Behind;
+use super::input::Input;
+use crate::exit::Failure;
+use crate::out;
+
+/// What a collector needs.
+type Settings<'s> = (&'s Formats, &'s Filter);
+
+/// Some lines of one log.
+struct Piece {
+    source: usize,
+    first_line: u64,
+    bytes: Vec<u8>,
+}
+
+/// Counts all lines. Also whether a log could not be read to its end.
+pub(super) fn count(
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    settings: Settings<'_>,
+    threads: usize,
+) -> Result<(Stats, bool), Failure> {
+    if threads == 1 {
+        let mut collector = Collector::new(settings.0, settings.1);
+        let unread = pieces(inputs, behind, |piece| {
+            take(&mut collector, &piece);
+            Some(piece.bytes)
+        })?;
+        return Ok((collector.finish(), unread));
+    }
+    std::thread::scope(|scope| {
+        let (empty, used) = channel();
+        let (doors, workers): (Vec<_>, Vec<_>) = (0..threads)
+            .map(|_| {
+                let (door, work) = sync_channel(2);
+                let empty = empty.clone();
+                (door, scope.spawn(move || worker(settings, &work, &empty)))
+            })
+            .unzip();
+        let unread = pieces_to(inputs, behind, &doors, &used);
+        drop(doors);
+        let mut stats = Stats::default();
+        for worker in workers {
+            // A panic in a worker is ours too.
+            stats.merge(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        Ok((stats, unread?))
+    })
+}
+
+fn worker(settings: Settings<'_>, work: &Receiver<Piece>, empty: &Sender<Vec<u8>>) -> Stats {
+    let mut collector = Collector::new(settings.0, settings.1);
+    for piece in work {
+        take(&mut collector, &piece);
+        // The reader may be gone.
+        let _ = empty.send(piece.bytes);
+    }
+    collector.finish()
+}
+
+/// Pieces go round, so that the same threads give the same answer.
+fn pieces_to(
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    doors: &[SyncSender<Piece>],
+    used: &Receiver<Vec<u8>>,
+) -> Result<bool, Failure> {
+    let mut turn = doors.iter().cycle();
+    pieces(inputs, behind, |piece| {
+        turn.next()?.send(piece).ok()?;
+        Some(used.try_recv().unwrap_or_default())
+    })
+}
+
+fn take(collector: &mut Collector<'_>, piece: &Piece) {
+    let Piece { source, first_line, bytes } = piece;
+    let text = text_of(bytes);
+    collector.chunk(Chunk { source: *source, first_line: *first_line, text: &text });
+}
+
+/// The lossy way is slow even where nothing is lost.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// Tells each line, in order, as long as it is wanted. Whether a log could not be read to its end.
+pub(super) fn each(
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    settings: Settings<'_>,
+    mut tell: impl FnMut(Event<'_>) -> bool,
+) -> Result<bool, Failure> {
+    let mut collector = Collector::new(settings.0, settings.1);
+    pieces(inputs, behind, |piece| {
+        let Piece { source, first_line, bytes } = piece;
+        let text = text_of(&bytes);
+        let mut goes_on = true;
+        collector.each(Chunk { source, first_line, text: &text }, |event| goes_on = goes_on && tell(event));
+        goes_on.then_some(Vec::new())
+    })
+}
+
+/// Hands out every log piece by piece until the taker wants no more; it gives a buffer back each time.
+fn pieces(
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    mut take: impl FnMut(Piece) -> Option<Vec<u8>>,
+) -> Result<bool, Failure> {
+    let mut unread = false;
+    let mut bytes = Vec::new();
+    for (source, input) in inputs.iter().enumerate() {
+        let Some(mut log) = input.open()? else {
+            let Some(text) = document(input, behind, &mut unread) else { continue };
+            if take(Piece { source, first_line: 1, bytes: text }).is_none() {
+                return Ok(unread);
+            }
+            continue;
+        };
+        loop {
+            match log.fill(&mut bytes) {
+                Ok(None) => break,
+                Ok(Some(first_line)) => match take(Piece { source, first_line, bytes: std::mem::take(&mut bytes) }) {
+                    Some(buffer) => bytes = buffer,
+                    None => return Ok(unread),
+                },
+                Err(error) => {
+                    out::warn(&format!("{} is cut short: {error}", log.origin()));
+                    unread = true;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(unread)
+}
+
+fn document(input: &Input, behind: Option<&Behind>, unread: &mut bool) -> Option<Vec<u8>> {
+    let opened = behind?.snapshot.open(&input.document());
+    match opened {
+        Ok(document) => Some(document.text.as_bytes().to_vec()),
+        Err(problem) => {
+            out::warn(&problem.to_string());
+            *unread = true;
+            None
+        }
+    }
+}

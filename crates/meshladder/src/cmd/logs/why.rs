@@ -1,0 +1,46 @@
+//! From causes in logs to root causes: `why` is asked of a bundle for each.
+
+use meshladder_core::ladder::Scope;
+use meshladder_core::logs::{Asking, Cause, Group, Side, Summary, command, question};
+use meshladder_core::report::Report;
+
+use super::Behind;
+use super::input::Input;
+use crate::cmd::ladder::climb;
+
+/// How many causes are asked about at most: each climbs the whole ladder.
+const MOST: usize = 5;
+
+/// Of each cause the command that asks `why`.
+pub(super) fn commands(summary: &Summary, inputs: &[Input], behind: Option<&Behind>) -> Vec<Option<String>> {
+    let one = |cause: &Cause| {
+        let group = seen_by_client(summary, cause);
+        let asking = behind.and_then(|behind| asking(group, inputs, behind));
+        command(group, asking.as_ref(), "BUNDLE")
+    };
+    summary.causes.iter().map(one).collect()
+}
+
+/// What `why` says of the first causes.
+pub(super) fn ask(summary: &Summary, inputs: &[Input], behind: &Behind, most: usize) -> Vec<(usize, Report)> {
+    let causes = summary.causes.iter().enumerate().take(most.min(MOST));
+    causes
+        .filter_map(|(i, cause)| {
+            let Asking { question, seen } = asking(seen_by_client(summary, cause), inputs, behind)?;
+            Some((i, climb(&behind.snapshot, &behind.mesh, Scope::Request(Box::new(question)), Some(seen))))
+        })
+        .collect()
+}
+
+fn asking(group: &Group, inputs: &[Input], behind: &Behind) -> Option<Asking> {
+    let source = group.examples.first().map(|example| example.source)?;
+    question(group, &inputs.get(source)?.document(), &behind.mesh)
+}
+
+/// The caller's own line says best what it called and saw.
+fn seen_by_client<'s>(summary: &'s Summary, cause: &Cause) -> &'s Group {
+    let also = cause.also.iter().map(|(place, _)| &summary.groups[*place]);
+    let own = &summary.groups[cause.group];
+    let outer = |group: &&Group| matches!(group.judgement.side, Side::Client | Side::Gateway);
+    if outer(&own) { own } else { also.into_iter().find(outer).unwrap_or(own) }
+}
