@@ -33,6 +33,7 @@ pub use change::{Change, Patch};
 pub use config::MeshConfig;
 use index::Index;
 pub use objects::{ObjectRef, Objects, Stored};
+pub use reads::path as path_of_kind;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::doc::json::escape;
 use crate::finding::{Finding, Rung, Severity, Spot};
-use crate::mesh::{ObjectRef, PodFacts};
+use crate::mesh::{ObjectRef, PodFacts, path_of_kind};
 use crate::rules::{Asked, Check, Facts, Seen, named};
 use crate::walk::Question;
 
@@ -55,6 +55,17 @@ impl Scope {
             Self::Workload { object, .. } | Self::Object(object) => object.to_string(),
             Self::Request(question) => question.in_words(),
         }
+    }
+
+    /// Why the object that was named could not be read, when it is not here.
+    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<String> {
+        let object = match self {
+            Self::Workload { object, pods } if pods.is_empty() => object,
+            Self::Object(object) => object,
+            _ => return None,
+        };
+        let is_here = facts.mesh.objects.find(object).is_some();
+        if is_here { None } else { facts.unread(&path_of_kind(&object.kind)) }
     }
 
     /// Whether a rung says anything about what was asked.

@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "every Service's selector matches a pod",
     needs: &["k8s/services.json", "k8s/pods.json", "k8s/deployments.apps.json"],
     uses: &[
+        "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
         "k8s/workloadentries.networking.istio.io.json",
