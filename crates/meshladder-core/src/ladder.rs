@@ -14,6 +14,7 @@ use crate::walk::{self, Question};
 mod analyze;
 mod asked;
 mod attribute;
+mod logged;
 mod proxies;
 mod scope;
 mod verify;
@@ -57,6 +58,10 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
     scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
+    for cause in logged::causes(&facts, &inquiry.scope) {
+        findings.retain(|known| known.id() != cause.id());
+        findings.push(cause);
+    }
     doubt(&mut findings, &ran, snapshot);
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);

@@ -98,9 +98,12 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
         if !bears {
             finding.severity = Severity::Info;
         }
-        if let (Scope::Object(object), Some(severity)) = (scope, finding.when_asked)
-            && finding.subject == *object
-        {
+        let is_asked = match scope {
+            Scope::Object(object) => finding.subject == *object,
+            Scope::Workload { .. } => bears,
+            Scope::Mesh | Scope::Namespace(_) | Scope::Request(_) => false,
+        };
+        if let (true, Some(severity)) = (is_asked, finding.when_asked) {
             finding.severity = finding.severity.min(severity);
         }
     }

@@ -97,6 +97,18 @@ impl Near<'_> {
     }
 }
 
+/// The pods that a Service is meant for: those it selects, else those that its selector misses by one label.
+pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored> {
+    let selected = Met { service, port: None, subset: String::new() }.pods(mesh, None);
+    let near = met::selector(service).filter(|_| selected.is_empty()).and_then(|all| nearest(mesh, service, all));
+    let Some(near) = near else { return selected };
+    if near.object.id.kind == "Pod" {
+        return vec![near.object];
+    }
+    let pods = mesh.objects.in_namespace("Pod", &service.id.namespace);
+    pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id).collect()
+}
+
 fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near<'m>> {
     let namespace = &service.id.namespace;
     let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
