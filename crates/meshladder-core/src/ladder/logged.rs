@@ -1,11 +1,12 @@
 //! What only a request shows: the requests that a workload's own log says failed are asked about, as `why` would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Inquiry, Scope, climb};
 use crate::access_log::{self, Line};
+use crate::envoy::name::ClusterName;
 use crate::finding::{Confidence, Finding, Rung, Severity};
-use crate::mesh::{Mesh, ObjectRef};
+use crate::mesh::{Mesh, ObjectRef, PodFacts};
 use crate::report::Verdict;
 use crate::rules::{Facts, Seen};
 use crate::sim::request::Claims;
@@ -32,7 +33,7 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
         let root = report.findings.into_iter().map(|told| told.finding).find(|finding| finding.caused_by.is_empty());
         let Some(root) = root.filter(|finding| is_proven(finding) && bears(finding, scope)) else { continue };
         if found.iter().all(|known| known.id() != root.id() && known.subject != root.subject) {
-            found.push(told(root, scope, &proof));
+            found.push(told(facts, root, scope, &proof));
         }
     }
     found
@@ -48,10 +49,12 @@ fn bears(finding: &Finding, scope: &Scope) -> bool {
     if let Scope::Object(object) = scope { finding.subject == *object } else { true }
 }
 
-/// A refusal is what a policy is there for, so it is not as bad as a failure.
-fn told(mut finding: Finding, scope: &Scope, proof: &ObjectRef) -> Finding {
+/// A refusal is what a policy is there for: it is amiss only where nobody is let in.
+fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, proof: &ObjectRef) -> Finding {
     if finding.rung == Rung::Authorization {
-        finding.severity(Severity::Warning);
+        let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
+        let admits = pods.chain([proof]).any(|pod| admits(facts, pod));
+        finding.severity(if admits { Severity::Info } else { Severity::Warning });
     }
     if let Scope::Workload { object, .. } = scope {
         finding.hits(object.clone());
@@ -60,20 +63,30 @@ fn told(mut finding: Finding, scope: &Scope, proof: &ObjectRef) -> Finding {
     finding
 }
 
+/// Whether a pod's application answered somebody of late.
+fn admits(facts: &Facts<'_>, pod: &ObjectRef) -> bool {
+    let last = recent(facts.snapshot, pod);
+    last.iter().any(|line| line.cluster.starts_with("inbound|") && !matches!(line.code, 401 | 403))
+}
+
 /// The requests that failed last, each with what was seen and the pod whose proxy tells it, the newest first.
 fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<(Question, Seen, ObjectRef)> {
-    let pods: Vec<ObjectRef> = match scope {
+    let own: Vec<ObjectRef> = match scope {
         Scope::Workload { pods, .. } => pods.iter().filter(|pod| pod.kind == "Pod").cloned().collect(),
-        Scope::Object(_) => {
-            let all = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(crate::mesh::PodFacts::reference);
-            let all: Vec<ObjectRef> = all.collect();
-            if all.len() > MOST_LOGS { Vec::new() } else { all }
-        }
-        _ => Vec::new(),
+        Scope::Object(_) => Vec::new(),
+        _ => return Vec::new(),
+    };
+    let all: Vec<ObjectRef> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(PodFacts::reference).collect();
+    let pods = if all.len() > MOST_LOGS { own.clone() } else { all };
+    let hosts = hosts(facts.mesh, &own);
+    let concerns = |pod: &ObjectRef, line: &Line| {
+        let called = ClusterName::parse(&line.cluster).is_some_and(|cluster| hosts.contains(cluster.host));
+        own.is_empty() || own.contains(pod) || called
     };
     let mut last: BTreeMap<(String, u16, String), (String, Question, Seen, ObjectRef)> = BTreeMap::new();
     for pod in pods {
-        for line in last_of_each(facts.snapshot, &pod) {
+        let failed = recent(facts.snapshot, &pod).into_iter().filter(|line| is_failure(line) && concerns(&pod, line));
+        for line in failed {
             let Some((question, seen)) = asked(facts.mesh, &pod, &line) else { continue };
             let key = (question.to.host.clone(), line.code, line.flags.join(","));
             let newer = last.get(&key).is_none_or(|(start, ..)| *start < line.start);
@@ -88,20 +101,28 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<(Question, Seen, ObjectRef)
     last.into_iter().map(|(_, question, seen, pod)| (question, seen, pod)).collect()
 }
 
-/// The last request of each kind that a proxy logged lately, when it failed.
-fn last_of_each(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
+/// The hosts of the Services that select these pods.
+fn hosts(mesh: &Mesh, pods: &[ObjectRef]) -> BTreeSet<String> {
+    let stored = pods.iter().filter_map(|pod| mesh.objects.find(pod));
+    let services = stored.flat_map(|pod| mesh.services_of(pod));
+    services.map(|service| format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace)).collect()
+}
+
+/// The last request of each kind that a proxy logged lately.
+fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
     let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.name));
     let Ok(log) = snapshot.open(&id) else { return Vec::new() };
     let now = snapshot.taken_at();
     let is_recent = |line: &Line| {
-        now.zip(Time::parse(&line.start)).is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
+        let start = Time::parse(&line.start);
+        now.zip(start).is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
     };
     let mut last: BTreeMap<(String, String, String, String), Line> = BTreeMap::new();
     for line in access_log::lines(&log).filter(|line| !line.method.is_empty()) {
         let path = line.path_only().to_owned();
         last.insert((line.cluster.clone(), line.authority.clone(), line.method.clone(), path), line);
     }
-    last.into_values().filter(|line| is_failure(line) && is_recent(line)).collect()
+    last.into_values().filter(is_recent).collect()
 }
 
 /// An application may well answer 404, and a client may well give up.

@@ -69,4 +69,5 @@ fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
     assert!(findings.iter().all(Finding::is_loud));
 }
 
+mod causes;
 mod missing;

@@ -95,7 +95,7 @@ const DEPLOYMENTS: &str = "k8s/deployments.apps.json";
 const SETS: &str = "k8s/replicasets.apps.json";
 const PODS: &str = "k8s/pods.json";
 
-fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
+pub(super) fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
     let mut builder = Builder::new();
     let refused = |object: &&str| without.iter().any(|(kind, _)| object.contains(&format!("\nkind: {kind}\n")));
     let parts = yaml.split("---").map(|object| format!("\n{}", object.trim_start()));

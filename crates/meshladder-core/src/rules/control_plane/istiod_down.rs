@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
     uses: &[
         "k8s/deployments.apps.json",
         "k8s/replicasets.apps.json",
+        "k8s/services.json",
         "k8s/events.json",
         "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
         "k8s/configmaps.json",
@@ -33,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let all = istiods(facts);
-    if all.is_empty() && !facts.mesh.istiods(None).iter().any(|pod| is_ready(pod)) {
+    if all.is_empty() && is_missed(facts) {
         // Whether there should be one, only the Deployments tell.
         out.unknown.extend(facts.unread("k8s/deployments.apps.json"));
     }
@@ -48,6 +49,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             tell(facts, deployment, &users, up.is_empty(), out);
         }
     }
+}
+
+/// Whether there is a Service of istiod and no pod of it is ready.
+fn is_missed(facts: &Facts<'_>) -> bool {
+    let selects = |service: &Stored| service.spec_at(["selector", "app"]).and_then(Node::str) == Some("istiod");
+    facts.mesh.objects.of("Service", "").any(selects) && !facts.mesh.istiods(None).iter().any(|pod| is_ready(pod))
 }
 
 /// The Deployments of istiod; where they cannot be read, the ReplicaSets that they made last.
