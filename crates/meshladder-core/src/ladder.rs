@@ -17,6 +17,7 @@ mod analyze;
 mod asked;
 mod attribute;
 mod choice;
+mod logged;
 mod proxies;
 mod scope;
 mod verify;
@@ -62,9 +63,15 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
     scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
+    for cause in logged::causes(&facts, &inquiry.scope) {
+        findings.retain(|known| known.id() != cause.id());
+        findings.push(cause);
+    }
+    doubt(&mut findings, &ran, snapshot);
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);
-    let unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
+    let mut unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
+    unknown.extend(inquiry.scope.unread(&facts).filter(|fact| !unknown.contains(fact)));
     let verdict = verdict(&findings, &unknown);
     if verdict == Verdict::Undecided {
         findings.push(not_readable(&unknown, snapshot));
@@ -96,7 +103,7 @@ fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Opt
         rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot, mesh), sink: Sink::new(rule) }).collect();
     for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
         fleet.proxies.insert(id, summary);
-        for (ran, sink) in ran.iter_mut().zip(sinks) {
+        for (ran, sink) in ran.iter_mut().zip(sinks).filter(|(ran, _)| ran.skipped.is_none()) {
             ran.sink.examined += sink.examined;
             ran.sink.findings.extend(sink.findings);
             ran.sink.unknown.extend(sink.unknown);
@@ -130,7 +137,9 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Opt
         (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
     };
     let mut ran = Ran { rule, skipped, sink };
-    if rule.needs.iter().any(|need| matches!(facts.snapshot.coverage(&Need::of_path(need)), Coverage::Partial(_))) {
+    let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
+    let in_part = rule.needs.iter().any(|path| matches!(coverage(&path), Coverage::Partial(_)));
+    if in_part || rule.uses.iter().any(|path| matches!(coverage(&path), Coverage::Denied(_))) {
         for finding in &mut ran.sink.findings {
             finding.confidence(Confidence::Likely);
         }
@@ -175,6 +184,26 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
             coverage => Some((need, coverage)),
         }
     })
+}
+
+/// A finding may follow from another that was not made for want of a fact: then that fact decides whether it is a root.
+/// And whom an object concerns, only the pods tell.
+fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
+    const PODS: &str = "k8s/pods.json";
+    let pods = snapshot.coverage(&Need::of_path(PODS));
+    let pods = matches!(pods, Coverage::Denied(_)).then(|| pods.lack(&Need::of_path(PODS)));
+    for finding in findings {
+        let explains = |ran: &&Ran| ran.rule.explains.iter().any(|code| finding.code.starts_with(code));
+        let uses_pods = rules::named(finding.code).is_some_and(|rule| rule.uses.contains(&PODS));
+        let facts = ran
+            .iter()
+            .filter(explains)
+            .flat_map(|ran| ran.sink.unknown.clone())
+            .chain(pods.clone().filter(|_| uses_pods));
+        let mut facts: Vec<String> = facts.filter(|fact| !finding.unsettled.contains(fact)).collect();
+        facts.dedup();
+        finding.unsettled.extend(facts);
+    }
 }
 
 /// What only tells of the past: a mesh is judged without it, and the rung says what was not looked at.

@@ -37,6 +37,7 @@ pub use files::Beside;
 use index::Index;
 pub use lazy::Lazy;
 pub use objects::{ObjectRef, Objects, Stored};
+pub use reads::path as path_of_kind;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -34,11 +34,15 @@ pub(super) fn build<'a>(
     Asked { question, trace, seen, client, service, host, servers, client_log, server_log }
 }
 
+/// Whom the request may reach, and what may keep it from there: without these no walk is known to end well.
+const WAY: [&str; 5] =
+    ["pods", "services", "namespaces", "endpointslices.discovery.k8s.io", "networkpolicies.networking.k8s.io"];
+
 /// Whether a fact that could not be read may be why the request went as it did: any, after a failure; after a success
-/// that somebody asks about all the same, objects that were refused.
+/// that somebody asks about all the same, objects that were refused; before anything was seen, those on its way.
 pub(super) fn wants(asked: &Asked<'_>, need: &Need, coverage: &Coverage) -> bool {
-    let refused = matches!((need, coverage), (Need::Objects(_), Coverage::Denied(_)));
-    bad_end(asked).is_some() || (asked.seen.is_some() && refused)
+    let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) else { return bad_end(asked).is_some() };
+    bad_end(asked).is_some() || asked.seen.is_some() || WAY.contains(&kind.as_str())
 }
 
 /// The failure that was seen, or else that the walk comes to; none when all went well.

@@ -8,22 +8,38 @@ use crate::rules;
 pub(super) fn causes(findings: &mut Vec<Finding>) {
     findings.sort_by_cached_key(|f| (f.rung, f.severity, f.code, f.subject.clone(), f.id()));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
+    let is_cause = |cause: &Finding, symptom: &Finding| {
+        explains(cause, symptom) && !(gives_way(cause, symptom) && explains(symptom, cause))
+    };
     let explained: Vec<Vec<String>> = findings
         .iter()
-        .map(|symptom| findings.iter().filter(|cause| explains(cause, symptom)).map(Finding::id).collect())
+        .map(|symptom| findings.iter().filter(|cause| is_cause(cause, symptom)).map(Finding::id).collect())
         .collect();
     for (finding, caused_by) in findings.iter_mut().zip(explained) {
         finding.caused_by = caused_by;
+    }
+    // Whatever explains what, something is at the root of it.
+    let is_root = |finding: &Finding| finding.is_loud() && finding.caused_by.is_empty();
+    if !findings.iter().any(is_root)
+        && let Some(first) = findings.iter_mut().find(|finding| finding.is_loud())
+    {
+        first.caused_by.clear();
     }
     findings.sort_by_cached_key(|f| {
         (f.severity == Severity::Info, !f.caused_by.is_empty(), f.rung, f.severity, f.code, f.subject.clone(), f.id())
     });
 }
 
+/// Of two findings that explain each other, which one is the symptom: on one rung the later, else the lower, since a rule
+/// that names what lies below its own rung does so on purpose.
+fn gives_way(one: &Finding, other: &Finding) -> bool {
+    if one.rung == other.rung { (one.severity, one.code) > (other.severity, other.code) } else { one.rung < other.rung }
+}
+
 /// When no root cause can be told from others without a fact that is missing, nothing is blamed. Returns those facts.
 pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<String> {
     let roots = || findings.iter().filter(|finding| finding.is_loud() && finding.caused_by.is_empty());
-    if roots().any(|root| root.unsettled.is_empty()) {
+    if roots().next().is_none() || roots().any(|root| root.unsettled.is_empty()) {
         return Vec::new();
     }
     let facts = roots().flat_map(|root| root.unsettled.clone()).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::doc::json::escape;
 use crate::finding::{Finding, Rung, Severity, Spot};
-use crate::mesh::{ObjectRef, PodFacts};
+use crate::mesh::{ObjectRef, PodFacts, path_of_kind};
 use crate::rules::{Asked, Check, Facts, Seen, named};
 use crate::walk::Question;
 
@@ -57,6 +57,17 @@ impl Scope {
         }
     }
 
+    /// Why the object that was named could not be read, when it is not here.
+    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<String> {
+        let object = match self {
+            Self::Workload { object, pods } if pods.is_empty() => object,
+            Self::Object(object) => object,
+            _ => return None,
+        };
+        let is_here = facts.mesh.objects.find(object).is_some();
+        if is_here { None } else { facts.unread(&path_of_kind(&object.kind)) }
+    }
+
     /// Whether a rung says anything about what was asked.
     pub(super) fn covers(&self, rung: Rung) -> bool {
         match self {
@@ -87,9 +98,12 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
         if !bears {
             finding.severity = Severity::Info;
         }
-        if let (Scope::Object(object), Some(severity)) = (scope, finding.when_asked)
-            && finding.subject == *object
-        {
+        let is_asked = match scope {
+            Scope::Object(object) => finding.subject == *object,
+            Scope::Workload { .. } => bears,
+            Scope::Mesh | Scope::Namespace(_) | Scope::Request(_) => false,
+        };
+        if let (true, Some(severity)) = (is_asked, finding.when_asked) {
             finding.severity = finding.severity.min(severity);
         }
     }

@@ -69,3 +69,6 @@ fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
     assert!(attribute::unsettled(&mut findings).is_empty());
     assert!(findings.iter().all(Finding::is_loud));
 }
+
+mod causes;
+mod missing;

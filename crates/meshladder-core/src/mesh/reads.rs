@@ -50,10 +50,19 @@ pub(super) fn note(kind: &str) {
     });
 }
 
-/// Where a bundle keeps the kinds that rules read.
+/// Where a bundle keeps the objects of a kind.
 pub fn path(kind: &str) -> String {
     let group = match kind {
-        "Pod" | "Service" | "Namespace" | "Node" | "ConfigMap" | "Secret" | "Event" | "ServiceAccount" => "",
+        "Pod"
+        | "Service"
+        | "Namespace"
+        | "Node"
+        | "ConfigMap"
+        | "Secret"
+        | "Event"
+        | "ServiceAccount"
+        | "ReplicationController" => "",
+        "Job" | "CronJob" => ".batch",
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ".apps",
         "EndpointSlice" => ".discovery.k8s.io",
         "NetworkPolicy" => ".networking.k8s.io",

@@ -103,6 +103,12 @@ impl Mesh {
         })
     }
 
+    /// The object that made another one, when it is here.
+    pub fn maker_of(&self, object: &Stored) -> Option<&Stored> {
+        let (kind, name) = controller(&object.node)?;
+        self.objects.get(kind, &object.id.namespace, name)
+    }
+
     /// The Services and ServiceEntries that a proxy knows under a host, the one whose endpoints it uses first: its own
     /// namespace's, else the Kubernetes Service, else the oldest. When none has the name, those with the most specific
     /// wildcard.

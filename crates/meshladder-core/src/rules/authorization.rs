@@ -8,6 +8,7 @@ mod caller_in_plain_text;
 mod custom_provider_unknown;
 mod denial;
 mod denied_by_policy;
+mod denied_once_repaired;
 mod dumped;
 mod ext_authz_denies;
 mod ext_authz_unreachable;
@@ -39,4 +40,5 @@ pub(super) static RULES: &[&Rule] = &[
     &remote_jwks_fails::RULE,
     &token_refused::RULE,
     &ext_authz_denies::RULE,
+    &denied_once_repaired::RULE,
 ];

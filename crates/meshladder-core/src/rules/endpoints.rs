@@ -8,6 +8,7 @@ mod ejection_percent_below_one;
 mod endpoint_gone;
 mod endpoint_slices_empty;
 mod endpoints_ejected;
+mod entry_endpoint_unreachable;
 mod failover_without_outlier_detection;
 mod headless_endpoint_gone;
 mod locality;
@@ -28,6 +29,8 @@ mod slices;
 mod subset_selects_no_pods;
 mod target_port_not_open;
 mod workload_scaled_to_zero;
+
+pub(in crate::rules) use service_selects_no_pods::meant_pods;
 
 pub(super) static RULES: &[&Rule] = &[
     &subset_selects_no_pods::RULE,
@@ -52,4 +55,5 @@ pub(super) static RULES: &[&Rule] = &[
     &service_entry_shadows_service::RULE,
     &pods_not_created::RULE,
     &network_policy_blocks_port::RULE,
+    &entry_endpoint_unreachable::RULE,
 ];

@@ -12,6 +12,7 @@ mod fault_beside_retries;
 mod fault_injected;
 mod host_not_served;
 mod http_route;
+mod http_route_not_accepted;
 mod http_rules_on_tcp_port;
 mod in_sync;
 mod json;
@@ -26,6 +27,7 @@ mod sidecar_port_without_service;
 mod upgrade_refused;
 mod virtual_service_host_unknown;
 mod virtual_service_loses_its_host;
+mod virtual_service_matches_nothing;
 mod virtual_service_not_exported;
 mod virtual_service_not_for_sidecars;
 mod virtual_service_not_imported;
@@ -55,4 +57,6 @@ pub(super) static RULES: &[&Rule] = &[
     &envoy_filter_not_in_proxy::RULE,
     &path_rewritten::RULE,
     &delegate_not_used::RULE,
+    &virtual_service_matches_nothing::RULE,
+    &http_route_not_accepted::RULE,
 ];

@@ -7,6 +7,7 @@ mod application_closes_connection;
 mod application_not_listening;
 mod client_gives_up;
 mod control_plane_throttles;
+mod filter_answers;
 mod grpc_hides_failure;
 mod http_1_0;
 mod keep_alive_race;
@@ -38,4 +39,5 @@ pub(super) static RULES: &[&Rule] = &[
     &retries_exhausted::RULE,
     &route_timeout::RULE,
     &seen_not_predicted::RULE,
+    &filter_answers::RULE,
 ];

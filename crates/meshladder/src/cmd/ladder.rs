@@ -21,7 +21,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
     let mesh = Mesh::build(&snapshot);
     let namespace = global.namespace.as_deref();
     let scope = match (&args.target, namespace) {
-        (Some(text), _) => target::scope(text, namespace, &mesh)?,
+        (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
         (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
         (None, None) => Scope::Mesh,
     };

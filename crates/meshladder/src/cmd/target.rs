@@ -1,7 +1,8 @@
 //! What `check` is asked about: a workload or any object.
 
 use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::{Mesh, ObjectRef, PodFacts};
+use meshladder_core::mesh::{Mesh, ObjectRef, PodFacts, path_of_kind};
+use meshladder_core::snapshot::{Coverage, Need, Snapshot};
 
 use crate::exit::{Failure, UNREADABLE};
 
@@ -29,8 +30,9 @@ const SHORT: [(&str, &str); 16] = [
     ("cm", "ConfigMap"),
 ];
 
-/// Reads `kind/name`, `namespace/name`, `name.namespace` or a bare name.
-pub(super) fn scope(text: &str, namespace: Option<&str>, mesh: &Mesh) -> Result<Scope, Failure> {
+/// Reads `kind/name`, `namespace/name`, `name.namespace` or a bare name. An object of a kind that could not be read is
+/// taken to be there: the ladder then says what is missing.
+pub(super) fn scope(text: &str, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Scope, Failure> {
     let (kind, name, own) = match text.split_once('/') {
         Some((word, name)) => match kind(word, mesh) {
             Some(kind) => (Some(kind), name, None),
@@ -47,7 +49,13 @@ pub(super) fn scope(text: &str, namespace: Option<&str>, mesh: &Mesh) -> Result<
         Some(kind) => found(&[kind]),
         None => found(&WORKLOADS),
     };
-    let object = object.ok_or_else(|| not_found(text, namespace, mesh))?;
+    let refused = |kind: &str| matches!(snapshot.coverage(&Need::of_path(&path_of_kind(kind))), Coverage::Denied(_));
+    let unread = || {
+        let kinds = kind.as_deref().map_or_else(|| WORKLOADS.to_vec(), |kind| vec![kind]);
+        let kind = kinds.into_iter().find(|kind| refused(kind))?;
+        Some(ObjectRef::new(kind, namespace.unwrap_or("default"), name))
+    };
+    let object = object.or_else(unread).ok_or_else(|| not_found(text, namespace, mesh))?;
     if !WORKLOADS.contains(&object.kind.as_str()) {
         return Ok(Scope::Object(object));
     }

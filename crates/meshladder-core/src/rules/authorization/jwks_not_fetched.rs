@@ -1,7 +1,8 @@
 //! See the page beside this file.
 
 use super::token_refused;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::mesh::Stored;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::snapshot::{DocId, ProxyRef};
 
@@ -16,33 +17,74 @@ pub(super) static RULE: Rule = Rule {
     uses: &["k8s/requestauthentications.security.istio.io.json", "k8s/pods.json", "logs/"],
     explains: &["ML0915"],
     docs: include_str!("jwks_not_fetched.md"),
-    check: Check::Request(check),
+    check: Check::Either(check),
 };
 
 /// base64url of `Error-IstiodFailedToFetchJwksUri`, as far as it does not depend on what follows: the modulus of the key
 /// that istiod puts in the place of keys it could not fetch.
 const FAILED: &str = "RXJyb3ItSXN0aW9kRmFpbGVkVG9GZXRjaEp3a3NVcmkt";
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     out.examined();
-    let refused = token_refused::refusals(facts, asked).into_iter().find(|(reason, _)| is_about_keys(reason));
-    let (Some((_, told)), Some(at)) = (refused, placeholder(facts, asked)) else { return };
-    let remote =
-        |policy: &&&crate::mesh::Stored| policy.spec_list("jwtRules").iter().any(|rule| rule.get("jwks").is_none());
+    let Some(asked) = asked else { return of_logs(facts, out) };
+    let refused = token_refused::refusals(facts, asked);
     let policies = token_refused::authentications(facts, asked);
-    let Some(policy) = policies.iter().find(remote) else { return };
-    let uri = policy.spec_list("jwtRules").iter().find_map(|rule| rule.str_at("jwksUri").or(rule.str_at("issuer")));
+    let Some(policy) = policies.iter().find(|policy| remote(policy).is_some()) else { return };
+    let told = |reason: &str| is_about_keys(reason) || reason.starts_with("Jwt verification fails");
+    let at = match failed_fetch(facts, policy) {
+        Some(line) => refused.into_iter().find(|(reason, _)| told(reason)).map(|(_, told)| (line, told)),
+        None => {
+            let by_key = refused.into_iter().find(|(reason, _)| is_about_keys(reason));
+            placeholder(facts, asked).zip(by_key.map(|(_, told)| told))
+        }
+    };
+    let Some((at, told)) = at else { return };
+    tell(policy, at, out).see(told.proof);
+}
+
+/// Nobody asked: what istiod's log says of the addresses that RequestAuthentications name.
+fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
+    for policy in facts.mesh.objects.of_kind("RequestAuthentication") {
+        if let Some(line) = failed_fetch(facts, policy) {
+            tell(policy, line, out).severity(Severity::Warning);
+        }
+    }
+}
+
+fn tell<'o>(policy: &Stored, at: Evidence, out: &'o mut Sink) -> &'o mut Finding {
     let message = format!(
         "istiod could not fetch the keys that {} names ({}), so no token is accepted",
         policy.id,
-        uri.unwrap_or_default()
+        remote(policy).unwrap_or_default()
     );
     let rules = policy.spec_at(["jwtRules"]).unwrap_or(&policy.node);
     let finding = out.find(policy.id.clone(), message, Evidence::of(policy, rules, "where the keys should come from"));
-    finding.see(at).see(told.proof).confidence(Confidence::Likely);
+    finding.see(at).confidence(Confidence::Likely);
     finding.fix(Fix::advice(
         "make the address reachable for istiod (DNS, certificate, egress), or put the keys into `jwks`",
     ));
+    finding
+}
+
+/// The address from which istiod fetches keys, when they are not in the object itself.
+fn remote(policy: &Stored) -> Option<&str> {
+    let rules = policy.spec_list("jwtRules").iter().filter(|rule| rule.get("jwks").is_none());
+    rules.into_iter().find_map(|rule| rule.str_at("jwksUri").or(rule.str_at("issuer")))
+}
+
+/// The last line of an istiod's log about that address, when it says that the keys were not had.
+fn failed_fetch(facts: &Facts<'_>, policy: &Stored) -> Option<Evidence> {
+    let address = remote(policy)?;
+    let is_istiods = |id: &&DocId| id.split().1.starts_with("logs/") && id.as_str().ends_with("/discovery.log");
+    facts.snapshot.ids().filter(is_istiods).find_map(|id| {
+        let log = facts.snapshot.open(id).ok()?;
+        let (number, line) = log.text.lines().enumerate().filter(|(_, line)| line.contains(address)).last()?;
+        let text = line.to_ascii_lowercase();
+        let failed = ["fail", "not yet fetched", "error", "no such host", "refused", "timeout"];
+        let says_so = text.contains("jwks") || text.contains("get from");
+        (says_so && failed.iter().any(|word| text.contains(word)))
+            .then(|| Evidence::line(id, number + 1, "istiod did not get the keys"))
+    })
 }
 
 /// Whether Envoy found no key for the token.

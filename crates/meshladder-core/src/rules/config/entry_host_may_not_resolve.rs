@@ -7,6 +7,7 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::host::covers;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0520",
@@ -48,7 +49,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// A client that cannot resolve a name gets no answer at all.
 fn meets(asked: &Asked<'_>, host: &str) -> bool {
-    covers(host, &met::authority(asked)) && asked.seen.is_some_and(|seen| seen.code == 0)
+    // A request that got as far as the proxy was sent to an address.
+    let resolved = asked.client_log.iter().any(|line| line.cluster.ends_with(&format!("||{host}")));
+    let fails = asked.seen.is_some_and(|seen| seen.code == 0);
+    covers(host, &met::authority(asked)) && fails && !resolved && asked.question.to.scheme != Scheme::Https
 }
 
 fn tell(facts: &Facts<'_>, entry: &Stored, host: &Node, is_asked: bool, out: &mut Sink) {

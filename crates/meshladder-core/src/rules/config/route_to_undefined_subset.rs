@@ -7,7 +7,7 @@ use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::destination_rule::DestinationRule;
-use crate::mesh::host::service_name;
+use crate::mesh::host::{covers, fqdn, service_name};
 use crate::mesh::scope::Scope;
 use crate::mesh::traffic::{Destination, destinations};
 use crate::mesh::{Mesh, ObjectRef, Stored};
@@ -79,7 +79,9 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
         service.id, to.host
     );
     let at = to.node.get("subset").unwrap_or(to.node);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, at, "the subset it routes to"));
+    let culprit = culprit(mesh, service, to, **first, rule.as_ref());
+    let finding = out.find(culprit.clone(), message, Evidence::of(service, at, "the subset it routes to"));
+    finding.hits(service.id.clone());
     if !is_used {
         finding.severity(Severity::Info);
     } else if !with.is_empty() {
@@ -95,6 +97,28 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
         offer(finding, service, to, &rule, &known);
     }
     finding.fix(Fix::advice(format!("define subset {name} for {}, or route to one that is defined", to.host)));
+}
+
+/// The object to change: a DestinationRule that defines the subset and is kept from the client, one of the client's own
+/// namespace that stands before it, or else the VirtualService.
+fn culprit<'m>(
+    mesh: &'m Mesh,
+    service: &'m Stored,
+    to: &Destination<'_>,
+    client: Scope<'_>,
+    used: Option<&DestinationRule<'m>>,
+) -> &'m ObjectRef {
+    let defines = |rule: &&Stored| {
+        let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
+        covers(&fqdn(host, &rule.id.namespace), &to.host)
+            && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
+    };
+    let Some(definer) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };
+    match used.map(|used| used.rules[0]) {
+        None if !mesh.is_exported_to(definer, client.namespace) => &definer.id,
+        Some(own) if own.id.namespace == client.namespace && definer.id.namespace != client.namespace => &own.id,
+        _ => &service.id,
+    }
 }
 
 fn offer(

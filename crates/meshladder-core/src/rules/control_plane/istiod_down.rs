@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
+use std::collections::BTreeMap;
+
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Finding, Fix, Risk, Rung, Severity};
 use crate::mesh::services::{is_ready, number};
-use crate::mesh::{PodFacts, Stored};
+use crate::mesh::{ObjectRef, PodFacts, Stored};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 /// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next certificate.
@@ -14,8 +16,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "every istiod that proxies rely on has a ready pod",
-    needs: &["k8s/deployments.apps.json", "k8s/pods.json"],
+    needs: &["k8s/pods.json"],
     uses: &[
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/services.json",
         "k8s/events.json",
         "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
         "k8s/configmaps.json",
@@ -28,7 +33,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let all: Vec<&Stored> = facts.mesh.objects.of_kind("Deployment").iter().filter(|d| is_istiod(d)).collect();
+    let all = istiods(facts);
+    if all.is_empty() && is_missed(facts) {
+        // Whether there should be one, only the Deployments tell.
+        out.unknown.extend(facts.unread("k8s/deployments.apps.json"));
+    }
     let (down, up): (Vec<&Stored>, Vec<&Stored>) = all.into_iter().partition(|d| !has_ready_pod(facts, d));
     out.examined += up.len();
     for deployment in down {
@@ -40,6 +49,41 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             tell(facts, deployment, &users, up.is_empty(), out);
         }
     }
+}
+
+/// Whether there is a Service of istiod and no pod of it is ready.
+fn is_missed(facts: &Facts<'_>) -> bool {
+    let selects = |service: &Stored| service.spec_at(["selector", "app"]).and_then(Node::str) == Some("istiod");
+    facts.mesh.objects.of("Service", "").any(selects) && !facts.mesh.istiods(None).iter().any(|pod| is_ready(pod))
+}
+
+/// The Deployments of istiod; where they cannot be read, the ReplicaSets that they made last.
+fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Stored> {
+    let all = |kind: &str| facts.mesh.objects.of_kind(kind).iter().filter(|object| is_istiod(object));
+    if facts.unread("k8s/deployments.apps.json").is_none() {
+        return all("Deployment").collect();
+    }
+    let mut newest: BTreeMap<ObjectRef, &Stored> = BTreeMap::new();
+    for made in all("ReplicaSet") {
+        let known = newest.entry(maker(made)).or_insert(made);
+        if generation(made) > generation(known) {
+            *known = made;
+        }
+    }
+    newest.into_values().collect()
+}
+
+/// The Deployment that made a ReplicaSet; the object itself when nothing made it.
+fn maker(object: &Stored) -> ObjectRef {
+    let owner = object.node.at(["metadata", "ownerReferences"]).and_then(|owners| owners.items().first());
+    let name = owner.filter(|owner| owner.str_at("kind") == Some("Deployment")).and_then(|owner| owner.str_at("name"));
+    name.map_or_else(|| object.id.clone(), |name| ObjectRef::new("Deployment", &object.id.namespace, name))
+}
+
+/// The later of two ReplicaSets of a Deployment has the higher number.
+fn generation(object: &Stored) -> u64 {
+    let number = object.annotation("deployment.kubernetes.io/revision");
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 fn is_istiod(deployment: &Stored) -> bool {
@@ -73,6 +117,7 @@ fn names_it(facts: &Facts<'_>, deployment: &Stored) -> bool {
 }
 
 fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bool, out: &mut Sink) {
+    let id = maker(deployment);
     let replicas = deployment.spec_at(["replicas"]);
     let wanted = replicas.and_then(number).unwrap_or(1);
     let how = match wanted {
@@ -82,23 +127,23 @@ fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bo
     };
     let message = format!(
         "istiod is down: {} {how}, so proxies keep what they have, new pods are refused and no change is taken",
-        deployment.id
+        id
     );
     let (part, shows) = match (replicas, deployment.node.get("status")) {
         (Some(replicas), _) if wanted == 0 => (replicas, "no pod is wanted"),
         (_, Some(status)) => (status, "no pod is ready"),
         _ => (&deployment.node, "no pod is ready"),
     };
-    let finding = out.find(deployment.id.clone(), message, Evidence::of(deployment, part, shows));
+    let finding = out.find(id.clone(), message, Evidence::of(deployment, part, shows));
     if !is_last {
         finding.hits.extend(users.iter().map(|pod| pod.reference()));
     }
     consequences(facts, finding);
     if wanted == 0 {
-        let fix = Fix::merge(&deployment.id, r#"{"spec":{"replicas":1}}"#);
+        let fix = Fix::merge(&id, r#"{"spec":{"replicas":1}}"#);
         finding.fix(fix.unchecked("it is only repaired once a pod of istiod is ready"));
     } else {
-        let (namespace, name) = (&deployment.id.namespace, &deployment.id.name);
+        let (namespace, name) = (&id.namespace, &id.name);
         finding.fix(Fix::look(format!("kubectl describe deployment {name} -n {namespace}")));
         finding.fix(Fix::look(format!("kubectl logs deployment/{name} -n {namespace} --previous")));
         let restart = format!("kubectl rollout restart deployment/{name} -n {namespace}");

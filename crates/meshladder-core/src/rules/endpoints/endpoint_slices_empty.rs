@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "every Service with ready pods, or without a selector, has endpoints in its EndpointSlices",
     needs: &["k8s/services.json", "k8s/pods.json", "k8s/endpointslices.discovery.k8s.io.json"],
     uses: &["k8s/serviceentries.networking.istio.io.json"],
-    explains: &["ML07"],
+    explains: &["ML0707", "ML0708", "ML0709"],
     docs: include_str!("endpoint_slices_empty.md"),
     check: Check::Either(check),
 };

@@ -47,16 +47,20 @@ impl<'f> Met<'f> {
         mesh.selected_pods(self.service).into_iter().filter(wanted).collect()
     }
 
-    /// The workloads whose pods the Service, and the subset, would select.
+    /// The workloads whose pods the Service, and the subset, would select. A ReplicaSet stands for a Deployment that could
+    /// not be read.
     pub(in crate::rules) fn workloads(&self, mesh: &'f Mesh, subset: Option<&Node>) -> Vec<&'f Stored> {
         let Some(selector) = selector(self.service) else { return Vec::new() };
         let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
         let all = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, &self.service.id.namespace));
-        all.filter(|workload| {
-            let labels = template_labels(workload);
-            has_labels(selector, labels) && subset.is_none_or(|subset| has_labels(subset, labels))
-        })
-        .collect()
+        let sets = mesh.objects.in_namespace("ReplicaSet", &self.service.id.namespace);
+        let lone = sets.filter(|set| mesh.maker_of(set).is_none());
+        all.chain(lone)
+            .filter(|workload| {
+                let labels = template_labels(workload);
+                has_labels(selector, labels) && subset.is_none_or(|subset| has_labels(subset, labels))
+            })
+            .collect()
     }
 }
 

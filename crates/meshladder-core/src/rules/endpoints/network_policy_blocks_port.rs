@@ -1,5 +1,7 @@
 //! See the page beside this file.
 
+mod wanted;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -26,8 +28,11 @@ pub(super) static RULE: Rule = Rule {
         "k8s/namespaces.json",
         "k8s/services.json",
         "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/gateways.networking.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
     ],
-    explains: &["ML0710", "ML0711", "ML10"],
+    explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
     docs: include_str!("network_policy_blocks_port.md"),
     check: Check::Either(check),
 };
@@ -46,7 +51,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
     match asked {
         Some(asked) => of_request(facts, asked, out),
-        None => of_logs(facts, out),
+        None => {
+            of_logs(facts, out);
+            wanted::of_objects(facts, out);
+        }
     }
 }
 

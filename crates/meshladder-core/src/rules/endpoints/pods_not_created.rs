@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "every workload behind a Service gets the pods it asks for",
     needs: &["k8s/services.json", "k8s/pods.json", "k8s/deployments.apps.json"],
     uses: &[
+        "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
         "k8s/destinationrules.networking.istio.io.json",

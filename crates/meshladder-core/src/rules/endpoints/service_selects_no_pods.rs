@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "every Service's selector matches a pod",
     needs: &["k8s/services.json", "k8s/pods.json", "k8s/deployments.apps.json"],
     uses: &[
+        "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
         "k8s/workloadentries.networking.istio.io.json",
@@ -95,6 +96,18 @@ impl Near<'_> {
         let drop = if self.wrong == self.key { String::new() } else { format!("{}:null,", escape(&self.wrong)) };
         Fix::merge(&service.id, format!("{{\"spec\":{{\"selector\":{{{drop}{pair}}}}}}}"))
     }
+}
+
+/// The pods that a Service is meant for: those it selects, else those that its selector misses by one label.
+pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored> {
+    let selected = Met { service, port: None, subset: String::new() }.pods(mesh, None);
+    let near = met::selector(service).filter(|_| selected.is_empty()).and_then(|all| nearest(mesh, service, all));
+    let Some(near) = near else { return selected };
+    if near.object.id.kind == "Pod" {
+        return vec![near.object];
+    }
+    let pods = mesh.objects.in_namespace("Pod", &service.id.namespace);
+    pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id).collect()
 }
 
 fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near<'m>> {

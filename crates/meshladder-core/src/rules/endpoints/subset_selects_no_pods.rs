@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/workloadentries.networking.istio.io.json",
         "k8s/virtualservices.networking.istio.io.json",
         "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
         "k8s/daemonsets.apps.json",
     ],
@@ -80,6 +81,9 @@ fn subset_of(
     );
     let finding = out.find(rule.id.clone(), message, Evidence::of(rule, labels, format!("what subset {name} selects")));
     finding.hits(ObjectRef::new("Service", &service.namespace, &service.name));
+    // Whether a workload should have made such pods, Deployments tell, or else the ReplicaSets that they made.
+    let sets = "k8s/replicasets.apps.json";
+    finding.unsettled.extend(facts.unread("k8s/deployments.apps.json").filter(|_| facts.unread(sets).is_some()));
     // A subset that no route leads to harms nobody.
     if asked.is_none() && !is_used(facts, service, name) {
         finding.severity(Severity::Info);

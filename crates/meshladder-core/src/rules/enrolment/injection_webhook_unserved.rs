@@ -89,6 +89,9 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
         finding.fix(Fix::delete(config));
     } else {
         finding.fix(Fix::advice("bring istiod back: its Service has no ready endpoint"));
+        for path in ["k8s/pods.json", "k8s/deployments.apps.json"] {
+            finding.unsettled.extend(facts.unread(path));
+        }
     }
     finding.fix(Fix::look("kubectl get events -A --field-selector reason=FailedCreate"));
 }

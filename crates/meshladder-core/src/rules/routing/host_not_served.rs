@@ -29,11 +29,14 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let outcome = &asked.trace.outcome;
     out.examined();
     foreign_host(facts.mesh, asked, out);
-    if !matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || asked.seen.is_some_and(Seen::is_success) {
+    let no_chain = outcome.kind == Kind::Reset && outcome.details == "filter_chain_not_found";
+    let ends = matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || no_chain;
+    if !ends || asked.seen.is_some_and(Seen::is_success) {
         return;
     }
     let host = authority(asked);
     match gateway(facts.mesh, asked) {
+        Some(pod) if no_chain && asked.question.to.scheme == Scheme::Http => plain(facts.mesh, asked, pod, out),
         Some(pod) => at_gateway(facts.mesh, asked, pod, &host, out),
         None if outcome.kind == Kind::NoListener && asked.client.is_none() => no_port(facts.mesh, asked, out),
         None if asked
@@ -130,6 +133,19 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
         }
     }
     advise(finding, &served(mesh, pod, port), host);
+}
+
+/// HTTP in plain text to a port where every server of the gateway speaks TLS.
+fn plain(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, out: &mut Sink) {
+    let port = asked.question.to.port;
+    let mut all = mesh.gateways_of(pod).into_iter().flat_map(servers).filter(|server| server.port == port);
+    let Some(server) = all.next().filter(|server| server.node.get("tls").is_some()) else { return };
+    let message = format!("port {port} of {} speaks TLS, and the request is plain HTTP", server.gateway.id);
+    let at = server.node.get("tls").unwrap_or(server.node);
+    let proof = Evidence::of(server.gateway, at, "the server speaks TLS");
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.hits(pod.id.clone());
+    finding.fix(Fix::advice(format!("call https://{}:{port}, or a port whose server speaks HTTP", authority(asked))));
 }
 
 fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {

@@ -22,7 +22,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every proxy has a route of each VirtualService that is for it",
-    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_not_in_proxy.md"),

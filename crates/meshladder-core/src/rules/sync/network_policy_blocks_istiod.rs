@@ -122,7 +122,7 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
             finding.severity(Severity::Warning).confidence(Confidence::Likely);
         }
         State::Connected => {
-            finding.severity(Severity::Info);
+            finding.severity(Severity::Info).when_asked(Severity::Warning);
         }
     }
     if let Some((link, drift)) = &drift {

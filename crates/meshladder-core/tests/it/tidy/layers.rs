@@ -56,6 +56,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "access_log",
             "doc",
+            "envoy",
             "finding",
             "fleet",
             "logs",

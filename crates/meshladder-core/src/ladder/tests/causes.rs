@@ -1,0 +1,104 @@
+//! Causes and symptoms, and causes that only a request shows.
+
+use super::super::{Inquiry, Scope, climb};
+use crate::mesh::{Mesh, ObjectRef};
+use crate::report::{Report, Verdict};
+use crate::snapshot::{Builder, Coverage, DocId, Need};
+use crate::time::Time;
+
+/// A Service and its pod, which runs and is ready; `PORT` is the Service's targetPort.
+const CART: &str = r#"
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: shop}
+spec: {selector: {app: cart}, clusterIP: 10.96.0.7, ports: [{name: http, port: 8080, targetPort: PORT}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart-1, namespace: shop, labels: {kubernetes.io/service-name: cart}}
+ports: PORTS
+endpoints: ENDPOINTS
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: cart-5d-1
+  namespace: shop
+  labels: {app: cart, pod-template-hash: 5d}
+  ownerReferences: [{kind: ReplicaSet, name: cart-5d, controller: true}]
+spec:
+  containers: [{name: app, ports: [{name: http, containerPort: 8080}]}, {name: istio-proxy}]
+status: {phase: Running, podIP: 10.244.0.9, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: curl-1, namespace: tools, labels: {app: curl}}
+spec: {containers: [{name: app}, {name: istio-proxy}]}
+status: {phase: Running, podIP: 10.244.0.8, conditions: [{type: Ready, status: "True"}]}
+"#;
+
+fn cart(port: &str, ports: &str, endpoints: &str) -> String {
+    CART.replace("PORTS", ports).replace("PORT", port).replace("ENDPOINTS", endpoints)
+}
+
+fn well() -> String {
+    let endpoint = "[{addresses: [10.244.0.9], conditions: {ready: true}, targetRef: {kind: Pod, name: cart-5d-1}}]";
+    cart("8080", "[{name: http, port: 8080}]", endpoint)
+}
+
+fn check(yaml: &str, log: &str, scope: Scope) -> Report {
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", yaml.as_bytes().to_vec());
+    builder.add(DocId::new("logs/shop/cart-5d-1/istio-proxy.log"), "log", log.as_bytes().to_vec());
+    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
+    let snapshot = builder.finish();
+    let mesh = Mesh::build(&snapshot);
+    climb(&snapshot, &mesh, &Inquiry { scope, seen: None, threads: 1 })
+}
+
+fn workload() -> Scope {
+    let object = ObjectRef::new("Deployment", "shop", "cart");
+    Scope::Workload { object, pods: vec![ObjectRef::new("Pod", "shop", "cart-5d-1")] }
+}
+
+fn line(time: &str, path: &str, answer: &str) -> String {
+    format!(
+        "[2026-11-15T{time}Z] \"GET {path} HTTP/1.1\" {answer} - \"-\" 0 9 1 1 \"-\" \"curl\" \"id\" \"cart.shop:8080\" \
+         \"10.244.0.9:8080\" inbound|8080|| - 10.244.0.9:8080 10.244.0.8:4000 - default\n"
+    )
+}
+
+#[test]
+fn findings_that_could_explain_each_other_leave_one_root() {
+    let report = check(&cart("web", "[]", "[]"), "", Scope::Mesh);
+    let roots: Vec<_> =
+        report.findings.iter().filter(|told| told.finding.is_loud()).map(|told| &told.finding).collect();
+    assert_eq!(report.verdict, Verdict::Broken);
+    assert_eq!((roots[0].code, roots[0].caused_by.len()), ("ML0706", 0), "{roots:?}");
+    assert!(roots[1..].iter().all(|finding| !finding.caused_by.is_empty()), "{roots:?}");
+}
+
+#[test]
+fn a_check_of_a_workload_names_what_its_log_shows() {
+    let failed = line("05:59:58.000", "/", "500 - via_upstream");
+    let report = check(&well(), &failed, workload());
+    let first = report.findings.first().map(|told| (told.finding.code, told.finding.subject.to_string()));
+    assert_eq!(first, Some(("ML1001", "Deployment shop/cart".to_owned())));
+    assert_eq!(report.verdict, Verdict::Broken);
+}
+
+#[test]
+fn what_failed_long_ago_or_went_well_since_is_not_held_against_a_workload() {
+    let again = line("05:59:58.000", "/", "500 - via_upstream") + &line("05:59:59.000", "/", "200 - via_upstream");
+    let long_ago = line("05:00:00.000", "/", "500 - via_upstream");
+    for log in [again, long_ago] {
+        assert!(!check(&well(), &log, workload()).findings.iter().any(|told| told.finding.is_loud()), "{log}");
+    }
+}
+
+#[test]
+fn a_check_of_the_mesh_does_not_ask_about_single_requests() {
+    let failed = line("05:59:58.000", "/", "500 - via_upstream");
+    assert!(!check(&well(), &failed, Scope::Mesh).findings.iter().any(|told| told.finding.is_loud()));
+}

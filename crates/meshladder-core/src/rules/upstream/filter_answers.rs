@@ -1,0 +1,50 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1018",
+    name: "filter-answers",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "no filter that an EnvoyFilter adds answers in the application's place",
+    needs: &["k8s/pods.json", "k8s/envoyfilters.networking.istio.io.json"],
+    uses: &["proxies/", "logs/"],
+    explains: &[],
+    docs: include_str!("filter_answers.md"),
+    check: Check::Request(check),
+};
+
+/// The details that Envoy's filters give to answers of their own, and the type of the filter. Those for which there is a
+/// rule of their own are not here.
+const TYPES: [(&str, &str); 5] = [
+    ("lua_response", "envoy.extensions.filters.http.lua."),
+    ("csrf_origin_mismatch", "envoy.extensions.filters.http.csrf."),
+    ("denied_by_admission_control", "envoy.extensions.filters.http.admission_control."),
+    ("request_payload_exceeded_limit", "envoy.extensions.filters.http.buffer."),
+    ("grpc_transcode_failed", "envoy.extensions.filters.http.grpc_json_transcoder."),
+];
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    for told in witness::told(facts, asked) {
+        let type_part = TYPES.iter().find(|(details, _)| told.details.starts_with(details)).map(|(_, of)| *of);
+        let (Some(type_part), Some(pod)) = (type_part, told.pod) else { continue };
+        let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part).into_iter().next() else { continue };
+        let message = format!(
+            "{} puts a filter into the proxy of {} that answers {} with {} itself ({})",
+            filter.id,
+            pod.workload(),
+            witness::call(asked),
+            told.code,
+            told.details
+        );
+        let finding = out.find(filter.id.clone(), message, Evidence::of(filter, value, "the filter"));
+        finding.see(told.proof).hits(pod.reference());
+        finding.fixes.extend(witness::without_patch(filter, value));
+        finding.fix(Fix::advice("or change what the filter does with such a request"));
+        return;
+    }
+}
