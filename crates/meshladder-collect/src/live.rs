@@ -16,7 +16,6 @@ use crate::store::Store;
 use api::{Cluster, JSON};
 use lack::Lack;
 use pace::Pace;
-use pods::PodNote;
 
 mod api;
 mod connect;
@@ -50,6 +49,8 @@ pub struct Access {
     pub impersonate: Option<String>,
     /// And as a member of these groups.
     pub groups: Vec<String>,
+    /// Documents are named by their context even when there is only one: there are other sources beside it.
+    pub is_beside: bool,
 }
 
 /// How much a cluster may be asked.
@@ -78,6 +79,8 @@ pub struct Wish {
     pub istio_namespace: String,
     /// Of the pods only istiod's.
     pub istiods_only: bool,
+    /// Objects not to read, by kind, namespace and name: somebody has a newer version of them.
+    pub except: BTreeSet<(String, String, String)>,
     /// Everything that istiods tell, not only what rules look at.
     pub whole: bool,
     /// The logs of istiods, and later of the proxies that are read.
@@ -119,12 +122,14 @@ pub struct ProxyWish {
     pub port: u16,
     /// Their logs.
     pub logs: Option<Logs>,
+    /// These are all that the question is about, so to have read them is to have read all.
+    pub is_enough: bool,
 }
 
 /// Connected clusters and what was noted of them so far.
 pub struct Session {
     clusters: Vec<Cluster>,
-    pods: Vec<Vec<PodNote>>,
+    seen: Vec<gather::Seen>,
     pace: Arc<Pace>,
     store: Store,
     stop: tokio::sync::watch::Receiver<bool>,
@@ -139,8 +144,8 @@ impl Session {
         let stop = runtime::stop();
         let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
         let clusters = runtime::run(connected(access, &limits, &pace))?;
-        let pods = clusters.iter().map(|_| Vec::new()).collect();
-        Ok(Self { clusters, pods, pace, store: Store::new(limits.max_size), stop })
+        let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
+        Ok(Self { clusters, seen, pace, store: Store::new(limits.max_size), stop })
     }
 
     /// Reads objects, and what istiods say when that is among the needs.
@@ -148,13 +153,20 @@ impl Session {
     /// # Errors
     /// When there is more than allowed.
     pub fn objects(&mut self, wish: &Wish) -> Result<Snapshot, CollectError> {
-        let mut builder = Builder::new();
+        self.objects_beside(Builder::new(), wish)
+    }
+
+    /// The same beside what was read elsewhere.
+    ///
+    /// # Errors
+    /// When there is more than allowed.
+    pub fn objects_beside(&mut self, mut builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
         let taken_at = now();
         for (number, cluster) in self.clusters.iter().enumerate() {
             let origin = format!("context {} ({})", cluster.context, cluster.server);
             let meta = Meta { origin, form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
             let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
-            self.pods[number] = runtime::run(gather::objects(&mut into, wish))?;
+            self.seen[number].pods = runtime::run(gather::objects(&mut into, wish))?;
         }
         Ok(builder.finish())
     }
@@ -165,12 +177,17 @@ impl Session {
     /// When there is more than allowed.
     pub fn proxies(&mut self, snapshot: Snapshot, wish: &ProxyWish) -> Result<Snapshot, CollectError> {
         let mut builder = snapshot.into_builder();
-        for (cluster, pods) in self.clusters.iter().zip(&self.pods) {
+        for (cluster, seen) in self.clusters.iter().zip(&mut self.seen) {
             let mut into =
                 gather::Into { cluster, meta: Meta::default(), builder: &mut builder, store: &mut self.store };
-            runtime::run(gather::proxies(&mut into, pods, wish))?;
+            runtime::run(gather::proxies(&mut into, seen, wish))?;
         }
         Ok(builder.finish())
+    }
+
+    /// How many proxies a choice means.
+    pub fn count(&self, choice: &Choice) -> usize {
+        self.clusters.iter().zip(&self.seen).map(|(cluster, seen)| gather::chosen(cluster, seen, choice).len()).sum()
     }
 
     /// Whether the user pressed Ctrl-C while something was read.
@@ -212,7 +229,7 @@ impl Session {
 
 async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
     let connections = connect::connect(access, limits).await?;
-    let is_only = connections.len() == 1;
+    let is_only = connections.len() == 1 && !access.is_beside;
     let (mut clusters, mut names) = (Vec::new(), Vec::new());
     for connection in connections {
         let name = if is_only { String::new() } else { connect::source_name(&connection.context, &names) };

@@ -19,6 +19,7 @@ mod scope;
 mod verify;
 
 pub use analyze::{Analysis, analyze};
+pub use proxies::on_path;
 pub use scope::Scope;
 
 /// What is asked of the ladder.

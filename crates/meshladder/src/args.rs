@@ -10,10 +10,13 @@ use crate::exit;
 
 pub(crate) mod analyze;
 pub(crate) mod authz;
+pub(crate) mod cluster;
+mod duration;
 pub(crate) mod ladder;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 mod size;
+pub(crate) mod snapshot;
 
 pub(crate) use proxy_config::ProxyConfig;
 
@@ -26,6 +29,7 @@ pub(crate) use proxy_config::ProxyConfig;
     before_help = "\
 Examples:
   meshladder demo                                       a built-in incident, no cluster needed
+  meshladder check                                      the cluster of the current context
   meshladder check -s bundle.tar.gz                     what is wrong, the root cause first
   meshladder ps -s bundle.tar.gz                        which proxies are in sync
   meshladder pc route deploy/cart -n shop -s bundle/    what one proxy would do
@@ -48,6 +52,11 @@ pub(crate) struct Global {
     /// The namespace to look in
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// All namespaces, whatever -n says
+    #[arg(short = 'A', long, global = true)]
+    pub(crate) all_namespaces: bool,
+    #[command(flatten)]
+    pub(crate) cluster: cluster::Cluster,
     /// Refuse sources that unpack to more than this
     #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
     pub(crate) max_size: u64,
@@ -159,6 +168,20 @@ Examples:
   meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
   meshladder bundle verify incident.tar.zst")]
     Bundle(Bundle),
+    /// Read a cluster once into a bundle, without secrets, with what could not be read
+    #[command(before_help = "\
+Examples:
+  meshladder snapshot incident.tar.zst
+  meshladder snapshot incident.tar.zst -n shop --proxies all --since 1h
+  meshladder snapshot incident/ --proxies deploy/cart --logs all")]
+    Snapshot(snapshot::Snapshot),
+    /// The least rights that each command needs, as YAML
+    #[command(before_help = "\
+Examples:
+  meshladder rbac --for check | kubectl apply -f -
+  meshladder rbac --for why -n shop
+  meshladder rbac --for snapshot --check")]
+    Rbac(snapshot::Rbac),
     /// A built-in incident, no cluster needed
     #[command(before_help = "\
 Examples:
@@ -223,6 +246,8 @@ pub(crate) enum StatusOutput {
 pub(crate) struct Trace {
     #[command(flatten)]
     pub(crate) request: request::RequestFlags,
+    #[command(flatten)]
+    pub(crate) reading: cluster::Reading,
     /// Many requests, one JSON object a line (`-` for stdin): `{"from":"shop/cart","to":"http://catalog:8080/"}`, with the
     /// other flags' names as members. What a line leaves out, the flags say. Prints an outcome a line
     #[arg(long, value_name = "FILE.jsonl")]
@@ -329,6 +354,7 @@ fn subcommand(words: &[OsString]) -> Option<&str> {
     while let Some(word) = words.next() {
         match word {
             "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => drop(words.next()),
+            _ if cluster::VALUES.contains(&word) => drop(words.next()),
             _ if word.starts_with('-') => {}
             _ => return Some(word),
         }

@@ -10,10 +10,13 @@ mod bundle;
 mod demo;
 mod explain;
 mod ladder;
+mod live;
 mod meta;
 mod proxy_config;
 mod proxy_status;
+mod rbac;
 mod request;
+mod snapshot;
 mod source;
 mod target;
 mod trace;
@@ -33,6 +36,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ExperimentalCommand::Authz(authz) => authz::run(&args.global, authz),
         },
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
+        Command::Snapshot(snapshot) => snapshot::run(&args.global, snapshot),
+        Command::Rbac(rbac) => rbac::run(&args.global, rbac),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),

@@ -1,5 +1,7 @@
 //! Puts what a cluster tells into a Snapshot, and notes what it does not.
 
+use std::collections::BTreeSet;
+
 use futures_util::{StreamExt, stream};
 use meshladder_core::snapshot::{Builder, Coverage, DocId, Meta, Need, ProxyRef};
 use serde_json::Value;
@@ -21,6 +23,15 @@ pub(crate) struct Into<'a> {
     pub(crate) store: &'a mut Store,
 }
 
+/// What was noted of a cluster, for later.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) pods: Vec<PodNote>,
+    /// Proxies that were asked, and those that did not answer.
+    asked: BTreeSet<(String, String)>,
+    lacks: Vec<(String, Lack)>,
+}
+
 /// Reads objects and istiods; gives what was noted of the pods.
 pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodNote>, CollectError> {
     let cluster = into.cluster;
@@ -34,7 +45,7 @@ pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodN
     pace.tally.begin("reading objects", wanted.len());
     let place = places(cluster, wish);
     let mut lists = stream::iter(wanted)
-        .map(|kind| list::list(cluster, kind, if kind.plural == "pods" { &place.1 } else { &place.0 }))
+        .map(|kind| list::list(cluster, kind, if kind.plural == "pods" { &place.1 } else { &place.0 }, &wish.except))
         .buffer_unordered(pace.concurrency());
     let mut pods = Vec::new();
     while let Some(listed) = lists.next().await {
@@ -112,17 +123,17 @@ fn version(bytes: &[u8]) -> Option<String> {
 }
 
 /// Reads the proxies that are wanted.
-pub(crate) async fn proxies(into: &mut Into<'_>, pods: &[PodNote], wish: &ProxyWish) -> Result<(), CollectError> {
+pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWish) -> Result<(), CollectError> {
     let cluster = into.cluster;
-    let with_proxy: Vec<PodNote> = pods.iter().filter(|pod| pod.has_proxy() && pod.running).cloned().collect();
-    let chosen = choose(cluster, &with_proxy, wish);
+    let mut chosen = chosen(cluster, seen, &wish.choice);
+    // What was read once is not read again.
+    chosen.retain(|pod| seen.asked.insert((pod.namespace.clone(), pod.name.clone())));
     cluster.pace.tally.begin("reading proxies", chosen.len());
     let files = proxies::files(&wish.shapes);
     let files = &files;
     let mut answers = stream::iter(chosen.iter())
         .map(|pod| async move { (pod, proxies::ask(cluster, pod, wish.port, files).await) })
         .buffer_unordered(cluster.pace.concurrency());
-    let mut lacks = Vec::new();
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done();
         for (file, bytes) in told.documents {
@@ -130,40 +141,48 @@ pub(crate) async fn proxies(into: &mut Into<'_>, pods: &[PodNote], wish: &ProxyW
         }
         if let Some(lack) = told.lack {
             into.note(&format!("proxies/{}/{}/", pod.namespace, pod.name), lack.coverage());
-            lacks.push((format!("{}.{}", pod.name, pod.namespace), lack));
+            seen.lacks.push((format!("{}.{}", pod.name, pod.namespace), lack));
         }
     }
     drop(answers);
-    let all = with_proxy.len().max(chosen.len());
-    into.note("proxies/", together("proxies", chosen.len(), all, &lacks));
+    let asked = seen.asked.len();
+    let all = if wish.is_enough { asked } else { with_proxy(&seen.pods).count().max(asked) };
+    into.note("proxies/", together("proxies", asked, all, &seen.lacks));
     if let Some(logs) = &wish.logs {
         read_logs(into, &chosen.iter().collect::<Vec<_>>(), logs).await?;
     }
     Ok(())
 }
 
-/// The pods to read. One that was named is tried even when pods could not be listed.
-fn choose(cluster: &Cluster, pods: &[PodNote], wish: &ProxyWish) -> Vec<PodNote> {
-    match &wish.choice {
-        Choice::All => pods.to_vec(),
+/// The pods to read. One that was named is tried even where pods could not be listed; where they could, it must be there
+/// and have a proxy that runs.
+pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<PodNote> {
+    let pods = || with_proxy(&seen.pods);
+    match choice {
+        Choice::All => pods().cloned().collect(),
         Choice::Sample(count, namespace) => {
-            let here: Vec<PodNote> =
-                pods.iter().filter(|pod| namespace.as_ref().is_none_or(|ns| *ns == pod.namespace)).cloned().collect();
-            sample(&here, *count).into_iter().cloned().collect()
+            let here = pods().filter(|pod| namespace.as_ref().is_none_or(|ns| *ns == pod.namespace));
+            sample(&here.cloned().collect::<Vec<_>>(), *count).into_iter().cloned().collect()
         }
         Choice::These(wanted) => {
             let of = |proxy: &ProxyRef| {
-                let found = pods.iter().find(|pod| pod.namespace == proxy.namespace && pod.name == proxy.pod);
-                found.cloned().unwrap_or_else(|| PodNote {
+                let found = pods().find(|pod| pod.namespace == proxy.namespace && pod.name == proxy.pod);
+                let is_listed = seen.pods.iter().any(|pod| pod.namespace == proxy.namespace);
+                let unseen = || PodNote {
                     namespace: proxy.namespace.clone(),
                     name: proxy.pod.clone(),
                     containers: vec![super::pods::PROXY.to_owned()],
                     ..PodNote::default()
-                })
+                };
+                found.cloned().or_else(|| (!is_listed).then(unseen))
             };
-            wanted.iter().filter(|proxy| proxy.source == cluster.source).map(of).collect()
+            wanted.iter().filter(|proxy| proxy.source == cluster.source).filter_map(of).collect()
         }
     }
+}
+
+fn with_proxy(pods: &[PodNote]) -> impl Iterator<Item = &PodNote> {
+    pods.iter().filter(|pod| pod.has_proxy() && pod.running)
 }
 
 async fn read_logs(into: &mut Into<'_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {

@@ -1,6 +1,8 @@
 //! Lists of objects: by pages, again from the start when a page has expired, and where the whole cluster may not be
 //! listed, the namespaces that may.
 
+use std::collections::BTreeSet;
+
 use meshladder_core::snapshot::Coverage;
 use serde_json::{Map, Value, json};
 
@@ -40,8 +42,14 @@ pub(crate) struct Listed {
 }
 
 /// Lists a kind.
-pub(crate) async fn list(cluster: &Cluster, kind: &'static Kind, place: &Where) -> Listed {
-    let mut lister = Lister { cluster, kind, labels: place.labels, spool: Spool::default(), pods: Vec::new() };
+pub(crate) async fn list(
+    cluster: &Cluster,
+    kind: &'static Kind,
+    place: &Where,
+    except: &BTreeSet<(String, String, String)>,
+) -> Listed {
+    let (spool, pods) = (Spool::default(), Vec::new());
+    let mut lister = Lister { cluster, kind, labels: place.labels, except, spool, pods };
     let outcome = match &place.only {
         Some(namespace) => lister.in_namespaces(std::slice::from_ref(namespace), None).await,
         None => lister.everywhere(&place.else_in).await,
@@ -62,6 +70,7 @@ struct Lister<'c> {
     cluster: &'c Cluster,
     kind: &'static Kind,
     labels: Option<&'static str>,
+    except: &'c BTreeSet<(String, String, String)>,
     spool: Spool,
     pods: Vec<PodNote>,
 }
@@ -216,6 +225,9 @@ impl Lister<'_> {
         let api_version = self.kind.api_version(version);
         for row in rows {
             let item = item(self.kind, &api_version, row, answer);
+            if !self.except.is_empty() && self.except.contains(&id(&item)) {
+                continue;
+            }
             if self.kind.plural == "pods" {
                 self.pods.push(PodNote::of(&item));
             }
@@ -237,6 +249,11 @@ fn item(kind: &Kind, api_version: &str, row: &Value, list: &Value) -> Value {
         metadata.remove("managedFields");
     }
     item
+}
+
+fn id(item: &Value) -> (String, String, String) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&item["kind"]), text(&item["metadata"]["namespace"]), text(&item["metadata"]["name"]))
 }
 
 /// A Secret's name and type; of a server that prints no table also the names of its keys. Annotations are left out:

@@ -34,7 +34,7 @@ fn wish(purpose: Purpose) -> Wish {
 }
 
 fn all_proxies() -> ProxyWish {
-    ProxyWish { choice: Choice::All, shapes: Vec::new(), port: 15000, logs: Some(Logs::default()) }
+    ProxyWish { choice: Choice::All, shapes: Vec::new(), port: 15000, logs: Some(Logs::default()), is_enough: false }
 }
 
 /// Everything that `snapshot` reads.

@@ -10,9 +10,9 @@ pub(crate) struct Analyze {
     /// Files, directories with all they hold, or `-` for stdin; what `-s` names is read too
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// All namespaces, whatever -n says
-    #[arg(short = 'A', long)]
-    pub(crate) all_namespaces: bool,
+    /// Judge the cluster's objects together with those of the files; without files it is read anyway
+    #[arg(short = 'k', long)]
+    pub(crate) use_kube: bool,
     /// Directories are always read with all they hold; here for istioctl's command lines
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,

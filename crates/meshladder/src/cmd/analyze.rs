@@ -10,10 +10,10 @@ use meshladder_core::render::{messages, report::to_json};
 use meshladder_core::rules;
 use meshladder_core::snapshot::Snapshot;
 
-use super::{ladder::paint, source};
+use super::{ladder::paint, live, source};
 use crate::args::Global;
 use crate::args::analyze::{Analyze, AnalyzeOutput, Level};
-use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome, UNREADABLE};
+use crate::exit::{Failure, Outcome, UNREADABLE};
 use crate::out;
 
 /// istioctl's code for findings at the threshold.
@@ -37,7 +37,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
         out::warn(&problem.to_string());
     }
     let analysis = Analysis {
-        namespace: global.namespace.clone().filter(|_| !args.all_namespaces),
+        namespace: live::namespace(global).map(str::to_owned),
         suppress: args.suppress.clone(),
         least: severity(args.output_threshold),
     };
@@ -64,10 +64,10 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
 fn read(global: &Global, args: &Analyze) -> Result<Snapshot, Failure> {
     let paths: Vec<&PathBuf> = args.paths.iter().chain(&global.source).collect();
     if paths.is_empty() {
-        let hint = "name files or directories, `-` for stdin, or with -s a bundle";
-        return Err(Failure::new(ISTIOCTL_USAGE, "nothing to analyze").hint(hint));
+        return live::objects(global);
     }
-    source::read(&paths, global)
+    let files = source::read(&paths, global)?;
+    if args.use_kube { live::objects_under(global, files) } else { Ok(files) }
 }
 
 fn list() -> Outcome {

@@ -6,10 +6,13 @@ mod bad_input;
 mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
+#[path = "../../../meshladder-collect/tests/it/fake.rs"]
+mod fake;
 mod fixes;
 mod golden;
 mod ladder;
 mod listings;
+mod live;
 mod objects_and_dumps;
 mod reports;
 mod secrets;

@@ -16,7 +16,7 @@ pub(crate) struct State {
     /// By plural and group: `gateways.networking.istio.io`.
     pub(crate) objects: BTreeMap<String, Vec<Value>>,
     /// Where the bundle was unpacked.
-    unpacked: Option<tempfile::TempDir>,
+    _unpacked: Option<tempfile::TempDir>,
     /// The bundle whose proxies, istiods and logs are served.
     pub(crate) root: PathBuf,
     /// `list pods`, `create pods/portforward`; with ` in shop` only there, with ` in all` only for the whole cluster.
@@ -43,7 +43,7 @@ impl State {
         let to = folder.path().join("bundle");
         let snapshot = meshladder_collect::open(&[super::capture().into()], &meshladder_collect::Options::default());
         meshladder_collect::bundle::write(&snapshot.expect("a bundle"), &to).expect("it can be unpacked");
-        Self { unpacked: Some(folder), ..Self::of(&to) }
+        Self { _unpacked: Some(folder), ..Self::of(&to) }
     }
 
     /// A bundle's directory.
