@@ -12,19 +12,23 @@ use serde_json::{Value, json};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble, capture};
 use crate::support::{coverage, ids, text};
 
-fn quick() -> Limits {
-    Limits { timeout: Duration::from_secs(20), request_timeout: Duration::from_millis(700), ..Limits::default() }
+mod envoy;
+mod faults;
+mod reports;
+
+pub(crate) fn quick() -> Limits {
+    Limits { timeout: Duration::from_mins(2), request_timeout: Duration::from_secs(20), ..Limits::default() }
 }
 
-fn access(fake: &Fake) -> Access {
+pub(crate) fn access(fake: &Fake) -> Access {
     Access { kubeconfig: Some(fake.kubeconfig()), ..Access::default() }
 }
 
-fn session(fake: &Fake, limits: Limits) -> Session {
+pub(crate) fn session(fake: &Fake, limits: Limits) -> Session {
     Session::connect(&access(fake), limits, Arc::new(Tally::default())).expect("the fake answers")
 }
 
-fn wish(purpose: Purpose) -> Wish {
+pub(crate) fn wish(purpose: Purpose) -> Wish {
     Wish {
         needs: purpose.needs(),
         istio_namespace: "istio-system".to_owned(),
@@ -33,23 +37,23 @@ fn wish(purpose: Purpose) -> Wish {
     }
 }
 
-fn all_proxies() -> ProxyWish {
+pub(crate) fn all_proxies() -> ProxyWish {
     ProxyWish { choice: Choice::All, shapes: Vec::new(), port: 15000, logs: Some(Logs::default()), is_enough: false }
 }
 
 /// Everything that `snapshot` reads.
-fn whole(fake: &Fake, limits: Limits) -> Snapshot {
+pub(crate) fn whole(fake: &Fake, limits: Limits) -> Snapshot {
     let mut session = session(fake, limits);
     let wish = Wish { whole: true, ..wish(Purpose::Snapshot) };
     let objects = session.objects(&wish).expect("it is small");
     session.proxies(objects, &all_proxies()).expect("it is small")
 }
 
-fn why(snapshot: &Snapshot, path: &str) -> String {
+pub(crate) fn why(snapshot: &Snapshot, path: &str) -> String {
     snapshot.coverage(&Need::of_path(path)).why().unwrap_or_default().to_owned()
 }
 
-fn pods(count: usize) -> Vec<Value> {
+pub(crate) fn pods(count: usize) -> Vec<Value> {
     let pod = |number: usize| {
         json!({"metadata": {"name": format!("pod-{number:05}"), "namespace": "shop", "labels": {"app": "x"}},
             "spec": {"containers": [{"name": "app"}, {"name": "istio-proxy"}]}, "status": {"phase": "Running"}})
@@ -235,9 +239,9 @@ fn one_dead_istiod_or_proxy_takes_nothing_from_the_others() {
         .map(|(proxy, _)| format!("{}/{}", proxy.namespace, proxy.pod))
         .collect();
     fake.state.fault(Fault::always(&format!("PORT {}/config_dump", proxies[0]), Trouble::Silence));
-    let snapshot = whole(&fake, quick());
+    let snapshot = whole(&fake, Limits { request_timeout: Duration::from_secs(4), ..quick() });
     assert_eq!(coverage(&snapshot, "proxies/"), "partial");
-    assert!(why(&snapshot, "proxies/").contains("no answer within 0.7 s"), "{}", why(&snapshot, "proxies/"));
+    assert!(why(&snapshot, "proxies/").contains("no answer within 4 s"), "{}", why(&snapshot, "proxies/"));
     assert_eq!(snapshot.proxies_with(Shape::ConfigDump).count(), proxies.len() - 1);
 }
 

@@ -9,6 +9,8 @@ mod corpus;
 mod directories;
 mod fake;
 mod files;
+#[expect(dead_code, reason = "the oracle uses the rest")]
+mod harness;
 mod limits;
 mod live;
 mod support;

@@ -159,7 +159,7 @@ fn rights_are_printed_and_checked() {
 #[test]
 fn no_credential_is_told_anywhere() {
     let mut state = State::demo();
-    for secrets in state.objects.get_mut("secrets") {
+    if let Some(secrets) = state.objects.get_mut("secrets") {
         for secret in secrets {
             secret["data"] = serde_json::json!({"password": "aHVudGVyMi12YWx1ZQ=="});
             secret["stringData"] = serde_json::json!({"password": "hunter2-value"});
@@ -192,6 +192,29 @@ fn each_file(folder: &Path, look: &mut dyn FnMut(&Path, &str)) {
             look(&entry.path(), &String::from_utf8_lossy(&std::fs::read(entry.path()).expect("a file")));
         }
     }
+}
+
+#[test]
+fn two_thousand_proxies_are_kept_on_disk_not_in_memory() {
+    let fake = Fake::with(State::made_up(2000, 100_000));
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder"))
+        .args(["snapshot", "--proxies", "all", "--timeout", "10m", "--kubeconfig"])
+        .args([fake.kubeconfig(), folder.path().join("mesh.tar.zst")])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().expect("the child can be asked").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(kib.unwrap_or(0_u64));
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    assert!(child.wait().expect("it ended").success());
+    println!("peak memory for 200 MB of dumps: {peak} KiB");
+    assert!(peak < 192 << 10, "{peak} KiB for 200 MB of dumps");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod cli;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
 #[path = "../../../meshladder-collect/tests/it/fake.rs"]
+#[expect(dead_code, reason = "the tests of the collector use the rest")]
 mod fake;
 mod fixes;
 mod golden;

@@ -25,7 +25,10 @@ fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec
         debug => format!("istiod/{pod}/{debug}.json"),
     };
     let made_up = || {
-        let len = state.made_up.filter(|_| file.starts_with("proxies/"))?;
+        let len = state.made_up?;
+        if !file.starts_with("proxies/") {
+            return path.ends_with("syncz").then(|| b"[]".to_vec());
+        }
         let noise = "x".repeat(if path == "config_dump" { len } else { 10 });
         Some(format!(r#"{{"configs":[{{"@type":"b","bootstrap":{{"node":{{"id":"sidecar~1.2.3.4~{pod}.{namespace}~x"}},"noise":"{noise}"}}}}]}}"#).into_bytes())
     };
@@ -37,7 +40,10 @@ pub(crate) fn log(state: &State, target: &Target, query: &[(String, String)]) ->
     let (namespace, pod) = names(target);
     let container = get("container").unwrap_or("app");
     let path = state.root.join(format!("logs/{namespace}/{pod}/{container}.log"));
-    let Ok(text) = std::fs::read_to_string(path) else { return json(404, &status(404, "no such log")) };
+    let made_up = || state.made_up.map(|_| "2026-11-15T06:30:45.652528Z\tinfo\tready\n".to_owned());
+    let Some(text) = std::fs::read_to_string(path).ok().or_else(made_up) else {
+        return json(404, &status(404, "no such log"));
+    };
     let tail = get("tailLines").and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     lines[lines.len().saturating_sub(tail)..].concat().into_response()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::faults::Fault;
 
@@ -44,6 +44,23 @@ impl State {
         let snapshot = meshladder_collect::open(&[super::capture().into()], &meshladder_collect::Options::default());
         meshladder_collect::bundle::write(&snapshot.expect("a bundle"), &to).expect("it can be unpacked");
         Self { _unpacked: Some(folder), ..Self::of(&to) }
+    }
+
+    /// A cluster of a few objects: an istiod, and pods whose proxies answer with so many bytes of dump.
+    pub(crate) fn made_up(pods: usize, dump: usize) -> Self {
+        let pod = |name: String, app: &str, containers: &[&str]| {
+            let containers: Vec<Value> = containers.iter().map(|name| json!({"name": name})).collect();
+            let namespace = if app == "istiod" { "istio-system" } else { "shop" };
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, "labels": {"app": app}},
+                "spec": {"containers": containers}, "status": {"phase": "Running"}})
+        };
+        let mut all = vec![pod("istiod-1".to_owned(), "istiod", &["discovery"])];
+        all.extend((0..pods).map(|number| pod(format!("cart-{number:05}"), "cart", &["app", "istio-proxy"])));
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ports": []}});
+        let objects =
+            [("pods", all), ("services", vec![service]), ("namespaces", Vec::new()), ("configmaps", Vec::new())];
+        let objects = objects.into_iter().map(|(kind, items)| (kind.to_owned(), items)).collect();
+        Self { objects, made_up: Some(dump), ..Self::default() }
     }
 
     /// A bundle's directory.
