@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use meshladder_core::envoy::dump::Section;
 use meshladder_core::snapshot::{Builder, Meta, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
 
@@ -118,6 +119,8 @@ pub struct ProxyWish {
     pub choice: Choice,
     /// Which documents; all when none is named.
     pub shapes: Vec<Shape>,
+    /// Which sections of the config dump; all when none is named.
+    pub sections: Vec<Section>,
     /// Envoy's admin port.
     pub port: u16,
     /// Their logs.
@@ -246,9 +249,7 @@ async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result
 async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let (server, context) = (cluster.server.clone(), cluster.context.clone());
     match cluster.get("/version", JSON).await {
-        Err(Lack::Refused(why)) if !why.contains("forbidden") => {
-            Err(CollectError::Unauthorized { server, context, why })
-        }
+        Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
         Ok(_) | Err(Lack::Refused(_) | Lack::Absent) => Ok(()),
         Err(lack) => Err(CollectError::Unreachable { server, context, why: lack.why() }),
     }
@@ -269,7 +270,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             concurrency: 16,
-            timeout: Duration::from_mins(2),
+            timeout: Duration::from_secs(120),
             request_timeout: Duration::from_secs(30),
             max_size: 4 << 30,
         }

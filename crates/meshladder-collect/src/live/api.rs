@@ -101,7 +101,7 @@ impl Cluster {
         let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
         let response = match self.client.send(request).await {
             Ok(response) => response,
-            Err(kube::Error::Auth(error)) => return Err(Lack::Refused(chain(&error))),
+            Err(kube::Error::Auth(error)) => return Err(Lack::Stranger(chain(&error))),
             Err(error) => return Ok(Answer::Again(Lack::failed(chain(&error)), None)),
         };
         let (head, body) = response.into_parts();
@@ -120,7 +120,8 @@ fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answe
     };
     match status.as_u16() {
         200..=299 => Ok(Answer::Body(body)),
-        401 | 403 => Err(Lack::Refused(told())),
+        401 => Err(Lack::Stranger(told())),
+        403 => Err(Lack::Refused(told())),
         404 | 405 => Err(Lack::Absent),
         410 => Err(Lack::Expired),
         429 | 500 | 502..=504 => {

@@ -252,7 +252,7 @@ async fn exec(cluster: &Cluster, port: Port<'_>, method: &Method, path: &str) ->
 
 fn refusal(error: &kube::Error) -> Lack {
     match error {
-        kube::Error::Api(status) if matches!(status.code, 401 | 403) => Lack::Refused(clean(&*status.message)),
+        kube::Error::Api(status) if status.code == 403 => Lack::Refused(clean(&*status.message)),
         kube::Error::Api(status) if status.code == 404 => Lack::failed(clean(&*status.message)),
         error => Lack::failed(chain(error)),
     }

@@ -43,13 +43,18 @@ pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodN
     });
     let wanted: Vec<_> = named.filter(|kind| kind.read != kinds::Read::Named).collect();
     pace.tally.begin("reading objects", wanted.len());
-    let place = places(cluster, wish);
+    let (for_objects, for_pods) = places(cluster, wish);
     let mut lists = stream::iter(wanted)
-        .map(|kind| list::list(cluster, kind, if kind.plural == "pods" { &place.1 } else { &place.0 }, &wish.except))
+        .map(|kind| {
+            list::list(cluster, kind, if kind.plural == "pods" { &for_pods } else { &for_objects }, &wish.except)
+        })
         .buffer_unordered(pace.concurrency());
-    let mut pods = Vec::new();
+    let (mut pods, mut pods_coverage) = (Vec::new(), Coverage::NotAsked);
     while let Some(listed) = lists.next().await {
         pace.tally.done();
+        if listed.kind.plural == "pods" {
+            pods_coverage = listed.coverage.clone();
+        }
         into.list(&listed.kind.name(), listed.body, listed.coverage)?;
         pods.extend(listed.pods);
     }
@@ -59,6 +64,9 @@ pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodN
         into.list("configmaps", body, coverage)?;
     }
     if wish.needs.contains(&Need::of_path("istiod/")) {
+        if let Some(why) = pods_coverage.why() {
+            into.note("istiod/", Coverage::Partial(format!("istiods are found among the pods: {why}")));
+        }
         istiods(into, &pods, wish).await?;
     }
     let Into { cluster, meta, builder, .. } = into;
@@ -93,7 +101,7 @@ async fn istiods(into: &mut Into<'_>, pods: &[PodNote], wish: &Wish) -> Result<(
             if file == "version.json" && into.meta.istio_version.is_none() {
                 into.meta.istio_version = version(&bytes);
             }
-            into.document(&format!("istiod/{}/{file}", pod.name), bytes)?;
+            into.document(&format!("istiod/{}/{file}", pod.name), &bytes)?;
         }
         if let Some(lack) = told.lack {
             into.note(&format!("istiod/{}/", pod.name), lack.coverage());
@@ -101,10 +109,8 @@ async fn istiods(into: &mut Into<'_>, pods: &[PodNote], wish: &Wish) -> Result<(
         }
     }
     drop(answers);
-    if istiods.is_empty() {
-        let why = "no running pod is labelled app=istiod in what could be read";
-        into.note("istiod/", Coverage::Partial(why.to_owned()));
-    } else {
+    // Where none runs there is nobody to ask, which is no answer either.
+    if !istiods.is_empty() {
         into.note("istiod/", together("istiods", istiods.len(), istiods.len(), &lacks));
     }
     if let Some(logs) = &wish.logs {
@@ -132,12 +138,12 @@ pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWi
     let files = proxies::files(&wish.shapes);
     let files = &files;
     let mut answers = stream::iter(chosen.iter())
-        .map(|pod| async move { (pod, proxies::ask(cluster, pod, wish.port, files).await) })
+        .map(|pod| async move { (pod, proxies::ask(cluster, pod, wish, files).await) })
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done();
         for (file, bytes) in told.documents {
-            into.document(&format!("proxies/{}/{}/{file}", pod.namespace, pod.name), bytes)?;
+            into.document(&format!("proxies/{}/{}/{file}", pod.namespace, pod.name), &bytes)?;
         }
         if let Some(lack) = told.lack {
             into.note(&format!("proxies/{}/{}/", pod.namespace, pod.name), lack.coverage());
@@ -198,7 +204,7 @@ async fn read_logs(into: &mut Into<'_>, pods: &[&PodNote], wish: &Logs) -> Resul
     while let Some((pod, container, answer)) = answers.next().await {
         cluster.pace.tally.done();
         match answer {
-            Ok(bytes) => into.document(&format!("logs/{}/{}/{container}.log", pod.namespace, pod.name), bytes)?,
+            Ok(bytes) => into.document(&format!("logs/{}/{}/{container}.log", pod.namespace, pod.name), &bytes)?,
             Err(Lack::Absent) => {}
             Err(lack) => lacks.push((format!("{}.{}", pod.name, pod.namespace), lack)),
         }
@@ -238,9 +244,9 @@ impl Into<'_> {
         Ok(())
     }
 
-    fn document(&mut self, path: &str, bytes: Vec<u8>) -> Result<(), CollectError> {
+    fn document(&mut self, path: &str, bytes: &[u8]) -> Result<(), CollectError> {
         let len = bytes.len() as u64;
-        let (body, error) = self.store.keep(&mut bytes.as_slice(), len);
+        let (body, error) = self.store.keep(&mut &*bytes, len);
         match error {
             None => self.add(path, body),
             Some(error) => {

@@ -59,12 +59,12 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
 }
 
 fn paths(whole: bool) -> Vec<(String, String)> {
-    let debug = |name: &&str| (format!("debug/{name}.json"), format!("/debug/{name}"));
+    let debug = |name: &&'static str| (format!("debug/{name}.json"), format!("/debug/{name}"));
     let mut paths = vec![("version.json".to_owned(), "/version".to_owned())];
-    paths.extend(RULES.iter().map(|name| debug(name)));
+    paths.extend(RULES.iter().map(debug));
     if whole {
         paths.push(("metrics.txt".to_owned(), "/metrics".to_owned()));
-        paths.extend(MORE.iter().map(|name| debug(name)));
+        paths.extend(MORE.iter().map(debug));
     }
     paths
 }

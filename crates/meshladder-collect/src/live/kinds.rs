@@ -1,14 +1,15 @@
 //! The kinds of object that are read, and how each is.
 
 /// A kind of object.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) plural: &'static str,
     /// Empty for the core group.
     pub(crate) group: &'static str,
     /// The versions that may be served, the one to prefer first.
     pub(crate) versions: &'static [&'static str],
-    pub(crate) kind: &'static str,
+    /// The name of one: `VirtualService`.
+    pub(crate) singular: &'static str,
     pub(crate) namespaced: bool,
     pub(crate) read: Read,
 }
@@ -28,17 +29,17 @@ pub(crate) enum Read {
     Warnings,
 }
 
-const fn core(plural: &'static str, kind: &'static str, read: Read) -> Kind {
-    Kind { plural, group: "", versions: &["v1"], kind, namespaced: true, read }
+const fn core(plural: &'static str, singular: &'static str, read: Read) -> Kind {
+    Kind { plural, group: "", versions: &["v1"], singular, namespaced: true, read }
 }
 
 const fn in_group(
     group: &'static str,
     versions: &'static [&'static str],
     plural: &'static str,
-    kind: &'static str,
+    singular: &'static str,
 ) -> Kind {
-    Kind { plural, group, versions, kind, namespaced: true, read: Read::Whole }
+    Kind { plural, group, versions, singular, namespaced: true, read: Read::Whole }
 }
 
 const fn wide(kind: Kind) -> Kind {

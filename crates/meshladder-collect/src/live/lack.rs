@@ -7,6 +7,8 @@ use meshladder_core::snapshot::{Coverage, DocId, redact};
 pub(crate) enum Lack {
     /// No right to it.
     Refused(String),
+    /// Not known who asks.
+    Stranger(String),
     /// There is no such thing.
     Absent,
     /// A continue token is too old.
@@ -28,7 +30,7 @@ impl Lack {
     /// In words.
     pub(crate) fn why(&self) -> String {
         match self {
-            Self::Refused(why) | Self::Failed(why) => why.clone(),
+            Self::Refused(why) | Self::Stranger(why) | Self::Failed(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),
             Self::Expired => "the list changed faster than it could be read".to_owned(),
             Self::OutOfTime => "--timeout was over before it could be read".to_owned(),
@@ -39,7 +41,7 @@ impl Lack {
     /// What it means for a kind of fact. Only a refusal is a refusal; with anything else another try may succeed.
     pub(crate) fn coverage(&self) -> Coverage {
         match self {
-            Self::Refused(why) => Coverage::Denied(why.clone()),
+            Self::Refused(why) | Self::Stranger(why) => Coverage::Denied(why.clone()),
             other => Coverage::Partial(other.why()),
         }
     }

@@ -192,13 +192,13 @@ impl Lister<'_> {
     fn query(&self, page: usize, token: &str) -> String {
         let mut query = if page == 0 { "resourceVersion=0".to_owned() } else { format!("limit={page}") };
         if let Some(labels) = self.labels {
-            query += &format!("&labelSelector={}", escaped(labels));
+            query.extend(["&labelSelector=", &escaped(labels)]);
         }
         if self.kind.read == Read::Warnings {
             query += "&fieldSelector=type%21%3DNormal";
         }
         if !token.is_empty() {
-            query += &format!("&continue={}", escaped(token));
+            query.extend(["&continue=", &escaped(token)]);
         }
         query
     }
@@ -244,7 +244,7 @@ fn item(kind: &Kind, api_version: &str, row: &Value, list: &Value) -> Value {
     }
     let mut item = row.clone();
     item["apiVersion"] = json!(api_version);
-    item["kind"] = json!(kind.kind);
+    item["kind"] = json!(kind.singular);
     if let Some(metadata) = item["metadata"].as_object_mut() {
         metadata.remove("managedFields");
     }

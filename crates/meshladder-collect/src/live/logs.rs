@@ -17,11 +17,10 @@ pub(crate) fn containers<'p>(pod: &'p PodNote, logs: &Logs) -> Vec<&'p str> {
 
 /// The end of a container's log.
 pub(crate) async fn read(cluster: &Cluster, pod: &PodNote, container: &str, logs: &Logs) -> Result<Vec<u8>, Lack> {
-    let mut path = format!("/api/v1/namespaces/{}/pods/{}/log", pod.namespace, pod.name);
-    path += &format!("?container={}&tailLines={}&limitBytes={}", escaped(container), logs.tail, logs.max_bytes);
-    if let Some(since) = logs.since {
-        path += &format!("&sinceSeconds={}", since.as_secs().max(1));
-    }
+    let since = logs.since.map(|since| format!("&sinceSeconds={}", since.as_secs().max(1))).unwrap_or_default();
+    let (container, tail, bytes) = (escaped(container), logs.tail, logs.max_bytes);
+    let log = format!("/api/v1/namespaces/{}/pods/{}/log", pod.namespace, pod.name);
+    let path = format!("{log}?container={container}&tailLines={tail}&limitBytes={bytes}{since}");
     cluster.get(&path, "*/*").await.map_err(|lack| match lack {
         Lack::Refused(_) => Lack::Refused(format!("no right to get pods/log in namespace {}", pod.namespace)),
         lack => lack,

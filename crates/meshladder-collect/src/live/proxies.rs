@@ -3,6 +3,7 @@
 use http::Method;
 use meshladder_core::snapshot::Shape;
 
+use super::ProxyWish;
 use super::api::Cluster;
 use super::door::{Door, Port};
 use super::lack::Lack;
@@ -38,6 +39,13 @@ pub(crate) fn files(shapes: &[Shape]) -> Vec<&'static File> {
     FILES.iter().filter(|file| shapes.is_empty() || shapes.contains(&file.shape)).collect()
 }
 
+/// The path of the wanted sections alone.
+fn mask(file: &File, wish: &ProxyWish) -> Option<String> {
+    let fields: Vec<&str> = wish.sections.iter().map(|section| section.fields()).collect();
+    let is_part = file.shape == Shape::ConfigDump && !fields.is_empty();
+    is_part.then(|| format!("{}&mask={}", file.path, fields.join(",")))
+}
+
 /// The documents of a proxy as far as they could be had, and why not all.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
@@ -46,15 +54,23 @@ pub(crate) struct Told {
 }
 
 /// Asks a proxy.
-pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, port: u16, files: &[&'static File]) -> Told {
+pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, files: &[&'static File]) -> Told {
     let mut told = Told::default();
-    let port = Port { number: port, ..Port::admin(&pod.namespace, &pod.name) };
+    let port = Port { number: wish.port, ..Port::admin(&pod.namespace, &pod.name) };
     let mut door = match Door::open(cluster, port).await {
         Ok(door) => door,
         Err(lack) => return Told { lack: Some(lack), ..told },
     };
     for file in files {
-        match door.ask(&file.method, file.path).await {
+        let answer = match mask(file, wish) {
+            // Whoever knows no mask is asked for all.
+            Some(path) => match door.ask(&file.method, &path).await {
+                Err(Lack::Failed(_)) if door.is_open() => door.ask(&file.method, file.path).await,
+                answer => answer,
+            },
+            None => door.ask(&file.method, file.path).await,
+        };
+        match answer {
             Ok(body) => told.documents.push((file.name, body)),
             // Older and other proxies lack some of them: ztunnel has only its dump.
             Err(Lack::Absent) => {}

@@ -86,6 +86,10 @@ impl Purpose {
     /// The rights it needs, by group and resource.
     pub fn rights(self) -> Vec<Right> {
         let mut rights: Vec<Right> = self.needs().iter().filter_map(of_need).collect();
+        // Istiods are all that it looks for among the pods.
+        for right in &mut rights {
+            right.in_istio |= self == Self::ProxyStatus;
+        }
         let on_pod = |resource: &str, verbs: &[&'static str], without: &'static str| Right {
             group: String::new(),
             resource: resource.to_owned(),
@@ -106,6 +110,14 @@ impl Purpose {
         }
         rights.sort();
         rights
+    }
+}
+
+impl Right {
+    /// Whether it can be granted in a namespace.
+    fn is_in_namespace(&self) -> bool {
+        let is = |kind: &&Kind| kind.plural == self.resource && kind.group == self.group;
+        kinds::KINDS.iter().find(is).is_none_or(|kind| kind.namespaced)
     }
 }
 
@@ -148,17 +160,17 @@ fn without(kind: &Kind) -> &'static str {
 pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) -> String {
     let name = format!("meshladder-{}", purpose.word());
     let rights = purpose.rights();
-    let (istio, wide): (Vec<_>, Vec<_>) = rights.into_iter().partition(|right| right.in_istio);
+    let (mut istio, wide): (Vec<_>, Vec<_>) = rights.into_iter().partition(|right| right.in_istio);
     let mut documents = Vec::new();
     match namespace {
         None if !wide.is_empty() => documents.push(role("ClusterRole", &name, None, &wide)),
         Some(namespace) => {
-            let is_inside = |right: &&Right| {
-                let plural = right.resource.as_str();
-                !kinds::KINDS.iter().any(|kind| kind.plural == plural && kind.group == right.group && !kind.namespaced)
-            };
-            let inside: Vec<Right> = wide.iter().filter(is_inside).cloned().collect();
+            let inside: Vec<Right> = wide.into_iter().filter(Right::is_in_namespace).collect();
             documents.push(role("Role", &name, Some(namespace), &inside));
+            // istiod is a pod too, in a namespace of its own.
+            if !istio.is_empty() && namespace != istio_namespace {
+                istio.extend(inside.into_iter().filter(|right| right.resource.split('/').next() == Some("pods")));
+            }
         }
         None => {}
     }
@@ -178,7 +190,8 @@ fn role(kind: &str, name: &str, namespace: Option<&str>, rights: &[Right]) -> St
     }
     for ((group, verbs), resources) in grouped {
         let resources = resources.join(", ");
-        text += &format!("- apiGroups: [\"{group}\"]\n  resources: [{resources}]\n  verbs: [{}]\n", verbs.join(", "));
+        let verbs = verbs.join(", ");
+        text.extend([format!("- apiGroups: [\"{group}\"]\n  resources: [{resources}]\n  verbs: [{verbs}]\n")]);
     }
     text
 }
@@ -250,9 +263,19 @@ mod tests {
     }
 
     #[test]
+    fn who_wants_the_status_of_proxies_needs_rights_in_istios_namespace_only() {
+        let role = yaml(Purpose::ProxyStatus, None, "istio-system");
+        assert!(role.contains("kind: Role\n") && !role.contains("ClusterRole") && role.contains("pods/portforward"));
+    }
+
+    #[test]
     fn in_a_namespace_nothing_is_asked_for_that_is_in_none() {
         let role = yaml(Purpose::Check, Some("shop"), "istio-system");
         assert!(role.contains("kind: Role\n") && role.contains("namespace: shop\n") && !role.contains("ClusterRole"));
         assert!(!role.contains("nodes") && !role.contains("webhookconfigurations"));
+        let (_, istio) = role.split_once("---\n").expect("a second role for istiod");
+        for resource in ["namespace: istio-system", "configmaps", "pods/portforward", "pods/log"] {
+            assert!(istio.contains(resource), "{resource} in {istio}");
+        }
     }
 }

@@ -17,7 +17,7 @@ mod faults;
 mod reports;
 
 pub(crate) fn quick() -> Limits {
-    Limits { timeout: Duration::from_mins(2), request_timeout: Duration::from_secs(20), ..Limits::default() }
+    Limits { timeout: Duration::from_secs(120), request_timeout: Duration::from_secs(20), ..Limits::default() }
 }
 
 pub(crate) fn access(fake: &Fake) -> Access {
@@ -38,7 +38,14 @@ pub(crate) fn wish(purpose: Purpose) -> Wish {
 }
 
 pub(crate) fn all_proxies() -> ProxyWish {
-    ProxyWish { choice: Choice::All, shapes: Vec::new(), port: 15000, logs: Some(Logs::default()), is_enough: false }
+    ProxyWish {
+        choice: Choice::All,
+        shapes: Vec::new(),
+        sections: Vec::new(),
+        port: 15000,
+        logs: Some(Logs::default()),
+        is_enough: false,
+    }
 }
 
 /// Everything that `snapshot` reads.
@@ -302,6 +309,14 @@ fn several_contexts_are_several_sources() {
     let needs = [Need::of_path("k8s/services.json")].into();
     let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
     assert_eq!(ids(&snapshot), ["arn-aws-eks-west/k8s/services.json", "east/k8s/services.json"]);
+}
+
+#[test]
+fn a_user_is_impersonated() {
+    let fake = Fake::demo();
+    let access = Access { impersonate: Some("oncall".to_owned()), groups: vec!["sre".to_owned()], ..access(&fake) };
+    Session::connect(&access, quick(), Arc::new(Tally::default())).expect("the fake answers");
+    assert_eq!(fake.state.requests(), ["GET /version as oncall"]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn times_have_units() {
         assert_eq!(parse("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse("2m"), Ok(Duration::from_mins(2)));
+        assert_eq!(parse("2m"), Ok(Duration::from_secs(120)));
         assert_eq!(parse("7"), Ok(Duration::from_secs(7)));
         assert_eq!(parse("250ms"), Ok(Duration::from_millis(250)));
         for wrong in ["", "x", "5q", "0", "99999999999d", "-1s", "1.5s"] {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use meshladder_collect::CollectError;
 use meshladder_collect::live::{Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish};
+use meshladder_core::envoy::dump::Section;
 use meshladder_core::ladder::{self, Scope};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::model::object;
@@ -154,13 +155,19 @@ pub(super) fn request(
 }
 
 /// One document of one proxy.
-pub(super) fn one_proxy(global: &Global, from: &From, shape: Shape) -> Result<(Snapshot, String), Failure> {
+pub(super) fn one_proxy(
+    global: &Global,
+    from: &From,
+    shape: Shape,
+    sections: &[Section],
+) -> Result<(Snapshot, String), Failure> {
     let mut session = connect_like_istioctl(global, false)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
     let Some(text) = &from.target else {
         return Err(Failure::new(ISTIOCTL_ERROR, "which proxy? name one, such as deploy/cart or cart-1.shop"));
     };
-    let snapshot = targets(&mut session, global, &[text], &namespace, &[shape], from.proxy_admin_port)?;
+    let wish = of_documents(shape, sections, from.proxy_admin_port);
+    let snapshot = targets(&mut session, global, &[text], &namespace, wish)?;
     Ok((unless_interrupted(&session, snapshot)?, namespace))
 }
 
@@ -168,7 +175,8 @@ pub(super) fn one_proxy(global: &Global, from: &From, shape: Shape) -> Result<(S
 pub(super) fn two_proxies(global: &Global, texts: [&str; 2]) -> Result<(Snapshot, Option<String>), Failure> {
     let mut session = connect_like_istioctl(global, false)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
-    let snapshot = targets(&mut session, global, &texts, &namespace, &[Shape::ConfigDump], ADMIN)?;
+    let wish = of_documents(Shape::ConfigDump, &[Section::Secrets], ADMIN);
+    let snapshot = targets(&mut session, global, &texts, &namespace, wish)?;
     Ok((unless_interrupted(&session, snapshot)?, Some(namespace)))
 }
 
@@ -178,8 +186,7 @@ fn targets(
     global: &Global,
     texts: &[&str],
     namespace: &str,
-    shapes: &[Shape],
-    port: u16,
+    proxies: ProxyWish,
 ) -> Result<Snapshot, Failure> {
     let parsed = texts.iter().map(|text| Target::parse(text, Some(namespace))).collect::<Result<Vec<_>, _>>();
     let parsed = parsed.map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
@@ -194,8 +201,12 @@ fn targets(
     }
     let snapshot = session.objects(&wish)?;
     let pods = parsed.iter().filter_map(|target| target.candidates(&snapshot).into_iter().next()).collect();
-    let wish = ProxyWish { choice: Choice::These(pods), shapes: shapes.to_vec(), port, logs: None, is_enough: true };
-    Ok(session.proxies(snapshot, &wish)?)
+    Ok(session.proxies(snapshot, &ProxyWish { choice: Choice::These(pods), ..proxies })?)
+}
+
+fn of_documents(shape: Shape, sections: &[Section], port: u16) -> ProxyWish {
+    let (shapes, sections) = (vec![shape], sections.to_vec());
+    ProxyWish { choice: Choice::These(Vec::new()), shapes, sections, port, logs: None, is_enough: true }
 }
 
 /// What istiods say of their proxies.
@@ -252,7 +263,7 @@ pub(super) fn read(
     is_enough: bool,
 ) -> Result<Snapshot, Failure> {
     let Some(choice) = choice else { return Ok(snapshot) };
-    let wish = ProxyWish { choice, shapes: Vec::new(), port: ADMIN, logs, is_enough };
+    let wish = ProxyWish { choice, shapes: Vec::new(), sections: Vec::new(), port: ADMIN, logs, is_enough };
     Ok(session.proxies(snapshot, &wish)?)
 }
 

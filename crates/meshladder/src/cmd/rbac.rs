@@ -22,7 +22,7 @@ pub(super) fn run(global: &Global, args: &Rbac) -> Outcome {
     for (word, rights) in [("missing", &missing), ("not known", &unknown)] {
         for right in rights {
             let place = if right.in_istio { istio } else { &namespace };
-            text += &format!("{word}: {}; without it: {}\n", told(right, place), right.without);
+            text.extend([format!("{word}: {}; without it: {}\n", told(right, place), right.without)]);
         }
     }
     if text.is_empty() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use meshladder_collect::{Options, Source};
+use meshladder_core::envoy::dump::Section;
 use meshladder_core::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::target::{self, Target};
 
@@ -68,21 +69,34 @@ pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Fail
 
 /// The document of that shape of the proxy that `from` means.
 pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
-    open_after(global, from, shape, |_| {})
+    open_after(global, from, shape, &[], |_| {})
+}
+
+/// The config dump of the proxy; of one that runs, only these sections are asked for.
+pub(super) fn open_sections(global: &Global, from: &From, sections: &[Section]) -> Result<Opened, Failure> {
+    open_after(global, from, Shape::ConfigDump, sections, |_| {})
 }
 
 /// The same for a listing that needs to know when: the time is looked for before the document is held, since it may have
 /// to read the same document.
 pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
-    open_after(global, from, shape, |snapshot| {
+    open_after(global, from, shape, &[], |snapshot| {
         snapshot.taken_at();
     })
 }
 
-fn open_after(global: &Global, from: &From, shape: Shape, first: fn(&Snapshot)) -> Result<Opened, Failure> {
+fn open_after(
+    global: &Global,
+    from: &From,
+    shape: Shape,
+    sections: &[Section],
+    first: fn(&Snapshot),
+) -> Result<Opened, Failure> {
     let (snapshot, namespace) = match &from.file {
         Some(file) => (read(&[file], global)?, global.namespace.clone()),
-        None if global.source.is_empty() => live::one_proxy(global, from, shape).map(|(s, ns)| (s, Some(ns)))?,
+        None if global.source.is_empty() => {
+            live::one_proxy(global, from, shape, sections).map(|(s, ns)| (s, Some(ns)))?
+        }
         None => (snapshot(global)?, global.namespace.clone()),
     };
     let proxy = match &from.target {

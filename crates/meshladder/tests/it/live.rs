@@ -1,11 +1,14 @@
 //! Every command on a running cluster.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use meshladder_collect::live::{Purpose, Right};
 use serde_json::Value;
 
+use crate::expect::{expect_file, root};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble, capture};
-use crate::support::{Run, meshladder};
+use crate::support::{Run, meshladder, shared};
 
 const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 
@@ -157,6 +160,37 @@ fn rights_are_printed_and_checked() {
 }
 
 #[test]
+fn the_page_lists_the_rights_that_are_printed() {
+    let purposes = [
+        Purpose::Check,
+        Purpose::Analyze,
+        Purpose::ProxyStatus,
+        Purpose::ProxyConfig,
+        Purpose::Snapshot,
+        Purpose::LogLevel,
+    ];
+    let told = |right: &Right| {
+        let dot = if right.group.is_empty() { "" } else { "." };
+        format!("`{}` {}{dot}{}", right.verbs.join("`, `"), right.resource, right.group)
+    };
+    let mut rows: BTreeMap<(String, String), ([&str; 6], &str)> = BTreeMap::new();
+    for (column, purpose) in purposes.into_iter().enumerate() {
+        for right in purpose.rights() {
+            let row = rows.entry((right.resource.clone(), told(&right))).or_insert(([""; 6], right.without));
+            row.0[column] = if right.in_istio { "istio" } else { "x" };
+        }
+    }
+    let mut table = "| right | `check`, `why`, `trace`, `authz` | `analyze` | `ps` | `pc` | `snapshot` | `log-level` | without it you lose |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for ((_, right), (marks, without)) in rows {
+        table.extend([format!("| {right} | {} | {without} |\n", marks.join(" | "))]);
+    }
+    let page = std::fs::read_to_string(root().join("docs/live.md")).expect("the page");
+    let (before, rest) = page.split_once("<!-- rights -->\n").expect("a mark");
+    let (_, after) = rest.split_once("<!-- /rights -->").expect("a mark");
+    expect_file("docs/live.md", &format!("{before}<!-- rights -->\n{table}<!-- /rights -->{after}"));
+}
+
+#[test]
 fn no_credential_is_told_anywhere() {
     let mut state = State::demo();
     if let Some(secrets) = state.objects.get_mut("secrets") {
@@ -213,8 +247,73 @@ fn two_thousand_proxies_are_kept_on_disk_not_in_memory() {
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
     assert!(child.wait().expect("it ended").success());
-    println!("peak memory for 200 MB of dumps: {peak} KiB");
     assert!(peak < 192 << 10, "{peak} KiB for 200 MB of dumps");
+}
+
+#[test]
+fn the_files_that_kubeconfig_names_are_merged_and_those_that_are_not_there_ignored() {
+    let fake = Fake::demo();
+    let text = std::fs::read_to_string(fake.kubeconfig()).expect("a kubeconfig");
+    let (clusters, contexts) = text.split_once("contexts:").expect("contexts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("a"), clusters).expect("a file");
+    std::fs::write(path("b"), format!("apiVersion: v1\nkind: Config\ncontexts:{contexts}")).expect("a file");
+    let all = std::env::join_paths([path("a"), path("missing"), path("b")]).expect("paths");
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder")).arg("ps").env("KUBECONFIG", all).output();
+    assert_eq!(run.expect("the binary starts").status.code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_stops_at_once_and_what_was_read_is_kept() {
+    let fake = Fake::demo();
+    fake.state.fault(Fault::always("PORT shop/", Trouble::Silence));
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().join("mesh.tar.zst");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder"))
+        .args(["snapshot", "--proxies", "all", "--request-timeout", "10m", "--timeout", "10m", "--kubeconfig"])
+        .args([&fake.kubeconfig(), &to])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    while !fake.state.requests().iter().any(|line| line.starts_with("PORT shop/")) {
+        assert!(child.try_wait().expect("the child can be asked").is_none(), "it ended by itself");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill starts").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let kept = json(&meshladder(&["bundle", "list", "-o", "json", &to.display().to_string()]));
+    assert!(kept["documents"].as_array().is_some_and(|all| all.len() > 40), "{kept}");
+    assert!(kept["coverage"].to_string().contains("interrupted before it could be read"), "{}", kept["coverage"]);
+}
+
+/// Every so many of the captured incidents is served and asked about.
+const EVERY: usize = 9;
+
+#[test]
+fn an_incident_is_judged_on_a_cluster_as_in_its_capture() {
+    let Some(shared) = shared() else { return };
+    let every = std::env::var("MESHLADDER_LIVE_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(EVERY);
+    let mut folders: Vec<_> = std::fs::read_dir(shared.join("meshes")).expect("the captures").flatten().collect();
+    folders.sort_by_key(std::fs::DirEntry::file_name);
+    let mut wrong = Vec::new();
+    for folder in folders.iter().step_by(every).map(std::fs::DirEntry::path) {
+        let text = std::fs::read_to_string(folder.join("incident.json")).expect("an incident");
+        let incident: Value = serde_json::from_str(&text).expect("JSON");
+        let captured = crate::fixes::words(&incident["ask"], &folder.join("bundle.tar.gz"));
+        let asked: Vec<&str> = captured.iter().map(String::as_str).take_while(|word| *word != "-s").collect();
+        let fake = Fake::with(State::captured(&folder.join("bundle.tar.gz")));
+        let first = |run: &Run| {
+            let report = json(run);
+            format!("{} {:?}", report["verdict"], codes(&report).first())
+        };
+        let (live, captured) = (first(&on(&fake, &asked)), first(&meshladder(&captured)));
+        if live != captured {
+            wrong.push(format!("{}: {live} instead of {captured}", folder.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

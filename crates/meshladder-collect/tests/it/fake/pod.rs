@@ -73,20 +73,16 @@ pub(crate) fn open(
     upgrade.on_upgrade(move |socket| async move {
         let _busy = state.enter();
         let real = state.real.get(&format!("{namespace}/{pod}:{port}")).copied();
-        match real {
-            Some(address) => match TcpStream::connect(address).await {
-                Ok(stream) => forward(socket, port, stream).await,
-                Err(error) => refuse(socket, port, &error.to_string()).await,
-            },
-            None => {
-                let (ours, theirs) = tokio::io::duplex(1 << 16);
-                let answering = tokio::spawn({
-                    let state = Arc::clone(&state);
-                    async move { respond(theirs, &state, &namespace, &pod).await }
-                });
-                forward(socket, port, ours).await;
-                answering.abort();
-            }
+        let Some(address) = real else {
+            let (ours, theirs) = tokio::io::duplex(1 << 16);
+            let inside = Arc::clone(&state);
+            let answering = tokio::spawn(async move { respond(theirs, &inside, &namespace, &pod).await });
+            forward(socket, port, ours).await;
+            return answering.abort();
+        };
+        match TcpStream::connect(address).await {
+            Ok(stream) => forward(socket, port, stream).await,
+            Err(error) => refuse(socket, port, &error.to_string()).await,
         }
     })
 }

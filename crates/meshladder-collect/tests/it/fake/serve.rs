@@ -26,7 +26,9 @@ pub(crate) fn app(state: Arc<State>) -> Router {
 async fn answer(state: &Arc<State>, request: Request) -> Response {
     let _busy = state.enter();
     let (mut parts, body) = request.into_parts();
-    let line = format!("{} {}", parts.method, parts.uri);
+    let user = parts.headers.get("impersonate-user").and_then(|value| value.to_str().ok());
+    let user = user.map(|user| format!(" as {user}")).unwrap_or_default();
+    let line = format!("{} {}{user}", parts.method, parts.uri);
     state.asked.lock().expect("nobody panicked").push(line.clone());
     if let Some(trouble) = state.trouble(&line) {
         return troubled(trouble).await;

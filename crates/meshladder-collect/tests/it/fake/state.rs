@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use meshladder_core::snapshot::{Coverage, Need};
 use serde_json::{Value, json};
 
 use super::faults::Fault;
@@ -39,11 +40,24 @@ pub(crate) struct Busy<'s>(&'s State);
 impl State {
     /// The capture that `meshladder demo` shows.
     pub(crate) fn demo() -> Self {
+        Self::captured(&super::capture())
+    }
+
+    /// A packed bundle. What could not be read when it was made may not be read here either.
+    pub(crate) fn captured(bundle: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let to = folder.path().join("bundle");
-        let snapshot = meshladder_collect::open(&[super::capture().into()], &meshladder_collect::Options::default());
-        meshladder_collect::bundle::write(&snapshot.expect("a bundle"), &to).expect("it can be unpacked");
-        Self { _unpacked: Some(folder), ..Self::of(&to) }
+        let snapshot = meshladder_collect::open(&[bundle.into()], &meshladder_collect::Options::default());
+        let snapshot = snapshot.expect("a bundle");
+        meshladder_collect::bundle::write(&snapshot, &to).expect("it can be unpacked");
+        let mut state = Self { _unpacked: Some(folder), ..Self::of(&to) };
+        for (_, need, coverage) in snapshot.coverages() {
+            if let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) {
+                state.denied.insert(format!("list {kind}"));
+                state.objects.entry(kind.clone()).or_default();
+            }
+        }
+        state
     }
 
     /// A cluster of a few objects: an istiod, and pods whose proxies answer with so many bytes of dump.

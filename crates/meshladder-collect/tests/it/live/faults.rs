@@ -50,7 +50,7 @@ fn each_fault_is_noted_where_it_hurts_and_nowhere_else() {
     std::thread::scope(|scope| {
         for (at, path) in PLACES {
             scope.spawn(move || {
-                TROUBLES.iter().filter(|trouble| hurts(at, trouble)).for_each(|t| is_noted(at, path, t))
+                TROUBLES.iter().filter(|trouble| hurts(at, trouble)).for_each(|t| is_noted(at, path, t));
             });
         }
     });
@@ -103,7 +103,7 @@ fn faults_in_any_combination_end_in_time() {
 #[test]
 fn two_thousand_proxies_are_read_so_many_at_a_time() {
     let fake = Fake::with(State::made_up(2000, 100));
-    let limits = Limits { timeout: Duration::from_mins(5), concurrency: 24, ..Limits::default() };
+    let limits = Limits { timeout: Duration::from_secs(300), concurrency: 24, ..Limits::default() };
     let snapshot = whole(&fake, limits);
     assert_eq!(coverage(&snapshot, "proxies/"), "complete", "{}", why(&snapshot, "proxies/"));
     let busiest = fake.state.busiest.load(std::sync::atomic::Ordering::SeqCst);
