@@ -57,11 +57,15 @@ const ISTIO: &[&str] = &["v1", "v1beta1", "v1alpha3", "v1alpha1"];
 const GATEWAY_API: &[&str] = &["v1", "v1beta1", "v1alpha3", "v1alpha2"];
 
 /// Every kind that can be read, by plural.
-pub(crate) static KINDS: [Kind; 43] = [
+pub(crate) static KINDS: [Kind; 45] = [
     in_group(SECURITY, ISTIO, "authorizationpolicies", "AuthorizationPolicy"),
     in_group(GATEWAY, GATEWAY_API, "backendtlspolicies", "BackendTLSPolicy"),
     core("configmaps", "ConfigMap", Read::Named),
     in_group("batch", V1, "cronjobs", "CronJob"),
+    Kind {
+        read: Read::Metadata,
+        ..wide(in_group("apiextensions.k8s.io", V1, "customresourcedefinitions", "CustomResourceDefinition"))
+    },
     in_group("apps", V1, "daemonsets", "DaemonSet"),
     in_group("apps", V1, "deployments", "Deployment"),
     in_group(NETWORKING, ISTIO, "destinationrules", "DestinationRule"),
@@ -74,6 +78,7 @@ pub(crate) static KINDS: [Kind; 43] = [
     in_group(NETWORKING, ISTIO, "gateways", "Gateway"),
     in_group(GATEWAY, GATEWAY_API, "grpcroutes", "GRPCRoute"),
     in_group(GATEWAY, GATEWAY_API, "httproutes", "HTTPRoute"),
+    in_group("networking.k8s.io", V1, "ingresses", "Ingress"),
     in_group("batch", V1, "jobs", "Job"),
     in_group(GATEWAY, GATEWAY_API, "listenersets", "ListenerSet"),
     wide(in_group(ADMISSION, V1, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration")),

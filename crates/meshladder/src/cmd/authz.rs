@@ -6,7 +6,6 @@ use meshladder_core::authz::{Checker, Verdict};
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::authz::{to_json, to_text};
-use meshladder_core::snapshot::Shape;
 use meshladder_core::tables;
 
 use super::proxy_config::{ending, index};
