@@ -4,4 +4,4 @@ mod verify;
 mod write;
 
 pub use verify::{Verified, verify};
-pub use write::{Summary, write};
+pub use write::{Summary, check_name, write};

@@ -106,6 +106,55 @@ pub enum CollectError {
         /// The name.
         path: String,
     },
+    /// Neither a kubeconfig nor a pod around us.
+    #[error("no source to read: no -s, no kubeconfig, and not inside a cluster")]
+    NoCluster,
+    /// A kubeconfig that cannot be used.
+    #[error("cannot use the kubeconfig {origin}: {why}")]
+    Kubeconfig {
+        /// The file or files.
+        origin: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A context that is in no kubeconfig.
+    #[error("{}", no_context(.name, .origin, .known))]
+    NoContext {
+        /// The context; empty when none is set.
+        name: String,
+        /// The file or files.
+        origin: String,
+        /// The contexts in it.
+        known: Vec<String>,
+    },
+    /// Credentials that cannot be read or are of no kind that is known.
+    #[error("cannot use the credentials of context {context}: {why}")]
+    Credentials {
+        /// The context.
+        context: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The API server does not answer.
+    #[error("cannot reach the API server {server} of context {context}: {why}")]
+    Unreachable {
+        /// Its URL.
+        server: String,
+        /// The context.
+        context: String,
+        /// What happened.
+        why: String,
+    },
+    /// The API server does not know us.
+    #[error("the API server {server} does not accept the credentials of context {context}: {why}")]
+    Unauthorized {
+        /// Its URL.
+        server: String,
+        /// The context.
+        context: String,
+        /// What it said.
+        why: String,
+    },
     /// A bundle is one source.
     #[error("a bundle holds one source, but {count} were given")]
     SeveralSources {
@@ -137,6 +186,16 @@ impl CollectError {
             Self::InTheWay { .. } => "choose another name, or remove it first",
             Self::NoFormat { .. } => "end it in .tar, .tar.gz or .tar.zst; a directory has no extension",
             Self::SeveralSources { .. } => "write one bundle for each",
+            Self::NoCluster => {
+                "name a source with -s: a bundle, a bug-report, a directory, a config dump; or a cluster with --kubeconfig"
+            }
+            Self::Kubeconfig { .. } => "check the file, or name another with --kubeconfig",
+            Self::NoContext { .. } => "name one with --context, or choose one with `kubectl config use-context`",
+            Self::Credentials { .. } => "check that `kubectl get namespaces` works with this context",
+            Self::Unreachable { .. } => {
+                "check the address, the network and a proxy in between; --request-timeout waits longer"
+            }
+            Self::Unauthorized { .. } => "log in again, or name another context with --context",
         }
     }
 }
@@ -162,6 +221,12 @@ pub(crate) fn some_of(problems: &[Problem]) -> String {
 
 fn after_colon(why: Option<&String>) -> String {
     why.map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+fn no_context(name: &str, origin: &str, known: &[String]) -> String {
+    let what = if name.is_empty() { "no current context is set".to_owned() } else { format!("no context `{name}`") };
+    let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    format!("{what} in {origin}; {known}")
 }
 
 fn beside(archive: Option<&String>) -> String {

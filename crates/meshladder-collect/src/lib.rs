@@ -1,4 +1,4 @@
-//! Fills Snapshots: from files today, from a live cluster later. The only crate that touches disk and network.
+//! Fills Snapshots: from files and from live clusters. The only crate that touches disk and network.
 //!
 //! Whatever the source is, it goes three steps: `gather` finds its files, `layout` tells what each of them is and
 //! names it as a document of the bundle layout, and the core's builder takes it, redacted.
@@ -16,6 +16,7 @@ mod error;
 mod found;
 mod gather;
 mod layout;
+pub mod live;
 mod log;
 mod loose;
 mod manifest;

@@ -24,6 +24,7 @@ mod verify;
 
 pub use analyze::{Analysis, analyze, chosen, skipped};
 pub use choice::{Choice, is_known};
+pub use proxies::on_path;
 pub use scope::Scope;
 
 /// What is asked of the ladder.

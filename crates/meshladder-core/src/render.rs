@@ -4,12 +4,12 @@ use std::fmt::{self, Write};
 
 pub mod analysis;
 pub mod authz;
-pub mod edit;
 pub mod describe;
 pub mod diff;
+pub mod edit;
 pub mod json;
-pub mod markdown;
 pub mod logs;
+pub mod markdown;
 pub mod messages;
 pub mod report;
 pub mod trace;

@@ -233,6 +233,11 @@ impl Snapshot {
         &self.problems
     }
 
+    /// The builder as it was before [`Builder::finish`], for a collector that has more to add.
+    pub fn into_builder(self) -> Builder {
+        Builder::resume(self)
+    }
+
     /// The proxies that have a document of that shape.
     pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
         self.ids().filter(move |id| id.shape() == shape).filter_map(|id| Some((id.proxy()?, id)))

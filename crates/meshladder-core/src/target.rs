@@ -62,6 +62,29 @@ impl Target {
         Ok(Self { source, kind, name: name.to_owned(), namespace: own.or(namespace).map(str::to_owned) })
     }
 
+    /// Whether it names a pod, so that nothing need be looked up to find it.
+    pub fn is_pod(&self) -> bool {
+        self.kind == WorkloadKind::Pod
+    }
+
+    /// The namespace it names, or that `-n` said.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The pods it means, best first, for who has not asked their proxies yet.
+    pub fn candidates(&self, snapshot: &Snapshot) -> Vec<ProxyRef> {
+        let wanted = |source: &str| self.source.as_ref().is_none_or(|own| own == source);
+        if self.kind != WorkloadKind::Pod {
+            return self.pods(snapshot).into_iter().filter(|pod| wanted(&pod.source)).collect();
+        }
+        let (namespace, pod) = (self.namespace.clone().unwrap_or_default(), self.name.clone());
+        let sources = snapshot.sources().map(|(name, _)| name).filter(|name| wanted(name));
+        sources
+            .map(|source| ProxyRef { source: source.to_owned(), namespace: namespace.clone(), pod: pod.clone() })
+            .collect()
+    }
+
     /// Finds the target's proxies among those that have a document of that shape.
     ///
     /// # Errors

@@ -10,16 +10,19 @@ use crate::exit;
 
 pub(crate) mod analyze;
 pub(crate) mod authz;
+pub(crate) mod cluster;
 pub(crate) mod describe;
 pub(crate) mod diff;
+mod duration;
 pub(crate) mod ladder;
+pub(crate) mod logs;
 pub(crate) mod monitor;
 pub(crate) mod prometheus;
-pub(crate) mod logs;
 pub(crate) mod proxy_config;
 pub(crate) mod request;
 pub(crate) mod runbook;
 mod size;
+pub(crate) mod snapshot;
 
 pub(crate) use proxy_config::ProxyConfig;
 
@@ -32,6 +35,7 @@ pub(crate) use proxy_config::ProxyConfig;
     before_help = "\
 Examples:
   meshladder demo                                       a built-in incident, no cluster needed
+  meshladder check                                      the cluster of the current context
   meshladder check -s bundle.tar.gz                     what is wrong, the root cause first
   meshladder ps -s bundle.tar.gz                        which proxies are in sync
   meshladder pc route deploy/cart -n shop -s bundle/    what one proxy would do
@@ -54,6 +58,11 @@ pub(crate) struct Global {
     /// The namespace to look in
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// All namespaces, whatever -n says
+    #[arg(short = 'A', long, global = true)]
+    pub(crate) all_namespaces: bool,
+    #[command(flatten)]
+    pub(crate) cluster: cluster::Cluster,
     /// Refuse sources that unpack to more than this
     #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
     pub(crate) max_size: u64,
@@ -224,6 +233,20 @@ Examples:
   meshladder runbook --for ML0401 -s bundle.tar.gz > incident.md
   meshladder runbook --as-script > ladder.sh")]
     Runbook(runbook::Runbook),
+    /// Read a cluster once into a bundle, without secrets, with what could not be read
+    #[command(before_help = "\
+Examples:
+  meshladder snapshot incident.tar.zst
+  meshladder snapshot incident.tar.zst -n shop --proxies all --since 1h
+  meshladder snapshot incident/ --proxies deploy/cart --logs all")]
+    Snapshot(snapshot::Snapshot),
+    /// The least rights that each command needs, as YAML
+    #[command(before_help = "\
+Examples:
+  meshladder rbac --for check | kubectl apply -f -
+  meshladder rbac --for why -n shop
+  meshladder rbac --for snapshot --check")]
+    Rbac(snapshot::Rbac),
     /// A built-in incident, no cluster needed
     #[command(before_help = "\
 Examples:
@@ -288,6 +311,8 @@ pub(crate) enum StatusOutput {
 pub(crate) struct Trace {
     #[command(flatten)]
     pub(crate) request: request::RequestFlags,
+    #[command(flatten)]
+    pub(crate) reading: cluster::Reading,
     /// Many requests, one JSON object a line (`-` for stdin): `{"from":"shop/cart","to":"http://catalog:8080/"}`, with the
     /// other flags' names as members. What a line leaves out, the flags say. Prints an outcome a line
     #[arg(long, value_name = "FILE.jsonl")]
@@ -394,6 +419,7 @@ fn subcommand(words: &[OsString]) -> Option<&str> {
     while let Some(word) = words.next() {
         match word {
             "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => drop(words.next()),
+            _ if cluster::VALUES.contains(&word) => drop(words.next()),
             _ if word.starts_with('-') => {}
             _ => return Some(word),
         }

@@ -14,14 +14,17 @@ mod diff;
 mod explain;
 mod flag_rates;
 mod ladder;
+mod live;
 mod logs;
 mod meta;
 mod monitor;
 mod prometheus;
 mod proxy_config;
 mod proxy_status;
+mod rbac;
 mod request;
 mod runbook;
+mod snapshot;
 mod source;
 mod target;
 mod trace;
@@ -48,6 +51,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Monitor(monitor) => monitor::run(&args.global, &monitor.command),
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Runbook(runbook) => runbook::run(&args.global, runbook),
+        Command::Snapshot(snapshot) => snapshot::run(&args.global, snapshot),
+        Command::Rbac(rbac) => rbac::run(&args.global, rbac),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),
         Command::Completion { shell } => meta::completion(*shell),

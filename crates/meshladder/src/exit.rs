@@ -13,10 +13,12 @@ pub(crate) const ISTIOCTL_ERROR: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// What was asked could not be read.
 pub(crate) const UNREADABLE: u8 = 3;
-/// Somebody does not let us.
-pub(crate) const DENIED: u8 = 4;
+/// No right to what was asked.
+pub(crate) const NOT_ALLOWED: u8 = 4;
 /// A missing fact could change the answer.
 pub(crate) const UNDECIDED: u8 = 5;
+/// The user pressed Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
 /// istioctl's code for flags it cannot parse.
 pub(crate) const ISTIOCTL_USAGE: u8 = 64;
 
@@ -60,7 +62,12 @@ impl From<io::Error> for Failure {
 
 impl From<CollectError> for Failure {
     fn from(error: CollectError) -> Self {
-        Self::new(UNREADABLE, error.to_string()).hint(error.hint())
+        let code = match error {
+            CollectError::NoCluster => USAGE,
+            CollectError::Unauthorized { .. } => NOT_ALLOWED,
+            _ => UNREADABLE,
+        };
+        Self::new(code, error.to_string()).hint(error.hint())
     }
 }
 

@@ -46,14 +46,31 @@ pub fn write(snapshot: &Snapshot, to: &Path) -> Result<Summary, CollectError> {
     if count > 1 {
         return Err(CollectError::SeveralSources { count });
     }
-    let path = || shown(&to.to_string_lossy());
-    let format = Format::of(to).ok_or_else(|| CollectError::NoFormat { path: path() })?;
-    check_target(to, format)?;
-    let unwritable = |why| CollectError::Unwritable { path: path(), why };
+    let format = check(to)?;
+    let unwritable = |why| CollectError::Unwritable { path: shown(&to.to_string_lossy()), why };
     match format {
         Format::Directory => directory(snapshot, to).map_err(unwritable),
         _ => archive(snapshot, to, format).map_err(unwritable),
     }
+}
+
+/// Whether a bundle can be written under that name: who collects for minutes wants to know before.
+///
+/// # Errors
+/// When the name tells no format, or something else has it.
+pub fn check_name(to: &Path) -> Result<(), CollectError> {
+    check(to).map(drop)
+}
+
+fn check(to: &Path) -> Result<Format, CollectError> {
+    let path = || shown(&to.to_string_lossy());
+    let format = Format::of(to).ok_or_else(|| CollectError::NoFormat { path: path() })?;
+    check_target(to, format)?;
+    if !parent(to).is_dir() {
+        let why = io::ErrorKind::NotFound.into();
+        return Err(CollectError::Unwritable { path: path(), why });
+    }
+    Ok(format)
 }
 
 impl Format {

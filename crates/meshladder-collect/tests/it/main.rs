@@ -7,8 +7,12 @@ mod captured_policies;
 mod captures;
 mod corpus;
 mod directories;
+mod fake;
 mod files;
+#[expect(dead_code, reason = "the oracle uses the rest")]
+mod harness;
 mod limits;
+mod live;
 mod support;
 mod times;
 mod verifying;

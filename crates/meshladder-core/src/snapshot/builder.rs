@@ -23,6 +23,11 @@ impl Builder {
         Self::default()
     }
 
+    pub(super) fn resume(snapshot: Snapshot) -> Self {
+        let Snapshot { taken_at: _, docs, sources: _, metas, coverage, problems } = snapshot;
+        Self { taken_at: None, docs, metas, coverage, problems }
+    }
+
     /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the first is kept,
     /// and the second is noted as a problem.
     pub fn add(&mut self, id: DocId, origin: impl Into<String>, bytes: Vec<u8>) {

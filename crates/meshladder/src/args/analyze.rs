@@ -11,12 +11,10 @@ pub(crate) struct Analyze {
     /// object in a file replaces the cluster's
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Judge on top of the cluster's objects, which for now a bundle named with -s must hold
+    /// Judge on top of the cluster's objects: of the one named with -s, else of the live one; without files that is read
+    /// anyway
     #[arg(short = 'k', long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) use_kube: Option<bool>,
-    /// All namespaces, whatever -n says
-    #[arg(short = 'A', long)]
-    pub(crate) all_namespaces: bool,
     /// Directories are always read with all they hold; here for istioctl's command lines
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,

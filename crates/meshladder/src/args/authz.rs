@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use super::TextOrJson;
+use super::cluster::Reading;
 use super::proxy_config::From;
 use super::request::RequestFlags;
 
@@ -33,6 +34,8 @@ pub(crate) struct AuthzCheck {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// `text` or `json`, of the answer to a request
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: TextOrJson,

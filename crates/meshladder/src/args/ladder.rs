@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use super::cluster::Reading;
 use super::request::RequestFlags;
 
 #[derive(Debug, clap::Args)]
@@ -10,6 +11,8 @@ pub(crate) struct Check {
     /// whole mesh, or with -n a namespace
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) report: ReportFlags,
 }
@@ -21,6 +24,8 @@ pub(crate) struct Why {
     /// What was seen: `503`, `503/UH`, `503/UF:delayed_connect_error`; code 0 is no answer
     #[arg(long, value_name = "CODE[/FLAGS][:DETAILS]")]
     pub(crate) seen: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) report: ReportFlags,
 }

@@ -13,7 +13,7 @@ use meshladder_core::report::Report;
 use meshladder_core::rules::{self, Rule};
 use meshladder_core::snapshot::Snapshot;
 
-use super::{ladder::paint, source};
+use super::{ladder::paint, live, source};
 use crate::args::Global;
 use crate::args::analyze::{Analyze, AnalyzeOutput, Level};
 use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome, UNREADABLE};
@@ -40,7 +40,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     let beside = Beside {
         mesh_config: mesh_config.as_deref(),
         mesh_networks: mesh_networks.as_deref(),
-        clusters: clusters(args, paths(global, args)?.len()),
+        clusters: clusters(args, paths(global, args).len()),
     };
     let mut judged = judge(global, args, &analysis, &beside)?;
     if args.fix {
@@ -80,7 +80,7 @@ struct Judged {
 }
 
 fn judge(global: &Global, args: &Analyze, analysis: &Analysis, beside: &Beside<'_>) -> Result<Judged, Failure> {
-    let snapshot = source::read_quietly(&paths(global, args)?, global)?;
+    let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);
@@ -95,7 +95,7 @@ fn analysis(global: &Global, args: &Analyze) -> Result<Analysis, Failure> {
         out::warn(&format!("--suppress: there is no code `{code}`"));
     }
     Ok(Analysis {
-        namespace: global.namespace.clone().filter(|_| !args.all_namespaces),
+        namespace: live::namespace(global).map(str::to_owned),
         suppress: args.suppress.clone(),
         least: severity(args.output_threshold),
         choice,
@@ -148,19 +148,20 @@ fn codes<'r>(rules: impl Iterator<Item = &'r Rule>) -> String {
     rules.map(|rule| rule.code).collect::<Vec<_>>().join(" ")
 }
 
-/// What is judged, then the files of other clusters.
-fn paths<'a>(global: &'a Global, args: &'a Analyze) -> Result<Vec<&'a PathBuf>, Failure> {
-    if args.use_kube == Some(true) && global.source.is_empty() {
-        let hint = "name a bundle of the cluster with -s; files named beside it are judged on top of it";
-        return Err(Failure::new(ISTIOCTL_USAGE, "a live cluster cannot be read yet").hint(hint));
-    }
-    let others = args.cluster_file.iter().map(|(_, file)| file);
-    let paths: Vec<&PathBuf> = args.paths.iter().chain(&global.source).chain(others).collect();
+fn read(global: &Global, args: &Analyze) -> Result<Snapshot, Failure> {
+    let paths = paths(global, args);
     if paths.is_empty() {
-        let hint = "name files or directories, `-` for stdin, or with -s a bundle";
-        return Err(Failure::new(ISTIOCTL_USAGE, "nothing to analyze").hint(hint));
+        return live::objects(global);
     }
-    Ok(paths)
+    let files = source::read_quietly(&paths, global)?;
+    let is_on_top = args.use_kube == Some(true) && global.source.is_empty();
+    if is_on_top { live::objects_under(global, files) } else { Ok(files) }
+}
+
+/// What is judged, then the files of other clusters.
+fn paths<'a>(global: &'a Global, args: &'a Analyze) -> Vec<&'a PathBuf> {
+    let others = args.cluster_file.iter().map(|(_, file)| file);
+    args.paths.iter().chain(&global.source).chain(others).collect()
 }
 
 /// The cluster of each source that is another cluster's. A source has the number of its path; an only one has none.

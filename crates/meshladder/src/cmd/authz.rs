@@ -6,11 +6,10 @@ use meshladder_core::authz::{Checker, Verdict};
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::authz::{to_json, to_text};
-use meshladder_core::snapshot::Shape;
 use meshladder_core::tables;
 
 use super::proxy_config::{ending, index};
-use super::{request, source};
+use super::{live, request, source};
 use crate::args::authz::{Authz, AuthzCheck, AuthzCommand};
 use crate::args::{Global, TextOrJson};
 use crate::exit::{Failure, Outcome, UNREADABLE, USAGE};
@@ -29,17 +28,17 @@ fn list(global: &Global, args: &AuthzCheck) -> Outcome {
     if args.output == TextOrJson::Json {
         return Err(Failure::new(USAGE, "the table has no JSON: name a request with --to URL, or leave -o json out"));
     }
-    if global.source.is_empty() && args.proxy.file.is_none() {
-        return Err(source::none_named(USAGE));
-    }
-    let opened = source::open(global, &args.proxy, Shape::ConfigDump)?;
+    let opened = source::open_sections(global, &args.proxy, &[Section::Listeners])?;
     let dump = index(&opened.document, &[Section::Listeners])?;
     out::text(&tables::authz::table(&dump, args.all).to_string())?;
     Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
 }
 
 fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
-    let snapshot = source::named(global, args.proxy.file.as_ref(), USAGE)?;
+    let snapshot = match (&args.proxy.file, global.source.is_empty()) {
+        (None, true) => live::request(global, &args.request, args.proxy.target.as_deref(), &args.reading, false)?,
+        (file, _) => source::named(global, file.as_ref(), USAGE)?,
+    };
     let mesh = Mesh::build(&snapshot);
     let namespace = global.namespace.as_deref();
     let question = request::question(&args.request, namespace, &snapshot, &mesh)?;

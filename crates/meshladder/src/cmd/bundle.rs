@@ -120,7 +120,7 @@ fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
     Ok(if sound { 0 } else { UNREADABLE })
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(super) fn megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)
 }

@@ -10,16 +10,16 @@ use meshladder_core::report::{Report, Verdict};
 use meshladder_core::rules::Seen;
 use meshladder_core::snapshot::Snapshot;
 
-use super::{request, runbook, source, target};
+use super::{live, request, runbook, source, target};
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};
 use crate::args::{Color, Global};
 use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
 use crate::out;
 
 pub(super) fn check(global: &Global, args: &Check) -> Outcome {
-    let snapshot = source::named(global, None, USAGE)?;
+    let snapshot = if global.source.is_empty() { live::check(global, args)? } else { source::snapshot(global)? };
     let mesh = Mesh::build(&snapshot);
-    let namespace = global.namespace.as_deref();
+    let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
         (Some(text), _) => target::scope(text, namespace, &snapshot, &mesh)?,
         (None, Some(namespace)) => Scope::Namespace(namespace.to_owned()),
@@ -30,7 +30,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
 
 pub(super) fn why(global: &Global, args: &Why) -> Outcome {
     let seen = args.seen.as_deref().map(Seen::parse).transpose().map_err(|why| Failure::new(USAGE, why))?;
-    let snapshot = source::named(global, None, USAGE)?;
+    let snapshot = source::for_request(global, &args.request, &args.reading, false)?;
     let mesh = Mesh::build(&snapshot);
     let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(global, &snapshot, &mesh, Scope::Request(Box::new(question)), seen, &args.report)

@@ -4,7 +4,7 @@ use meshladder_collect::prometheus::{Access, AskError, Client};
 use meshladder_core::prometheus::answer::Answer;
 
 use crate::args::prometheus::Server;
-use crate::exit::{DENIED, Failure, UNREADABLE, USAGE};
+use crate::exit::{Failure, NOT_ALLOWED, UNREADABLE, USAGE};
 use crate::out;
 
 /// The server that the flags name; none is named without `--prometheus`.
@@ -39,7 +39,7 @@ impl From<AskError> for Failure {
     fn from(error: AskError) -> Self {
         let code = match error {
             AskError::Url { .. } | AskError::File { .. } | AskError::Header { .. } | AskError::Query { .. } => USAGE,
-            AskError::Denied { .. } => DENIED,
+            AskError::Denied { .. } => NOT_ALLOWED,
             _ => UNREADABLE,
         };
         Self::new(code, error.to_string()).hint(error.hint())

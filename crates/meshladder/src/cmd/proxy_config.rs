@@ -78,7 +78,7 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         Listing::Secret { common } => run_secret(global, common),
         Listing::Log { from, level, reset, selector } => {
             if level.is_some() || *reset || selector.is_some() {
-                let what = "changing log levels needs a running proxy, and this build reads files only";
+                let what = "changing log levels is not there yet";
                 return Err(Failure::new(ISTIOCTL_ERROR, what));
             }
             run_log(global, from)
@@ -94,7 +94,7 @@ fn listing(
     section: Section,
     print: impl FnOnce(&Dump<'_>, &mut Printer) -> Result<(), Failure>,
 ) -> Outcome {
-    let opened = source::open(global, &common.from, Shape::ConfigDump)?;
+    let opened = source::open_sections(global, &common.from, &[section])?;
     let dump = index(&opened.document, &[section])?;
     let first = dump.fault.as_ref().or(dump.odd.first());
     if let (Some(fault), None) = (first, dump.of(section).next()) {
@@ -161,7 +161,7 @@ fn tell_hidden(dump: &Dump<'_>, section: Section) {
 }
 
 fn run_bootstrap(global: &Global, from: &From, output: Output) -> Outcome {
-    let opened = source::open(global, from, Shape::ConfigDump)?;
+    let opened = source::open_sections(global, from, &[Section::Bootstrap])?;
     let dump = index(&opened.document, &[])?;
     let Some(bootstrap) = dump.section(Section::Bootstrap) else {
         return Err(Failure::new(ISTIOCTL_ERROR, format!("{} has no bootstrap section", opened.document.origin)));

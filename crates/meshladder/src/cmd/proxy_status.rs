@@ -9,17 +9,19 @@ use meshladder_core::istiod::syncz;
 use meshladder_core::model::object;
 use meshladder_core::model::pod::Pod;
 use meshladder_core::render::yaml;
-use meshladder_core::snapshot::{Document, Need, Problem, Snapshot};
+use meshladder_core::snapshot::{Coverage, Document, Need, Problem, Snapshot};
 use meshladder_core::tables::status::{self, Row};
 
-use super::source;
+use super::{live, source};
 use crate::args::{Global, ProxyStatus, StatusOutput};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome, UNREADABLE};
 use crate::out;
 
+const RIGHTS: &str = "`meshladder rbac --for proxy-status` prints the rights it needs";
+
 pub(super) fn run(global: &Global, args: &ProxyStatus) -> Outcome {
-    let snapshot = source::snapshot(global)?;
-    print(&snapshot, global.namespace.as_deref(), args)
+    let snapshot = if global.source.is_empty() { live::status(global)? } else { source::snapshot(global)? };
+    print(&snapshot, live::namespace(global), args)
 }
 
 pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxyStatus) -> Outcome {
@@ -120,6 +122,9 @@ fn answers(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> Result<Vec<(Isti
     if documents.is_empty() && problems.is_empty() {
         let coverage = snapshot.coverage(&Need::Part("istiod/".to_owned()));
         let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
+        if let Coverage::Denied(why) = coverage {
+            return Err(Failure::new(ISTIOCTL_ERROR, format!("no istiod could be asked: {why}")).hint(RIGHTS));
+        }
         let hint = "a bundle has istiod/<pod>/debug/syncz.json; a bug-report has istio/<namespace>/<pod>/debug/syncz";
         let what = format!("the source has no answer of an istiod to /debug/syncz{why}");
         return Err(Failure::new(ISTIOCTL_ERROR, what).hint(hint));

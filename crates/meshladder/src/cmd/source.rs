@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 
 use meshladder_collect::{Options, Source};
+use meshladder_core::envoy::dump::Section;
 use meshladder_core::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::target::{self, Target};
 
+use super::live;
 use crate::args::Global;
+use crate::args::cluster::Reading;
 use crate::args::proxy_config::From;
+use crate::args::request::RequestFlags;
 use crate::exit::{Failure, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
 use crate::out;
 use crate::progress;
@@ -22,6 +26,16 @@ pub(super) struct Opened {
 /// The Snapshot of what `-s` names. What could not be read is told on stderr.
 pub(super) fn snapshot(global: &Global) -> Result<Snapshot, Failure> {
     named(global, None, ISTIOCTL_USAGE)
+}
+
+/// The Snapshot to answer a question about a request from: what `-s` names, or of a cluster what the request meets.
+pub(super) fn for_request(
+    global: &Global,
+    flags: &RequestFlags,
+    reading: &Reading,
+    is_many: bool,
+) -> Result<Snapshot, Failure> {
+    if global.source.is_empty() { live::request(global, flags, None, reading, is_many) } else { snapshot(global) }
 }
 
 /// The same, when a source may also be named as an argument. `usage` is the exit code when nothing is named.
@@ -60,24 +74,38 @@ pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapsh
 
 /// The document of that shape of the proxy that `from` means.
 pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
-    open_after(global, from, shape, |_| {})
+    open_after(global, from, shape, &[], |_| {})
+}
+
+/// The config dump of the proxy; of one that runs, only these sections are asked for.
+pub(super) fn open_sections(global: &Global, from: &From, sections: &[Section]) -> Result<Opened, Failure> {
+    open_after(global, from, Shape::ConfigDump, sections, |_| {})
 }
 
 /// The same for a listing that needs to know when: the time is looked for before the document is held, since it may have
 /// to read the same document.
 pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
-    open_after(global, from, shape, |snapshot| {
+    open_after(global, from, shape, &[], |snapshot| {
         snapshot.taken_at();
     })
 }
 
-fn open_after(global: &Global, from: &From, shape: Shape, first: fn(&Snapshot)) -> Result<Opened, Failure> {
-    let snapshot = match &from.file {
-        Some(file) => read(&[file], global)?,
-        None => snapshot(global)?,
+fn open_after(
+    global: &Global,
+    from: &From,
+    shape: Shape,
+    sections: &[Section],
+    first: fn(&Snapshot),
+) -> Result<Opened, Failure> {
+    let (snapshot, namespace) = match &from.file {
+        Some(file) => (read(&[file], global)?, global.namespace.clone()),
+        None if global.source.is_empty() => {
+            live::one_proxy(global, from, shape, sections).map(|(s, ns)| (s, Some(ns)))?
+        }
+        None => (snapshot(global)?, global.namespace.clone()),
     };
     let proxy = match &from.target {
-        Some(target) => find(&snapshot, target, global.namespace.as_deref(), shape)?,
+        Some(target) => find(&snapshot, target, namespace.as_deref(), shape)?,
         None => target::only_proxy(&snapshot, shape).ok_or_else(|| no_target(&snapshot, from, shape))?,
     };
     first(&snapshot);
@@ -104,8 +132,17 @@ pub(super) fn find(
 fn not_there(snapshot: &Snapshot, why: String) -> Failure {
     match snapshot.coverage(&Need::Part(String::new())) {
         Coverage::Partial(lost) => Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost),
-        _ => Failure::new(ISTIOCTL_ERROR, why),
+        _ => match snapshot.coverage(&Need::Part("proxies/".to_owned())) {
+            Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
+                .hint("`meshladder rbac --for proxy-config` prints the rights it needs"),
+            Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),
+            _ => Failure::new(ISTIOCTL_ERROR, why),
+        },
     }
+}
+
+fn is_live(snapshot: &Snapshot) -> bool {
+    snapshot.sources().any(|(_, meta)| meta.is_some_and(|meta| meta.form == "cluster"))
 }
 
 pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> Result<Document, Failure> {

@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     if requests == Some(Path::new("-")) && global.source.iter().any(|source| source == Path::new("-")) {
         return Err(Failure::new(USAGE, "stdin is named twice: by -s and by --requests"));
     }
-    let snapshot = source::named(global, None, USAGE)?;
+    let snapshot = source::for_request(global, &args.request, &args.reading, requests.is_some())?;
     let mesh = Mesh::build(&snapshot);
     if let Some(path) = requests {
         return many::run(global, args, path, &snapshot, &mesh);

@@ -175,7 +175,7 @@ fn plain(object: &str) -> String {
 }
 
 /// An incident's question as command-line arguments.
-fn words(ask: &Value, bundle: &Path) -> Vec<String> {
+pub(crate) fn words(ask: &Value, bundle: &Path) -> Vec<String> {
     let text = |key: &str| ask[key].as_str().unwrap_or_default();
     let mut words = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));

@@ -8,16 +8,20 @@ mod describe;
 mod diff;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]
 mod expect;
+#[path = "../../../meshladder-collect/tests/it/fake.rs"]
+#[expect(dead_code, reason = "the tests of the collector use the rest")]
+mod fake;
 mod fixes;
 mod golden;
 mod ladder;
 mod listings;
-mod monitor;
+mod live;
 mod logs;
+mod monitor;
 mod objects_and_dumps;
 mod reports;
-mod schema;
 mod runbook;
+mod schema;
 mod secrets;
 mod support;
 mod trace;

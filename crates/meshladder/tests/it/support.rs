@@ -24,6 +24,10 @@ pub(crate) fn with_stdin<S: AsRef<OsStr>>(words: &[S], stdin: &[u8]) -> Run {
         .args(words)
         .env_remove("CLICOLOR_FORCE")
         .env("NO_COLOR", "1")
+        // Nor their cluster.
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", "/nowhere")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -49,6 +49,20 @@ impl Section {
         Self::Ecds,
     ];
 
+    /// The fields that hold its resources, so that `?mask=` gives the section alone, in the shape it has in a whole dump.
+    pub fn fields(self) -> &'static str {
+        match self {
+            Self::Bootstrap => "bootstrap",
+            Self::Clusters => "version_info,static_clusters,dynamic_active_clusters,dynamic_warming_clusters",
+            Self::Listeners => "version_info,static_listeners,dynamic_listeners",
+            Self::Routes => "static_route_configs,dynamic_route_configs",
+            Self::ScopedRoutes => "inline_scoped_route_configs,dynamic_scoped_route_configs",
+            Self::Endpoints => "static_endpoint_configs,dynamic_endpoint_configs",
+            Self::Secrets => "static_secrets,dynamic_active_secrets,dynamic_warming_secrets",
+            Self::Ecds => "ecds_filters",
+        }
+    }
+
     /// The message's name in `envoy.admin.v3`.
     pub fn message(self) -> &'static str {
         match self {

@@ -9,13 +9,18 @@ use meshladder_core::tables::secret;
 
 use super::index;
 use crate::args::Global;
-use crate::cmd::source;
+use crate::cmd::{live, source};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome};
 use crate::out;
 
 pub(super) fn run(global: &Global, first: &str, second: &str) -> Outcome {
-    let snapshot = source::snapshot(global)?;
-    let (a, b) = (roots(&snapshot, global, first)?, roots(&snapshot, global, second)?);
+    let (snapshot, namespace) = if global.source.is_empty() {
+        live::two_proxies(global, [first, second])?
+    } else {
+        (source::snapshot(global)?, global.namespace.clone())
+    };
+    let roots = |target| roots(&snapshot, namespace.as_deref(), target);
+    let (a, b) = (roots(first)?, roots(second)?);
     if a.is_disjoint(&b) {
         let message =
             format!("{first} and {second} trust no common root certificate: they cannot speak mTLS with each other");
@@ -28,8 +33,8 @@ pub(super) fn run(global: &Global, first: &str, second: &str) -> Outcome {
 }
 
 /// The fingerprints of the root certificates of a proxy.
-fn roots(snapshot: &Snapshot, global: &Global, target: &str) -> Result<BTreeSet<String>, Failure> {
-    let proxy = source::find(snapshot, target, global.namespace.as_deref(), Shape::ConfigDump)?;
+fn roots(snapshot: &Snapshot, namespace: Option<&str>, target: &str) -> Result<BTreeSet<String>, Failure> {
+    let proxy = source::find(snapshot, target, namespace, Shape::ConfigDump)?;
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
     let roots = secret::root_fingerprints(&index(&document, &[Section::Secrets])?);
     if roots.is_empty() {

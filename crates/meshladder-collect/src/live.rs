@@ -1,0 +1,284 @@
+//! Fills a Snapshot from running clusters: only what is asked for, once, and with whatever rights there are.
+//!
+//! A [`Session`] connects, then reads objects ([`Session::objects`]), then what the control plane and proxies say
+//! ([`Session::proxies`]). All of it shares one deadline. What could not be had is coverage of the Snapshot; an error
+//! is only that nothing can be had at all.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use meshladder_core::envoy::dump::Section;
+use meshladder_core::snapshot::{Builder, Meta, Need, ProxyRef, Shape, Snapshot};
+use meshladder_core::time::Time;
+
+use crate::CollectError;
+use crate::store::Store;
+use api::{Cluster, JSON};
+use lack::Lack;
+use pace::Pace;
+
+mod api;
+mod connect;
+mod door;
+mod gather;
+mod istiod;
+mod kinds;
+mod lack;
+mod list;
+mod logs;
+mod maps;
+mod pace;
+mod pods;
+mod progress;
+mod proxies;
+mod rights;
+mod runtime;
+mod spool;
+
+pub use progress::Tally;
+pub use rights::{Purpose, Right, yaml};
+
+/// How to reach clusters.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// A kubeconfig; else what `KUBECONFIG` names, else the usual file, else the pod we run in.
+    pub kubeconfig: Option<std::path::PathBuf>,
+    /// The contexts to read; none is the current one. With several each is a source of its own.
+    pub contexts: Vec<String>,
+    /// Act as this user.
+    pub impersonate: Option<String>,
+    /// And as a member of these groups.
+    pub groups: Vec<String>,
+    /// Documents are named by their context even when there is only one: there are other sources beside it.
+    pub is_beside: bool,
+}
+
+/// How much a cluster may be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests at a time, of all clusters together.
+    pub concurrency: usize,
+    /// How long all of it may take. What was read by then is used.
+    pub timeout: Duration,
+    /// How long one request may take.
+    pub request_timeout: Duration,
+    /// How many bytes all documents may have together.
+    pub max_size: u64,
+}
+
+/// What is wanted of the objects.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The kinds of fact.
+    pub needs: BTreeSet<Need>,
+    /// Objects in this namespace only.
+    pub only: Option<String>,
+    /// Where the whole cluster may not be listed: the namespace that is asked about.
+    pub namespace: Option<String>,
+    /// Istio's own namespace.
+    pub istio_namespace: String,
+    /// Of the pods only istiod's.
+    pub istiods_only: bool,
+    /// Objects not to read, by kind, namespace and name: somebody has a newer version of them.
+    pub except: BTreeSet<(String, String, String)>,
+    /// Everything that istiods tell, not only what rules look at.
+    pub whole: bool,
+    /// The logs of istiods, and later of the proxies that are read.
+    pub logs: Option<Logs>,
+}
+
+/// Which logs are read, and how much of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Logs {
+    /// Lines from the end.
+    pub tail: u32,
+    /// Only what is younger.
+    pub since: Option<Duration>,
+    /// Of each log.
+    pub max_bytes: u64,
+    /// Of all containers, not only of proxies and istiods.
+    pub all: bool,
+}
+
+/// Which proxies are read.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// Every one.
+    All,
+    /// So many, of as many workloads as can be; in a namespace, when one is named.
+    Sample(usize, Option<String>),
+    /// These.
+    These(Vec<ProxyRef>),
+}
+
+/// What is wanted of the proxies.
+#[derive(Clone, Debug)]
+pub struct ProxyWish {
+    /// Which.
+    pub choice: Choice,
+    /// Which documents; all when none is named.
+    pub shapes: Vec<Shape>,
+    /// Which sections of the config dump; all when none is named.
+    pub sections: Vec<Section>,
+    /// Envoy's admin port.
+    pub port: u16,
+    /// Their logs.
+    pub logs: Option<Logs>,
+    /// These are all that the question is about, so to have read them is to have read all.
+    pub is_enough: bool,
+}
+
+/// Connected clusters and what was noted of them so far.
+pub struct Session {
+    clusters: Vec<Cluster>,
+    seen: Vec<gather::Seen>,
+    pace: Arc<Pace>,
+    store: Store,
+    stop: tokio::sync::watch::Receiver<bool>,
+}
+
+impl Session {
+    /// Connects, and asks each API server for its version: who cannot be reached is told at once.
+    ///
+    /// # Errors
+    /// When there is no cluster to read, it cannot be reached, or does not know who we are.
+    pub fn connect(access: &Access, limits: Limits, tally: Arc<Tally>) -> Result<Self, CollectError> {
+        let stop = runtime::stop();
+        let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
+        let clusters = runtime::run(connected(access, &limits, &pace))?;
+        let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
+        Ok(Self { clusters, seen, pace, store: Store::new(limits.max_size), stop })
+    }
+
+    /// Reads objects, and what istiods say when that is among the needs.
+    ///
+    /// # Errors
+    /// When there is more than allowed.
+    pub fn objects(&mut self, wish: &Wish) -> Result<Snapshot, CollectError> {
+        self.objects_beside(Builder::new(), wish)
+    }
+
+    /// The same beside what was read elsewhere.
+    ///
+    /// # Errors
+    /// When there is more than allowed.
+    pub fn objects_beside(&mut self, mut builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
+        let taken_at = now();
+        for (number, cluster) in self.clusters.iter().enumerate() {
+            let origin = format!("context {} ({})", cluster.context, cluster.server);
+            let meta = Meta { origin, form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
+            let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
+            self.seen[number].pods = runtime::run(gather::objects(&mut into, wish))?;
+        }
+        Ok(builder.finish())
+    }
+
+    /// Reads proxies, and puts what they say into the Snapshot.
+    ///
+    /// # Errors
+    /// When there is more than allowed.
+    pub fn proxies(&mut self, snapshot: Snapshot, wish: &ProxyWish) -> Result<Snapshot, CollectError> {
+        let mut builder = snapshot.into_builder();
+        for (cluster, seen) in self.clusters.iter().zip(&mut self.seen) {
+            let mut into =
+                gather::Into { cluster, meta: Meta::default(), builder: &mut builder, store: &mut self.store };
+            runtime::run(gather::proxies(&mut into, seen, wish))?;
+        }
+        Ok(builder.finish())
+    }
+
+    /// How many proxies a choice means.
+    pub fn count(&self, choice: &Choice) -> usize {
+        self.clusters.iter().zip(&self.seen).map(|(cluster, seen)| gather::chosen(cluster, seen, choice).len()).sum()
+    }
+
+    /// Whether the user pressed Ctrl-C while something was read.
+    pub fn is_interrupted(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// What is being read.
+    pub fn tally(&self) -> Arc<Tally> {
+        Arc::clone(&self.pace.tally)
+    }
+
+    /// The namespace of the first context.
+    pub fn namespace(&self) -> &str {
+        self.clusters.first().map_or("default", |cluster| &cluster.namespace)
+    }
+
+    /// The rights of a purpose that are not given in a namespace, and those of which the server does not tell.
+    pub fn missing_rights(&self, purpose: Purpose, namespace: &str, istio_namespace: &str) -> (Vec<Right>, Vec<Right>) {
+        let (mut missing, mut unknown) = (Vec::new(), Vec::new());
+        for right in purpose.rights() {
+            let place = if right.in_istio { istio_namespace } else { namespace };
+            let mut given = Some(true);
+            for cluster in &self.clusters {
+                for verb in &right.verbs {
+                    let one = runtime::run(cluster.allows(verb, &right.group, &right.resource, place));
+                    given = if given == Some(false) { given } else { one.and_then(|one| given.map(|all| all && one)) };
+                }
+            }
+            match given {
+                Some(true) => {}
+                Some(false) => missing.push(right),
+                None => unknown.push(right),
+            }
+        }
+        (missing, unknown)
+    }
+}
+
+async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
+    let connections = connect::connect(access, limits).await?;
+    let is_only = connections.len() == 1 && !access.is_beside;
+    let (mut clusters, mut names) = (Vec::new(), Vec::new());
+    for connection in connections {
+        let name = if is_only { String::new() } else { connect::source_name(&connection.context, &names) };
+        names.push(name.clone());
+        let cluster = Cluster::new(connection, name, Arc::clone(pace));
+        pace.tally.begin(&format!("connecting to {}", cluster.server), 1);
+        greet(&cluster).await?;
+        clusters.push(cluster);
+    }
+    Ok(clusters)
+}
+
+/// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.
+async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
+    let (server, context) = (cluster.server.clone(), cluster.context.clone());
+    match cluster.get("/version", JSON).await {
+        Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
+        Ok(_) | Err(Lack::Refused(_) | Lack::Absent) => Ok(()),
+        Err(lack) => Err(CollectError::Unreachable { server, context, why: lack.why() }),
+    }
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_seconds(i64::try_from(since.as_secs()).unwrap_or_default())
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("clusters", &self.clusters.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            concurrency: 16,
+            timeout: Duration::from_secs(120),
+            request_timeout: Duration::from_secs(30),
+            max_size: 4 << 30,
+        }
+    }
+}
+
+impl Default for Logs {
+    fn default() -> Self {
+        Self { tail: 1000, since: None, max_bytes: 1 << 20, all: false }
+    }
+}

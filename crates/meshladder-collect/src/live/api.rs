@@ -1,0 +1,142 @@
+//! One cluster's API server: asked politely, again where that helps, and never past the deadline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use kube::client::Body;
+use serde_json::Value;
+
+use super::connect::{Connection, chain};
+use super::door::Refusals;
+use super::lack::{Lack, clean};
+use super::pace::Pace;
+use super::rights::Reviews;
+
+/// No page of a list and no log is larger; what is, is no answer to what was asked.
+const MAX_ANSWER: usize = 1 << 30;
+
+/// How often something is tried that may succeed the next time.
+const TRIES: u32 = 4;
+
+/// The first wait between two tries.
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+
+pub(crate) const JSON: &str = "application/json";
+
+/// See the module.
+pub(crate) struct Cluster {
+    /// The name of its source in the Snapshot; empty when it is the only one.
+    pub(crate) source: String,
+    pub(crate) context: String,
+    pub(crate) server: String,
+    /// The namespace of the context.
+    pub(crate) namespace: String,
+    pub(crate) client: kube::Client,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) reviews: Reviews,
+    pub(crate) refusals: Refusals,
+}
+
+enum Answer {
+    Body(Vec<u8>),
+    /// Another try may succeed, after this time if the server says one.
+    Again(Lack, Option<Duration>),
+}
+
+impl Cluster {
+    pub(crate) fn new(connection: Connection, source: String, pace: Arc<Pace>) -> Self {
+        let Connection { context, server, namespace, client } = connection;
+        let (reviews, refusals) = (Reviews::default(), Refusals::default());
+        Self { source, context, server, namespace, client, pace, reviews, refusals }
+    }
+
+    /// The body of an answer.
+    pub(crate) async fn get(&self, path: &str, accept: &str) -> Result<Vec<u8>, Lack> {
+        self.ask(&Method::GET, path, accept, &[]).await
+    }
+
+    /// The body of an answer, as a tree.
+    pub(crate) async fn get_json(&self, path: &str, accept: &str) -> Result<Value, Lack> {
+        let body = self.get(path, accept).await?;
+        serde_json::from_slice(&body).map_err(|_| not_json(&body))
+    }
+
+    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Result<Value, Lack> {
+        let answer = self.ask(&Method::POST, path, JSON, body.to_string().as_bytes()).await?;
+        serde_json::from_slice(&answer).map_err(|_| not_json(&answer))
+    }
+
+    async fn ask(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Vec<u8>, Lack> {
+        let mut wait = FIRST_WAIT;
+        for attempt in 1.. {
+            let answer = {
+                let _place = self.pace.place().await?;
+                match self.pace.within(self.once(method, path, accept, body)).await {
+                    Ok(answer) => answer?,
+                    Err(late @ Lack::Failed(_)) => Answer::Again(late, None),
+                    Err(lack) => return Err(lack),
+                }
+            };
+            match answer {
+                Answer::Body(body) => {
+                    self.pace.tally.read(body.len());
+                    return Ok(body);
+                }
+                Answer::Again(lack, _) if attempt >= TRIES => return Err(lack),
+                // "Retry-After": the server knows best when to come back.
+                Answer::Again(_, told) => self.pace.wait(told.unwrap_or(wait)).await?,
+            }
+            wait *= 2;
+        }
+        unreachable!("the last try returns")
+    }
+
+    async fn once(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Answer, Lack> {
+        let mut request = Request::builder().method(method).uri(path).header("Accept", accept);
+        if !body.is_empty() {
+            request = request.header("Content-Type", JSON);
+        }
+        let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
+        let response = match self.client.send(request).await {
+            Ok(response) => response,
+            Err(kube::Error::Auth(error)) => return Err(Lack::Stranger(chain(&error))),
+            Err(error) => return Ok(Answer::Again(Lack::failed(chain(&error)), None)),
+        };
+        let (head, body) = response.into_parts();
+        let body = match Limited::new(body, MAX_ANSWER).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) => return Ok(Answer::Again(Lack::failed(cut(error.as_ref())), None)),
+        };
+        judge(head.status, &head.headers, body.into())
+    }
+}
+
+fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Lack> {
+    let told = || {
+        let message = serde_json::from_slice::<Value>(&body).ok().and_then(|v| Some(v["message"].as_str()?.to_owned()));
+        clean(message.unwrap_or_else(|| format!("the API server answered {status}")))
+    };
+    match status.as_u16() {
+        200..=299 => Ok(Answer::Body(body)),
+        401 => Err(Lack::Stranger(told())),
+        403 => Err(Lack::Refused(told())),
+        404 | 405 => Err(Lack::Absent),
+        410 => Err(Lack::Expired),
+        429 | 500 | 502..=504 => {
+            let after = headers.get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            Ok(Answer::Again(Lack::Failed(told()), after.map(Duration::from_secs)))
+        }
+        _ => Err(Lack::Failed(told())),
+    }
+}
+
+fn cut(error: &(dyn std::error::Error + 'static)) -> String {
+    format!("the answer was cut short: {}", chain(error))
+}
+
+fn not_json(body: &[u8]) -> Lack {
+    let start: String = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+    Lack::failed(format!("the API server answered something that is not JSON: {start}"))
+}

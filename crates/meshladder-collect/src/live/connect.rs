@@ -1,0 +1,125 @@
+//! From kubeconfig files, or from inside a pod, to clients of API servers.
+
+use std::path::{Path, PathBuf};
+
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::lack::clean;
+use super::{Access, Limits};
+use crate::CollectError;
+use crate::names::{part, shown};
+
+/// A cluster as it will be asked.
+pub(crate) struct Connection {
+    /// The context, or `in-cluster`.
+    pub(crate) context: String,
+    pub(crate) server: String,
+    pub(crate) namespace: String,
+    pub(crate) client: kube::Client,
+}
+
+/// A client for each context that is named, or for the current one.
+///
+/// # Errors
+/// When there is no kubeconfig and no pod around us, a context is not in it, or its credentials cannot be read.
+pub(crate) async fn connect(access: &Access, limits: &Limits) -> Result<Vec<Connection>, CollectError> {
+    let Some((origin, config)) = kubeconfig(access)? else {
+        return in_cluster(access, limits).map(|connection| vec![connection]);
+    };
+    let mut connections = Vec::new();
+    let named = access.contexts.iter().map(|name| Some(name.clone()));
+    let contexts: Vec<Option<String>> = if access.contexts.is_empty() { vec![None] } else { named.collect() };
+    for context in contexts {
+        let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
+        let name = context.or_else(|| config.current_context.clone()).unwrap_or_default();
+        let loaded = Config::from_custom_kubeconfig(config.clone(), &options).await;
+        let loaded = loaded.map_err(|error| told(&origin, &name, &config, &error))?;
+        connections.push(build(name, loaded, access, limits)?);
+    }
+    Ok(connections)
+}
+
+/// The merged files, and their names; none when there are none.
+fn kubeconfig(access: &Access) -> Result<Option<(String, Kubeconfig)>, CollectError> {
+    let paths = match &access.kubeconfig {
+        Some(path) => vec![path.clone()],
+        // "Ignore empty filenames", and like kubectl those that are not there.
+        None => files().into_iter().filter(|path| path.exists()).collect(),
+    };
+    let origin = paths.iter().map(|path| shown(&path.to_string_lossy())).collect::<Vec<_>>().join(", ");
+    let merged = paths.iter().try_fold(None, |merged: Option<Kubeconfig>, path| {
+        let next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
+        let both = match merged {
+            Some(merged) => merged.merge(next).map_err(|error| unusable(path, &error))?,
+            None => next,
+        };
+        Ok(Some(both))
+    })?;
+    Ok(merged.map(|config| (origin, config)))
+}
+
+fn files() -> Vec<PathBuf> {
+    match std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty()) {
+        Some(value) => std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => std::env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
+    }
+}
+
+fn in_cluster(access: &Access, limits: &Limits) -> Result<Connection, CollectError> {
+    let config = Config::incluster().map_err(|_| CollectError::NoCluster)?;
+    if let Some(context) = access.contexts.first() {
+        return Err(CollectError::NoContext { name: context.clone(), origin: "a pod".to_owned(), known: Vec::new() });
+    }
+    build("in-cluster".to_owned(), config, access, limits)
+}
+
+fn build(context: String, mut config: Config, access: &Access, limits: &Limits) -> Result<Connection, CollectError> {
+    let server = config.cluster_url.to_string();
+    // Our own retries know the deadline; the client's do not.
+    config.default_retry = false;
+    config.connect_timeout = Some(limits.request_timeout);
+    if access.impersonate.is_some() {
+        config.auth_info.impersonate.clone_from(&access.impersonate);
+        config.auth_info.impersonate_groups = (!access.groups.is_empty()).then(|| access.groups.clone());
+    }
+    let namespace = config.default_namespace.clone();
+    let client = kube::Client::try_from(config);
+    let client = client.map_err(|error| CollectError::Credentials { context: context.clone(), why: chain(&error) })?;
+    Ok(Connection { context, server, namespace, client })
+}
+
+/// The part of a document's id that names a context: with several, each is a source of its own.
+pub(crate) fn source_name(context: &str, others: &[String]) -> String {
+    let name = part(context);
+    let clash = others.iter().filter(|other| **other == name || other.starts_with(&format!("{name}-"))).count();
+    if clash == 0 { name } else { format!("{name}-{}", clash + 1) }
+}
+
+fn unusable(path: &Path, error: &KubeconfigError) -> CollectError {
+    CollectError::Kubeconfig { origin: shown(&path.to_string_lossy()), why: chain(error) }
+}
+
+fn told(origin: &str, context: &str, config: &Kubeconfig, error: &KubeconfigError) -> CollectError {
+    let known = || config.contexts.iter().map(|context| context.name.clone()).collect();
+    match error {
+        KubeconfigError::CurrentContextNotSet | KubeconfigError::LoadContext(_) => {
+            CollectError::NoContext { name: context.to_owned(), origin: origin.to_owned(), known: known() }
+        }
+        error => CollectError::Kubeconfig { origin: origin.to_owned(), why: chain(error) },
+    }
+}
+
+/// An error with all that led to it, each told once.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    let words = text.replace("ServiceError: ", "").replace("HyperError: ", "").replace("client error (Connect): ", "");
+    clean(words)
+}

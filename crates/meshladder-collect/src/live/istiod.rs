@@ -1,0 +1,70 @@
+//! What istiods say of themselves and of their proxies; every pod of every revision.
+
+use http::Method;
+
+use super::api::Cluster;
+use super::door::{Door, MONITORING, Port};
+use super::lack::Lack;
+use super::pods::PodNote;
+
+/// What rules read.
+const RULES: [&str; 2] = ["syncz", "mesh"];
+
+/// What a bundle holds beside it.
+const MORE: [&str; 13] = [
+    "registryz",
+    "endpointShardz",
+    "configz",
+    "connections",
+    "inject",
+    "push_status",
+    "authorizationz",
+    "clusterz",
+    "instancesz",
+    "networkz",
+    "resourcesz",
+    "telemetryz",
+    "endpointz",
+];
+
+/// The documents of an istiod as far as they could be had, and why not all.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) documents: Vec<(String, Vec<u8>)>,
+    pub(crate) lack: Option<Lack>,
+}
+
+/// Asks an istiod; `whole` is everything it tells.
+pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
+    let mut told = Told::default();
+    let port = Port::istiod(&pod.namespace, &pod.name, pod.monitoring.unwrap_or(MONITORING));
+    let mut door = match Door::open(cluster, port).await {
+        Ok(door) => door,
+        Err(lack) => return Told { lack: Some(lack), ..told },
+    };
+    for (file, path) in paths(whole) {
+        match door.ask(&Method::GET, &path).await {
+            Ok(body) => told.documents.push((file, body)),
+            // Which endpoints there are depends on the version.
+            Err(Lack::Absent) => {}
+            Err(lack) => {
+                told.lack.get_or_insert(lack);
+                if !door.is_open() {
+                    break;
+                }
+            }
+        }
+    }
+    told
+}
+
+fn paths(whole: bool) -> Vec<(String, String)> {
+    let debug = |name: &&'static str| (format!("debug/{name}.json"), format!("/debug/{name}"));
+    let mut paths = vec![("version.json".to_owned(), "/version".to_owned())];
+    paths.extend(RULES.iter().map(debug));
+    if whole {
+        paths.push(("metrics.txt".to_owned(), "/metrics".to_owned()));
+        paths.extend(MORE.iter().map(debug));
+    }
+    paths
+}

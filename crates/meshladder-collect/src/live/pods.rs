@@ -1,0 +1,88 @@
+//! What is noted of each pod while pods are listed: enough to find proxies and istiods, not the pod.
+
+use serde_json::Value;
+
+/// The container of a sidecar, a gateway, a waypoint and a ztunnel.
+pub(crate) const PROXY: &str = "istio-proxy";
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PodNote {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// `Deployment`s are known by their ReplicaSet's hash, so this is the name without it.
+    pub(crate) workload: String,
+    pub(crate) running: bool,
+    pub(crate) containers: Vec<String>,
+    pub(crate) is_istiod: bool,
+    /// An istiod's revision.
+    pub(crate) revision: String,
+    /// An istiod's `CLUSTER_ID`.
+    pub(crate) cluster_id: Option<String>,
+    /// Where an istiod serves `/debug`, when its annotations say another port than usual.
+    pub(crate) monitoring: Option<u16>,
+}
+
+impl PodNote {
+    pub(crate) fn of(pod: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (meta, spec) = (&pod["metadata"], &pod["spec"]);
+        let (labels, owner) = (&meta["labels"], &meta["ownerReferences"][0]);
+        let owner_name = owner["name"].as_str().unwrap_or_default();
+        let hash = labels["pod-template-hash"].as_str().map(|hash| format!("-{hash}"));
+        let workload = hash.and_then(|hash| owner_name.strip_suffix(hash.as_str())).unwrap_or(owner_name);
+        let list = |key: &str| spec[key].as_array().cloned().unwrap_or_default();
+        let containers: Vec<Value> = list("containers").into_iter().chain(list("initContainers")).collect();
+        let env = |name: &str| {
+            let all = containers.iter().flat_map(|c| c["env"].as_array().into_iter().flatten());
+            all.filter(|env| env["name"] == name).find_map(|env| env["value"].as_str().map(str::to_owned))
+        };
+        let is_istiod = labels["app"] == "istiod";
+        Self {
+            namespace: text(&meta["namespace"]),
+            name: text(&meta["name"]),
+            workload: format!("{}/{workload}", owner["kind"].as_str().unwrap_or("Pod")),
+            running: pod["status"]["phase"] == "Running" && meta["deletionTimestamp"].is_null(),
+            containers: containers.iter().map(|c| text(&c["name"])).collect(),
+            is_istiod,
+            revision: labels["istio.io/rev"].as_str().unwrap_or("default").to_owned(),
+            cluster_id: is_istiod.then(|| env("CLUSTER_ID")).flatten(),
+            monitoring: meta["annotations"]["prometheus.io/port"].as_str().and_then(|port| port.parse().ok()),
+        }
+    }
+
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.containers.iter().any(|name| name == PROXY)
+    }
+}
+
+/// So many proxies, one of each workload before a second of any.
+pub(crate) fn sample(pods: &[PodNote], count: usize) -> Vec<&PodNote> {
+    let mut turns: Vec<(usize, &PodNote)> = Vec::new();
+    let mut seen = std::collections::BTreeMap::new();
+    for pod in pods {
+        let turn = seen.entry((&pod.namespace, &pod.workload)).or_insert(0);
+        turns.push((*turn, pod));
+        *turn += 1;
+    }
+    turns.sort();
+    turns.into_iter().take(count).map(|(_, pod)| pod).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(workload: &str, name: &str) -> PodNote {
+        PodNote { workload: workload.to_owned(), name: name.to_owned(), ..PodNote::default() }
+    }
+
+    #[test]
+    fn a_sample_has_one_of_each_workload_before_a_second_of_any() {
+        let pods = [pod("a", "a-1"), pod("a", "a-2"), pod("a", "a-3"), pod("b", "b-1"), pod("c", "c-1")];
+        let names = |count| sample(&pods, count).into_iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names(3), ["a-1", "b-1", "c-1"]);
+        assert_eq!(names(4), ["a-1", "b-1", "c-1", "a-2"]);
+        assert_eq!(names(9).len(), 5);
+    }
+}

@@ -1,0 +1,194 @@
+//! Inside a pod: logs, forwarded ports and commands.
+
+use std::sync::Arc;
+
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::{IntoResponse, Response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::net::TcpStream;
+
+use super::State;
+use super::objects::{Target, status};
+use super::serve::json;
+
+/// A bundle's file for what Envoy's admin port or istiod's monitoring port is asked.
+fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec<u8>> {
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    let path = path.trim_start_matches('/');
+    let file = match path {
+        "config_dump" | "clusters" | "server_info" | "certs" | "listeners" => {
+            format!("proxies/{namespace}/{pod}/{path}.json")
+        }
+        "stats" | "logging" => format!("proxies/{namespace}/{pod}/{path}.txt"),
+        "metrics" => format!("istiod/{pod}/metrics.txt"),
+        "version" => format!("istiod/{pod}/version.json"),
+        debug => format!("istiod/{pod}/{debug}.json"),
+    };
+    let made_up = || {
+        let len = state.made_up?;
+        if !file.starts_with("proxies/") {
+            return path.ends_with("syncz").then(|| b"[]".to_vec());
+        }
+        let noise = "x".repeat(if path == "config_dump" { len } else { 10 });
+        Some(format!(r#"{{"configs":[{{"@type":"b","bootstrap":{{"node":{{"id":"sidecar~1.2.3.4~{pod}.{namespace}~x"}},"noise":"{noise}"}}}}]}}"#).into_bytes())
+    };
+    std::fs::read(state.root.join(&file)).ok().or_else(made_up)
+}
+
+pub(crate) fn log(state: &State, target: &Target, query: &[(String, String)]) -> Response {
+    let get = |key: &str| query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let (namespace, pod) = names(target);
+    let container = get("container").unwrap_or("app");
+    let path = state.root.join(format!("logs/{namespace}/{pod}/{container}.log"));
+    let made_up = || state.made_up.map(|_| "2026-11-15T06:30:45.652528Z\tinfo\tready\n".to_owned());
+    let Some(text) = std::fs::read_to_string(path).ok().or_else(made_up) else {
+        return json(404, &status(404, "no such log"));
+    };
+    let tail = get("tailLines").and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    lines[lines.len().saturating_sub(tail)..].concat().into_response()
+}
+
+fn names(target: &Target) -> (String, String) {
+    (target.namespace.clone().unwrap_or_default(), target.name.clone().unwrap_or_default())
+}
+
+/// Answers a WebSocket: a forwarded port, or a command.
+pub(crate) fn open(
+    upgrade: WebSocketUpgrade,
+    state: &Arc<State>,
+    target: &Target,
+    is_exec: bool,
+    query: &[(String, String)],
+) -> Response {
+    let (state, (namespace, pod)) = (Arc::clone(state), names(target));
+    let upgrade = upgrade.protocols(["v5.channel.k8s.io", "v4.channel.k8s.io"]);
+    let all =
+        |key: &str| query.iter().filter(|(name, _)| name == key).map(|(_, value)| value.clone()).collect::<Vec<_>>();
+    if is_exec {
+        let command = all("command");
+        return upgrade.on_upgrade(move |socket| async move { exec(socket, &state, &namespace, &pod, &command).await });
+    }
+    let port = all("ports").first().and_then(|port| port.parse().ok()).unwrap_or(0);
+    upgrade.on_upgrade(move |socket| async move {
+        let _busy = state.enter();
+        let real = state.real.get(&format!("{namespace}/{pod}:{port}")).copied();
+        let Some(address) = real else {
+            let (ours, theirs) = tokio::io::duplex(1 << 16);
+            let inside = Arc::clone(&state);
+            let answering = tokio::spawn(async move { respond(theirs, &inside, &namespace, &pod).await });
+            forward(socket, port, ours).await;
+            return answering.abort();
+        };
+        match TcpStream::connect(address).await {
+            Ok(stream) => forward(socket, port, stream).await,
+            Err(error) => refuse(socket, port, &error.to_string()).await,
+        }
+    })
+}
+
+/// `pilot-agent request GET path`
+async fn exec(mut socket: WebSocket, state: &State, namespace: &str, pod: &str, command: &[String]) {
+    let _busy = state.enter();
+    let body = command.get(3).and_then(|path| document(state, namespace, pod, path));
+    let end = match &body {
+        Some(_) => serde_json::json!({"status": "Success", "metadata": {}}),
+        None => {
+            serde_json::json!({"status": "Failure", "message": "command terminated with exit code 1", "code": 500, "metadata": {}})
+        }
+    };
+    if body.is_none() {
+        let why = b"\x02Error: received unsuccessful status code 404: ";
+        let _ = socket.send(Message::Binary(why.to_vec().into())).await;
+    }
+    for chunk in body.unwrap_or_default().chunks(1 << 15) {
+        if socket.send(Message::Binary([&[1], chunk].concat().into())).await.is_err() {
+            return;
+        }
+    }
+    let _ = socket.send(Message::Binary([&[3], end.to_string().as_bytes()].concat().into())).await;
+    let _ = socket.send(Message::Close(None)).await;
+}
+
+async fn refuse(mut socket: WebSocket, port: u16, why: &str) {
+    begin(&mut socket, port).await;
+    let _ = socket.send(Message::Binary([&[1], why.as_bytes()].concat().into())).await;
+    let _ = socket.send(Message::Close(None)).await;
+}
+
+/// Each channel starts with the port it is for.
+async fn begin(socket: &mut WebSocket, port: u16) {
+    for channel in [0u8, 1] {
+        let _ = socket.send(Message::Binary([&[channel], &port.to_le_bytes()[..]].concat().into())).await;
+    }
+}
+
+async fn forward(mut socket: WebSocket, port: u16, mut stream: impl AsyncReadExt + AsyncWriteExt + Unpin) {
+    begin(&mut socket, port).await;
+    let mut buffer = vec![0; 1 << 15];
+    loop {
+        tokio::select! {
+            read = stream.read(&mut buffer) => match read {
+                Ok(read) if read > 0 => {
+                    if socket.send(Message::Binary([&[0], &buffer[..read]].concat().into())).await.is_err() {
+                        return;
+                    }
+                }
+                _ => {
+                    let _ = socket.send(Message::Close(None)).await;
+                    return;
+                }
+            },
+            message = socket.recv() => match message {
+                Some(Ok(Message::Binary(bytes))) if bytes.first() == Some(&0) => {
+                    if stream.write_all(&bytes[1..]).await.is_err() {
+                        return;
+                    }
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => {}
+            },
+        }
+    }
+}
+
+/// A canned HTTP/1.1 server over the documents of a pod.
+async fn respond(mut stream: DuplexStream, state: &State, namespace: &str, pod: &str) {
+    let mut pending = Vec::new();
+    let mut buffer = vec![0; 4096];
+    loop {
+        while let Some(end) = pending.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&pending[..end]).into_owned();
+            pending.drain(..end + 4);
+            let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+            let line = format!("PORT {namespace}/{pod}{path}");
+            state.asked.lock().expect("nobody panicked").push(line.clone());
+            let trouble = state.trouble(&line);
+            if !reply(&mut stream, trouble, document(state, namespace, pod, &path)).await {
+                return;
+            }
+        }
+        match stream.read(&mut buffer).await {
+            Ok(read) if read > 0 => pending.extend_from_slice(&buffer[..read]),
+            _ => return,
+        }
+    }
+}
+
+/// Whether the connection goes on.
+async fn reply(stream: &mut DuplexStream, trouble: Option<super::Trouble>, body: Option<Vec<u8>>) -> bool {
+    let (code, body, told) = match (trouble, body) {
+        (Some(super::Trouble::Silence | super::Trouble::Trickle), _) => std::future::pending().await,
+        (Some(super::Trouble::Status(code, _)), _) => (code, Vec::new(), 0),
+        (Some(super::Trouble::Cut), body) => (200, b"{".to_vec(), body.map_or(100, |body| body.len() + 100)),
+        (Some(_), _) => (200, b"<html>".to_vec(), 6),
+        (None, Some(body)) => {
+            let len = body.len();
+            (200, body, len)
+        }
+        (None, None) => (404, Vec::new(), 0),
+    };
+    let head = format!("HTTP/1.1 {code} X\r\ncontent-length: {told}\r\n\r\n");
+    let sent = stream.write_all(head.as_bytes()).await.is_ok() && stream.write_all(&body).await.is_ok();
+    sent && told == body.len()
+}

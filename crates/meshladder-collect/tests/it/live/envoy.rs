@@ -1,0 +1,72 @@
+//! A forwarded port that leads to a real Envoy's admin interface.
+
+use std::net::{SocketAddr, TcpListener};
+
+use meshladder_collect::live::{Choice, ProxyWish};
+use meshladder_core::envoy::dump::{Dump, Section};
+use meshladder_core::snapshot::{ProxyRef, Shape};
+use serde_json::json;
+
+use super::{all_proxies, quick, session, why};
+use crate::fake::{Fake, State};
+use crate::harness::envoy::Envoy;
+use crate::support::{coverage, ids, text};
+
+#[test]
+fn a_real_envoy_tells_all_documents_through_a_forwarded_port() {
+    let (_envoy, fake) = one_envoy();
+    let mut session = session(&fake, quick());
+    let snapshot = session.objects(&meshladder_collect::live::Wish::default()).expect("it is small");
+    let snapshot = session.proxies(snapshot, &one_proxy()).expect("it is small");
+    assert_eq!(coverage(&snapshot, "proxies/"), "complete", "{}", why(&snapshot, "proxies/"));
+    let files = [
+        "certs.json",
+        "clusters.json",
+        "config_dump.json",
+        "listeners.json",
+        "logging.txt",
+        "server_info.json",
+        "stats.txt",
+    ];
+    assert_eq!(ids(&snapshot), files.map(|file| format!("proxies/shop/cart-00000/{file}")));
+    let dump = text(&snapshot, "proxies/shop/cart-00000/config_dump.json");
+    let dump = Dump::index(&dump, &[Section::Listeners]).expect("a dump");
+    assert_eq!(dump.of(Section::Listeners).map(|listener| listener.name.as_ref()).collect::<Vec<_>>(), ["told"]);
+    assert!(text(&snapshot, "proxies/shop/cart-00000/logging.txt").contains("admin: "));
+    assert_eq!(snapshot.proxies_with(Shape::Stats).count(), 1);
+}
+
+#[test]
+fn a_real_envoy_tells_one_section_alone_in_the_shape_it_has_in_the_whole() {
+    let (_envoy, fake) = one_envoy();
+    let mut dumps = Vec::new();
+    for sections in [vec![Section::Listeners], Vec::new()] {
+        let mut session = session(&fake, quick());
+        let snapshot = session.objects(&meshladder_collect::live::Wish::default()).expect("it is small");
+        let wish = ProxyWish { shapes: vec![Shape::ConfigDump], sections, ..one_proxy() };
+        let snapshot = session.proxies(snapshot, &wish).expect("it is small");
+        dumps.push(text(&snapshot, "proxies/shop/cart-00000/config_dump.json"));
+    }
+    let [part, whole] = [&dumps[0], &dumps[1]].map(|dump| Dump::index(dump, &Section::ALL).expect("a dump"));
+    assert!(part.section(Section::Bootstrap).is_none() && whole.section(Section::Bootstrap).is_some());
+    let listeners = |dump: &Dump<'_>| dump.of(Section::Listeners).map(|l| l.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(listeners(&part), listeners(&whole));
+}
+
+fn one_proxy() -> ProxyWish {
+    let cart = ProxyRef { source: String::new(), namespace: "shop".to_owned(), pod: "cart-00000".to_owned() };
+    ProxyWish { choice: Choice::These(vec![cart]), logs: None, ..all_proxies() }
+}
+
+/// A cluster whose only pod is a real Envoy.
+fn one_envoy() -> (Envoy, Fake) {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    let address = |port: u16| json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
+    let listener = json!({"name": "told", "address": address(0), "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
+        "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo"}}]}]});
+    let config = json!({"admin": {"address": address(free.port())}, "static_resources": {"listeners": [listener]}});
+    let envoy = Envoy::start(&config);
+    let mut state = State::made_up(1, 10);
+    state.real.insert("shop/cart-00000:15000".to_owned(), SocketAddr::from(([127, 0, 0, 1], free.port())));
+    (envoy, Fake::with(state))
+}

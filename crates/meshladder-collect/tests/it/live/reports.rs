@@ -1,0 +1,71 @@
+//! A report of a cluster is the report of the bundle it was saved as, byte for byte.
+
+use meshladder_collect::{bundle, live::Purpose};
+use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
+use meshladder_core::mesh::Mesh;
+use meshladder_core::render::report::to_json;
+use meshladder_core::sim::request::Claims;
+use meshladder_core::snapshot::Snapshot;
+use meshladder_core::walk::{Caller, Question, Url};
+
+use super::{all_proxies, quick, session, wish};
+use crate::fake::{Fake, Fault, State, Trouble};
+use crate::support::{Place, opened};
+
+fn reports(snapshot: &Snapshot) -> Vec<String> {
+    let mesh = Mesh::build(snapshot);
+    let frontend = mesh
+        .pods
+        .iter()
+        .find(|pod| pod.name.starts_with("frontend-"))
+        .map(|pod| Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() });
+    let to = Url::parse("http://catalog.shop.svc.cluster.local:8080/").expect("a URL");
+    let question = Question {
+        from: frontend.unwrap_or(Caller::Somebody),
+        to,
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        http: "1.1".to_owned(),
+        sni: None,
+        source_ip: None,
+        principal: None,
+        claims: Claims::None,
+    };
+    let climb = |scope| to_json(&ladder::climb(snapshot, &mesh, &Inquiry { scope, seen: None, threads: 2 }));
+    let analyzed = ladder::analyze(snapshot, &mesh, &Analysis::default());
+    vec![climb(Scope::Mesh), climb(Scope::Request(Box::new(question))), to_json(&analyzed)]
+}
+
+fn saved_and_loaded(fake: &Fake) {
+    let mut session = session(fake, quick());
+    let objects = session.objects(&wish(Purpose::Check)).expect("it is small");
+    let live = session.proxies(objects, &all_proxies()).expect("it is small");
+    let place = Place::new();
+    for name in ["bundle.tar.zst", "bundle"] {
+        bundle::write(&live, &place.path(name)).expect("it can be written");
+        let loaded = opened(&place.path(name));
+        assert_eq!(loaded.problems(), []);
+        for (live, loaded) in reports(&live).iter().zip(reports(&loaded)) {
+            assert_eq!(*live, loaded);
+        }
+    }
+}
+
+#[test]
+fn a_report_survives_saving_and_loading() {
+    saved_and_loaded(&Fake::demo());
+}
+
+#[test]
+fn so_does_one_of_what_could_only_be_read_in_part() {
+    let rights = [
+        "list services in all",
+        "list virtualservices.networking.istio.io",
+        "create pods/portforward in tools",
+        "create pods/exec",
+    ];
+    let fake = Fake::with(State::demo().deny(&rights));
+    fake.state.fault(Fault::always("/config_dump", Trouble::Cut));
+    fake.state.fault(Fault::always("/api/v1/nodes", Trouble::Status(500, None)));
+    saved_and_loaded(&fake);
+}

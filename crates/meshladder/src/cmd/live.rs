@@ -1,0 +1,290 @@
+//! From a question to what must be read of a cluster to answer it.
+
+use std::sync::Arc;
+
+use meshladder_collect::CollectError;
+use meshladder_collect::live::{Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish};
+use meshladder_core::envoy::dump::Section;
+use meshladder_core::ladder::{self, Scope};
+use meshladder_core::mesh::Mesh;
+use meshladder_core::model::object;
+use meshladder_core::snapshot::{ProxyRef, Shape, Snapshot};
+use meshladder_core::target::Target;
+
+use super::{request, target};
+use crate::args::Global;
+use crate::args::cluster::{Proxies, Reading};
+use crate::args::ladder::Check;
+use crate::args::proxy_config::From;
+use crate::args::request::RequestFlags;
+use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
+use crate::progress;
+
+/// How many proxies are read when nothing says which.
+pub(super) const SAMPLE: usize = 50;
+
+/// How many more proxies one step of a request's way may add.
+const STEP: usize = 20;
+
+/// Envoy's admin port.
+const ADMIN: u16 = 15000;
+
+/// Connects to the clusters that the flags name.
+pub(super) fn connect(global: &Global) -> Result<Session, Failure> {
+    Ok(connect_as(global, false)?)
+}
+
+/// The same for istioctl's commands, which have their own exit code for wrong usage.
+fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Failure> {
+    connect_as(global, is_beside).map_err(|error| match error {
+        CollectError::NoCluster => Failure::new(ISTIOCTL_USAGE, error.to_string()).hint(error.hint()),
+        error => error.into(),
+    })
+}
+
+fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError> {
+    let flags = &global.cluster;
+    let access = Access {
+        kubeconfig: flags.kubeconfig.clone(),
+        contexts: flags.context.clone(),
+        impersonate: flags.impersonate.clone(),
+        groups: flags.groups.clone(),
+        is_beside,
+    };
+    let limits = Limits {
+        concurrency: flags.concurrency,
+        timeout: flags.timeout,
+        request_timeout: flags.request_timeout,
+        max_size: global.max_size,
+    };
+    let tally = Arc::new(Tally::default());
+    follow(Arc::clone(&tally));
+    Session::connect(&access, limits, tally)
+}
+
+/// Shows on stderr what is being read, again after something else was told there.
+pub(super) fn connect_progress(session: &Session) {
+    follow(session.tally());
+}
+
+fn follow(tally: Arc<Tally>) {
+    progress::follow(move || tally.line());
+}
+
+/// What a purpose wants of the objects.
+pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wish {
+    Wish {
+        needs: purpose.needs(),
+        namespace: namespace(global).map(str::to_owned),
+        istio_namespace: global.cluster.istio_namespace.clone(),
+        istiods_only: purpose == Purpose::ProxyStatus,
+        whole: purpose == Purpose::Snapshot,
+        logs,
+        ..Wish::default()
+    }
+}
+
+/// What `-n` says, unless `-A` does.
+pub(super) fn namespace(global: &Global) -> Option<&str> {
+    global.namespace.as_deref().filter(|_| !global.all_namespaces)
+}
+
+pub(super) fn logs(reading: &Reading) -> Logs {
+    Logs { tail: reading.tail, since: reading.since, ..Logs::default() }
+}
+
+/// What `check` looks at.
+pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> {
+    let mut session = connect(global)?;
+    let logs = logs(&args.reading);
+    let snapshot = session.objects(&wish(global, Purpose::Check, Some(logs)))?;
+    let chosen = match (&args.reading.proxies, &args.target) {
+        (None, Some(text)) => {
+            let mesh = Mesh::build(&snapshot);
+            match target::scope(text, namespace(global), &mesh)? {
+                Scope::Workload { pods, .. } => {
+                    let pods = pods.into_iter().filter(|pod| pod.kind == "Pod");
+                    Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)))))
+                }
+                _ => Some(Choice::Sample(SAMPLE, None)),
+            }
+        }
+        (proxies, _) => choice(global, &snapshot, proxies.as_ref())?,
+    };
+    let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// What a request meets: its caller, then hop by hop whoever may take it.
+pub(super) fn request(
+    global: &Global,
+    flags: &RequestFlags,
+    server: Option<&str>,
+    reading: &Reading,
+    is_many: bool,
+) -> Result<Snapshot, Failure> {
+    let mut session = connect(global)?;
+    let logs = logs(reading);
+    let mut snapshot = session.objects(&wish(global, Purpose::Why, Some(logs)))?;
+    if reading.proxies.is_some() || is_many {
+        let chosen = choice(global, &snapshot, reading.proxies.as_ref())?;
+        let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
+        return unless_interrupted(&session, snapshot);
+    }
+    for text in flags.from.as_deref().filter(|from| *from != "outside").into_iter().chain(server) {
+        // A workload may be named as `ns/name`; that the question itself looks up among the pods.
+        let named = Target::parse(text, namespace(global)).map_err(|why| Failure::new(UNREADABLE, why))?;
+        let first = named.candidates(&snapshot).into_iter().take(1).collect();
+        snapshot = read(&mut session, snapshot, Some(Choice::These(first)), Some(logs), true)?;
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    // A way has a caller, a gateway, a waypoint and a server at most; the last round sees that there is nothing new.
+    for _ in 0..5 {
+        let mesh = Mesh::build(&snapshot);
+        let Ok(question) = request::question(flags, namespace(global), &snapshot, &mesh) else { break };
+        let path = ladder::on_path(&snapshot, &mesh, &question);
+        let new: Vec<_> = path.into_iter().filter(|pod| !seen.contains(pod)).take(STEP).collect();
+        if new.is_empty() || session.is_interrupted() {
+            break;
+        }
+        seen.extend(new.iter().cloned());
+        let pods = in_sources(&snapshot, new.into_iter());
+        snapshot = read(&mut session, snapshot, Some(Choice::These(pods)), Some(logs), true)?;
+    }
+    unless_interrupted(&session, snapshot)
+}
+
+/// One document of one proxy.
+pub(super) fn one_proxy(
+    global: &Global,
+    from: &From,
+    shape: Shape,
+    sections: &[Section],
+) -> Result<(Snapshot, String), Failure> {
+    let mut session = connect_like_istioctl(global, false)?;
+    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let Some(text) = &from.target else {
+        return Err(Failure::new(ISTIOCTL_ERROR, "which proxy? name one, such as deploy/cart or cart-1.shop"));
+    };
+    let wish = of_documents(shape, sections, from.proxy_admin_port);
+    let snapshot = targets(&mut session, global, &[text], &namespace, wish)?;
+    Ok((unless_interrupted(&session, snapshot)?, namespace))
+}
+
+/// The config dumps of two proxies.
+pub(super) fn two_proxies(global: &Global, texts: [&str; 2]) -> Result<(Snapshot, Option<String>), Failure> {
+    let mut session = connect_like_istioctl(global, false)?;
+    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let wish = of_documents(Shape::ConfigDump, &[Section::Secrets], ADMIN);
+    let snapshot = targets(&mut session, global, &texts, &namespace, wish)?;
+    Ok((unless_interrupted(&session, snapshot)?, Some(namespace)))
+}
+
+/// Some documents of some proxies, each the best choice for what was named.
+fn targets(
+    session: &mut Session,
+    global: &Global,
+    texts: &[&str],
+    namespace: &str,
+    proxies: ProxyWish,
+) -> Result<Snapshot, Failure> {
+    let parsed = texts.iter().map(|text| Target::parse(text, Some(namespace))).collect::<Result<Vec<_>, _>>();
+    let parsed = parsed.map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    let mut wish = wish(global, Purpose::ProxyConfig, None);
+    wish.only = parsed.first().and_then(|target| target.namespace()).map(str::to_owned);
+    if parsed.iter().any(|target| target.namespace() != wish.only.as_deref()) {
+        wish.only = None;
+    }
+    // A pod is found by its name: nothing need be listed.
+    if parsed.iter().all(Target::is_pod) {
+        wish.needs.clear();
+    }
+    let snapshot = session.objects(&wish)?;
+    let pods = parsed.iter().filter_map(|target| target.candidates(&snapshot).into_iter().next()).collect();
+    Ok(session.proxies(snapshot, &ProxyWish { choice: Choice::These(pods), ..proxies })?)
+}
+
+fn of_documents(shape: Shape, sections: &[Section], port: u16) -> ProxyWish {
+    let (shapes, sections) = (vec![shape], sections.to_vec());
+    ProxyWish { choice: Choice::These(Vec::new()), shapes, sections, port, logs: None, is_enough: true }
+}
+
+/// What istiods say of their proxies.
+pub(super) fn status(global: &Global) -> Result<Snapshot, Failure> {
+    let mut session = connect_like_istioctl(global, false)?;
+    let snapshot = session.objects(&wish(global, Purpose::ProxyStatus, None))?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// The objects that `analyze` judges.
+pub(super) fn objects(global: &Global) -> Result<Snapshot, Failure> {
+    let mut session = connect_like_istioctl(global, false)?;
+    let snapshot = session.objects(&wish(global, Purpose::Analyze, None))?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// The same beside objects in files, which count where both have one of a name.
+pub(super) fn objects_under(global: &Global, files: Snapshot) -> Result<Snapshot, Failure> {
+    let mut except = std::collections::BTreeSet::new();
+    object::each(&files, |object| {
+        let own = |text: &str| text.to_owned();
+        except.insert((own(object.kind()), own(object.namespace()), own(object.name())));
+    });
+    let mut session = connect_like_istioctl(global, true)?;
+    let wish = Wish { except, ..wish(global, Purpose::Analyze, None) };
+    let snapshot = session.objects_beside(files.into_builder(), &wish)?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// The proxies that `--proxies` names; without it a sample. None is to read none.
+pub(super) fn choice(
+    global: &Global,
+    snapshot: &Snapshot,
+    proxies: Option<&Proxies>,
+) -> Result<Option<Choice>, Failure> {
+    Ok(Some(match proxies {
+        None => Choice::Sample(SAMPLE, namespace(global).map(str::to_owned)),
+        Some(Proxies::None) => return Ok(None),
+        Some(Proxies::All) => Choice::All,
+        Some(Proxies::Sample(count)) => Choice::Sample(*count, namespace(global).map(str::to_owned)),
+        Some(Proxies::Of(text)) => {
+            let target = Target::parse(text, namespace(global)).map_err(|why| Failure::new(UNREADABLE, why))?;
+            Choice::These(target.candidates(snapshot))
+        }
+    }))
+}
+
+/// Reads proxies, all their documents.
+pub(super) fn read(
+    session: &mut Session,
+    snapshot: Snapshot,
+    choice: Option<Choice>,
+    logs: Option<Logs>,
+    is_enough: bool,
+) -> Result<Snapshot, Failure> {
+    let Some(choice) = choice else { return Ok(snapshot) };
+    let wish = ProxyWish { choice, shapes: Vec::new(), sections: Vec::new(), port: ADMIN, logs, is_enough };
+    Ok(session.proxies(snapshot, &wish)?)
+}
+
+/// The same pod of every cluster that was read.
+fn in_sources(snapshot: &Snapshot, pods: impl Iterator<Item = (String, String)>) -> Vec<ProxyRef> {
+    let pods: Vec<_> = pods.collect();
+    let in_source = |source: &str| {
+        let of = |(namespace, pod): &(String, String)| ProxyRef {
+            source: source.to_owned(),
+            namespace: namespace.clone(),
+            pod: pod.clone(),
+        };
+        pods.iter().map(of).collect::<Vec<_>>()
+    };
+    snapshot.sources().flat_map(|(source, _)| in_source(source)).collect()
+}
+
+fn unless_interrupted(session: &Session, snapshot: Snapshot) -> Result<Snapshot, Failure> {
+    if session.is_interrupted() {
+        let hint = "`meshladder snapshot FILE` keeps what was read when it is interrupted";
+        return Err(Failure::new(INTERRUPTED, "interrupted").hint(hint));
+    }
+    Ok(snapshot)
+}
