@@ -57,7 +57,7 @@ pub(crate) struct Cluster {
 }
 
 /// How much of a cluster is read.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Cluster, when there is no -s")]
 pub(crate) struct Reading {
     /// Which proxies are read: `all`, `sample:N` (of as many workloads as can be), `none`, or those of a workload. Without it

@@ -17,7 +17,7 @@ pub(crate) struct Check {
     pub(crate) report: ReportFlags,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Why {
     #[command(flatten)]
     pub(crate) request: RequestFlags,

@@ -12,7 +12,7 @@ use meshladder_core::tables::flag_rates;
 
 use super::prometheus::{ask, client};
 use super::{ladder, source};
-use crate::args::ladder::{ReportFlags, Why};
+use crate::args::ladder::Why;
 use crate::args::prometheus::Canary;
 use crate::args::request::RequestFlags;
 use crate::args::{Global, TextOrJson};
@@ -180,7 +180,7 @@ fn lead_on(global: &Global, next: &Next, judgement: &Judgement) -> Result<(), Fa
     }
     out::text(&format!("\n{starved} gets nothing: {command}\n\n"))?;
     let request = RequestFlags { from: next.from.clone(), to: Some(next.url()), ..RequestFlags::default() };
-    let why = Why { request, seen: Some(SEEN.to_owned()), report: ReportFlags::default() };
+    let why = Why { request, seen: Some(SEEN.to_owned()), ..Why::default() };
     ladder::why(global, &why).map(|_| ())
 }
 

@@ -14,10 +14,10 @@ use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome};
 use crate::out;
 
 pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
-    let snapshot = source::named(global, None, ISTIOCTL_USAGE)?;
+    let snapshot = source::snapshot(global)?;
     let mesh = Mesh::build(&snapshot);
     let (text, namespace) = named(args, global.namespace.as_deref());
-    let scope = target::scope(&text, namespace.as_deref(), &mesh)?;
+    let scope = target::scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
     let object = match &scope {
         Scope::Object(object) => object.clone(),
         Scope::Workload { object, pods } => pod_of(object, pods),

@@ -101,7 +101,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> 
     let chosen = match (&args.reading.proxies, &args.target) {
         (None, Some(text)) => {
             let mesh = Mesh::build(&snapshot);
-            match target::scope(text, namespace(global), &mesh)? {
+            match target::scope(text, namespace(global), &snapshot, &mesh)? {
                 Scope::Workload { pods, .. } => {
                     let pods = pods.into_iter().filter(|pod| pod.kind == "Pod");
                     Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)))))

@@ -106,7 +106,7 @@ fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>,
             return Ok(found);
         }
     }
-    let found = match target::scope(word, global.namespace.as_deref(), &behind.mesh)? {
+    let found = match target::scope(word, global.namespace.as_deref(), &behind.snapshot, &behind.mesh)? {
         Scope::Workload { pods, .. } => {
             pods.iter().filter(|pod| pod.kind == "Pod").flat_map(|pod| logs_of(&pod.namespace, &pod.name)).collect()
         }
