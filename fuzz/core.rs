@@ -15,7 +15,7 @@ use meshladder_core::finding::Spot;
 use meshladder_core::istiod::syncz as syncz_text;
 use meshladder_core::ladder;
 use meshladder_core::logs::{Chunk, Collector, Event, Filter};
-use meshladder_core::mesh::Mesh;
+use meshladder_core::mesh::{Beside, Mesh};
 use meshladder_core::prometheus::answer::Answer;
 use meshladder_core::prometheus::rates::{self, Answers};
 use meshladder_core::render;
@@ -151,7 +151,7 @@ pub(crate) fn analyze(data: &[u8]) {
     let mut builder = snapshot::Builder::new();
     builder.add(DocId::new("k8s/a.yaml"), "a.yaml", data.to_vec());
     let snapshot = builder.finish();
-    let mesh = Mesh::of_files(&snapshot, None);
+    let mesh = Mesh::of_files(&snapshot, &Beside::default());
     let report = ladder::analyze(&snapshot, &mesh, &ladder::Analysis::default());
     for told in &report.findings {
         assert_ne!(told.finding.subject.kind, "Meshladder", "{}", told.finding.message);

@@ -50,7 +50,7 @@ mod tests {
             builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
             builder.note(Need::Part(String::new()), coverage);
             let snapshot = builder.finish();
-            let mesh = Mesh::of_files(&snapshot, None);
+            let mesh = Mesh::of_files(&snapshot, &crate::mesh::Beside::default());
             let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &Fleet::of_istiods(&snapshot) };
             assert!(holds(&facts, NAMESPACES, "Namespace"));
             assert_eq!(holds(&facts, PODS, "Pod"), pods, "the assumed gateway is in no file");

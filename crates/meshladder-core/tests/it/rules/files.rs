@@ -2,7 +2,7 @@
 
 use meshladder_core::finding::Severity;
 use meshladder_core::ladder::{self, Analysis};
-use meshladder_core::mesh::Mesh;
+use meshladder_core::mesh::{Beside, Mesh};
 use meshladder_core::rules;
 use meshladder_core::snapshot::{Builder, Coverage, DocId, Need};
 
@@ -101,7 +101,7 @@ fn codes(yaml: &str) -> Vec<&'static str> {
     builder.note(Need::Part(String::new()), Coverage::Partial("only what the files hold".to_owned()));
     let snapshot = builder.finish();
     let analysis = Analysis { least: Severity::Warning, ..Analysis::default() };
-    let report = ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, None), &analysis);
+    let report = ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, &Beside::default()), &analysis);
     let found = report.findings.iter().map(|told| told.finding.code);
     let mut codes: Vec<_> = found.filter(|code| rules::named(code).is_some_and(|rule| rule.ist().is_none())).collect();
     codes.sort_unstable();

@@ -67,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "schema",
             "sim",
             "snapshot",
+            "time",
             "walk",
         ],
     ),
