@@ -8,7 +8,8 @@ pub(super) fn all(mesh: &Mesh) -> impl Iterator<Item = (&Stored, Vec<&Stored>)> 
     let deployments = mesh.objects.of_kind("Deployment").iter().filter(|deployment| is_in_mesh(mesh, deployment));
     deployments.map(|deployment| {
         let labels = deployment.spec_at(["template", "metadata", "labels"]);
-        (deployment, mesh.services_selecting(&deployment.id.namespace, labels))
+        let services = mesh.services_selecting(&deployment.id.namespace, labels).into_iter();
+        (deployment, services.filter(|service| !service.is_assumed()).collect())
     })
 }
 

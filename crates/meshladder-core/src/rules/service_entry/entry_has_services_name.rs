@@ -23,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         for host in entry.spec_list("hosts") {
-            let Some(service) = host.str().and_then(|name| facts.mesh.service_of_host(name)) else { continue };
+            let service = host.str().and_then(|name| facts.mesh.service_of_host(name));
+            let Some(service) = service.filter(|service| !service.is_assumed()) else { continue };
             out.examined();
             if facts.mesh.export(entry) == Export::Nowhere || !leads_elsewhere(facts.mesh, entry, service) {
                 continue;

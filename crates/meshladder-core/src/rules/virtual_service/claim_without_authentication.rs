@@ -31,9 +31,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let pods = facts.mesh.gateway_pods(gateway);
             let is_bare = |pod: &&&Stored| facts.mesh.policies("RequestAuthentication", &Workload::of(pod)).is_empty();
             let Some(pod) = pods.iter().find(is_bare) else { continue };
+            let whom = if pod.is_assumed() { "its pods".to_owned() } else { pod.id.to_string() };
             let message = format!(
-                "{} matches {} at {}, and no RequestAuthentication reaches {}, so the match never holds",
-                service.id, claim.key, gateway.id, pod.id
+                "{} matches {} at {}, and no RequestAuthentication reaches {whom}, so the match never holds",
+                service.id, claim.key, gateway.id
             );
             out.find(service.id.clone(), message, Evidence::of(service, &claim.value, "the claim it matches"))
                 .hits(pod.id.clone())
