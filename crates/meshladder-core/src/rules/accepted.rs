@@ -6,6 +6,7 @@ use super::Facts;
 use super::workloads::{self, Selectors};
 use crate::doc::tree::Node;
 use crate::mesh::Mesh;
+use crate::mesh::injection::Template;
 use crate::mesh::peer_authentication::PeerMode;
 use crate::mesh::policies::age;
 
@@ -22,7 +23,7 @@ impl<'m> Accepted<'m> {
         let mesh = facts.mesh;
         let in_mesh = workloads::are_known(facts).then(|| {
             let templates = workloads::templates(mesh);
-            templates.filter(|one| workloads::is_in_mesh(mesh, *one)).map(|one| one.namespace()).collect()
+            templates.filter(|one| workloads::is_in_mesh(mesh, *one)).map(Template::namespace).collect()
         });
         Self { mesh, selectors: Selectors::of(mesh.objects.of_kind("PeerAuthentication").iter()), in_mesh }
     }
