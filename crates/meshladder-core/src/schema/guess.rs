@@ -18,11 +18,27 @@ pub(super) fn name(names: impl Iterator<Item = &'static str>, wanted: &str) -> O
         3..=5 => 1,
         _ => 2,
     };
-    let mut found: Vec<(usize, &str)> = names.map(|name| (near::distance(&bare, &self::bare(name)), name)).collect();
+    let mut found: Vec<(usize, &str)> = names.map(|name| (distance(&bare, &self::bare(name)), name)).collect();
     found.sort_unstable();
     match found[..] {
         [(best, name), ..] if best <= most && found.get(1).is_none_or(|(next, _)| *next > best) => Some(name),
         _ => None,
+    }
+}
+
+/// Two letters in the wrong order are one slip.
+fn distance(a: &str, b: &str) -> usize {
+    let differs: Vec<usize> = (0..a.len().min(b.len())).filter(|&at| a.as_bytes()[at] != b.as_bytes()[at]).collect();
+    match differs[..] {
+        [i, j]
+            if a.len() == b.len()
+                && j == i + 1
+                && a.as_bytes()[i] == b.as_bytes()[j]
+                && a.as_bytes()[j] == b.as_bytes()[i] =>
+        {
+            1
+        }
+        _ => near::distance(a, b),
     }
 }
 
@@ -111,6 +127,7 @@ mod tests {
             ("strict", &["UNSET", "STRICT", "DISABLE"], Some("STRICT")),
             ("simple_tls", &["SIMPLE", "MUTUAL"], None),
             ("host", &["hosts"], Some("hosts")),
+            ("mtsl", &["mtls", "selector"], Some("mtls")),
             ("ab", &["ac"], None),
             ("paths", &["path1", "path2"], None),
         ] {

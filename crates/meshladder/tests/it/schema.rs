@@ -33,11 +33,17 @@ const REFUSED: &[&str] = &[
 #[test]
 fn no_object_of_a_captured_mesh_would_be_refused() {
     let Some(shared) = shared() else { return };
-    for mesh in files(&shared.join("meshes")) {
+    let meshes = files(&shared.join("meshes"));
+    let judge = |mesh: &PathBuf| {
         let bundle = mesh.join("bundle.tar.gz");
         let told = told(&["-s", bundle.to_str().expect("a path of letters")], &["IST0106", "IST0133"]);
         assert_eq!(told, Vec::<String>::new(), "{}", mesh.display());
-    }
+    };
+    std::thread::scope(|scope| {
+        for part in meshes.chunks(meshes.len().div_ceil(4)) {
+            scope.spawn(move || part.iter().for_each(judge));
+        }
+    });
 }
 
 #[test]

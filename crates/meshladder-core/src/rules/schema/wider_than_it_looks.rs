@@ -26,7 +26,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     tell_those(facts, Flaw::Wider, |fault| !meets_only_http(facts.mesh, fault), advice, out);
 }
 
-/// Whether a policy's rule meets ports of HTTP alone, as far as Services tell: then it is as wide as it looks.
+/// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then it is as wide as it
+/// looks.
 fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
     let policy = match mesh.objects.find(&fault.object) {
         Some(policy) if fault.place.starts_with("spec.rules") => policy,
@@ -39,8 +40,10 @@ fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
         mesh.objects.in_namespace("Service", &policy.id.namespace)
     };
     let wanted = policies::selector(policy.spec());
-    let mut ports = services.filter(|service| may_share_pods(service, wanted)).flat_map(services::ports).peekable();
-    ports.peek().is_some() && ports.all(|port| port.protocol.is_http())
+    let mut services = services.peekable();
+    let is_told = services.peek().is_some();
+    let mut ports = services.filter(|service| may_share_pods(service, wanted)).flat_map(services::ports);
+    is_told && ports.all(|port| port.protocol.is_http())
 }
 
 /// Whether a pod can have the labels that the Service and the policy ask for.
