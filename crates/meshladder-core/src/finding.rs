@@ -125,8 +125,8 @@ impl Evidence {
     pub fn object_place(&self) -> (DocId, String) {
         let Spot::Pointer(pointer) = &self.spot else { return (self.doc.clone(), String::new()) };
         let is_part = |token: &&str| *token == "items" || token.parse::<usize>().is_ok();
-        let tokens = pointer.split('/').skip(1).take_while(is_part);
-        (self.doc.clone(), tokens.map(|token| format!("/{token}")).collect())
+        let length: usize = pointer.split('/').skip(1).take_while(is_part).map(|token| token.len() + 1).sum();
+        (self.doc.clone(), pointer[..length].to_owned())
     }
 
     /// A byte of a dump.

@@ -176,7 +176,9 @@ impl Mesh {
     #[must_use]
     pub fn with_all(&self, changes: &[&Change]) -> Self {
         let mut objects = self.objects.clone();
-        changes.iter().for_each(|change| objects.change(change));
+        for change in changes {
+            objects.change(change);
+        }
         let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
         let config =
             if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };

@@ -116,7 +116,11 @@ impl Editor<'_> {
                 self.value(&member.value, &b[at].value, Some(Holder { behind, column, is_dash: false }))?;
             }
         }
-        if is_flow { self.flow_mapping(old, a, &kept, &added) } else { self.block_mapping(a, &kept, &added) }
+        if is_flow {
+            self.flow_mapping(old, a, &kept, &added);
+            return Ok(());
+        }
+        self.block_mapping(a, &kept, &added)
     }
 
     fn sequence(&mut self, old: &Node, a: &[Node], b: &[Node], holder: Option<Holder>) -> Result<(), String> {
@@ -136,10 +140,10 @@ impl Editor<'_> {
         }
         let added = &b[start + paired..new_middle.end];
         if is_flow {
-            self.flow_sequence(old, a, &kept, start + paired, added)
-        } else {
-            self.block_sequence(old, a, &kept, start + paired, added)
+            self.flow_sequence(old, a, &kept, start + paired, added);
+            return Ok(());
         }
+        self.block_sequence(old, a, &kept, start + paired, added)
     }
 
     fn splice(&mut self, range: std::ops::Range<usize>, text: impl Into<String>) {

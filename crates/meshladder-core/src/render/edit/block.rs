@@ -1,6 +1,6 @@
 //! Members and items on lines of their own.
 
-use super::{Editor, Holder};
+use super::{Editor, Holder, write};
 use crate::doc::tree::{Member, Node};
 
 impl Editor<'_> {
@@ -25,7 +25,7 @@ impl Editor<'_> {
         let column = self.column(last.key_span.start);
         let at = self.line_end(last.value.span.end.max(self.behind_colon(last)?));
         for member in added {
-            let text = self.indented(&self.member(member), column);
+            let text = self.indented(&write::member(member), column);
             self.splice(at..at, format!("{}{text}", self.newline()));
         }
         Ok(())
@@ -47,7 +47,7 @@ impl Editor<'_> {
             self.delete_lines(dash, item.span.end.max(dash + 1));
         }
         for item in added {
-            let text = self.item(item);
+            let text = write::item(item);
             if let Some(next) = a.get(at) {
                 let Holder { behind, column, .. } = self.dash(old, next)?;
                 if !self.starts_line(behind - 1) {

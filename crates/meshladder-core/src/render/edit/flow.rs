@@ -6,43 +6,28 @@ use super::Editor;
 use crate::doc::tree::{Member, Node};
 
 impl Editor<'_> {
-    pub(super) fn flow_mapping(
-        &mut self,
-        old: &Node,
-        a: &[Member],
-        kept: &[bool],
-        added: &[&Member],
-    ) -> Result<(), String> {
+    pub(super) fn flow_mapping(&mut self, old: &Node, a: &[Member], kept: &[bool], added: &[&Member]) {
         let parts: Vec<Range<usize>> =
             a.iter().map(|m| m.key_span.start..m.value.span.end.max(m.key_span.end)).collect();
         self.delete_parts(&parts, kept);
         let texts: Vec<String> = added.iter().map(|member| self.flow_member(member)).collect();
         let last = parts.iter().zip(kept).rfind(|(_, kept)| **kept).map(|(part, _)| part.end);
         self.insert_behind(old, last, &texts);
-        Ok(())
     }
 
-    pub(super) fn flow_sequence(
-        &mut self,
-        old: &Node,
-        a: &[Node],
-        kept: &[bool],
-        at: usize,
-        added: &[Node],
-    ) -> Result<(), String> {
+    pub(super) fn flow_sequence(&mut self, old: &Node, a: &[Node], kept: &[bool], at: usize, added: &[Node]) {
         let parts: Vec<Range<usize>> = a.iter().map(|item| item.span.clone()).collect();
         self.delete_parts(&parts, kept);
         let texts: Vec<String> = added.iter().map(|item| self.flow(item)).collect();
         match (at, parts.get(at)) {
-            (0, Some(first)) if kept[0] => {
-                self.splice(first.start..first.start, texts.iter().map(|text| format!("{text}, ")).collect::<String>());
+            (0, Some(first)) if kept[0] && !texts.is_empty() => {
+                self.splice(first.start..first.start, texts.join(", ") + ", ");
             }
             _ => {
                 let last = parts.iter().zip(kept).take(at).rfind(|(_, kept)| **kept).map(|(part, _)| part.end);
                 self.insert_behind(old, last, &texts);
             }
         }
-        Ok(())
     }
 
     /// With what leads to the next part; behind the last part that stays, all to the end of the last.
@@ -63,7 +48,7 @@ impl Editor<'_> {
             return;
         }
         let (at, text) = match last {
-            Some(end) => (end, texts.iter().map(|text| format!(", {text}")).collect()),
+            Some(end) => (end, format!(", {}", texts.join(", "))),
             None => (old.span.start + 1, texts.join(", ")),
         };
         self.splice(at..at, text);

@@ -181,28 +181,19 @@ impl Random {
     }
 
     /// A value as YAML, in any style, with comments.
-    fn yaml(&mut self, column: usize, depth: usize, out: &mut String) {
+    fn yaml(&mut self, column: usize, depth: usize) -> String {
         let pad = " ".repeat(column);
-        let comment = |random: &mut Self| if random.below(3) == 0 { " # comment" } else { "" };
+        let comment = if self.below(3) == 0 { " # comment" } else { "" };
         match self.below(if depth == 0 { 2 } else { 4 }) {
-            0 => *out += &format!(" {}{}\n", crate::doc::json::escape(self.word()), comment(self)),
-            1 => {
-                *out +=
-                    &format!(" {}{}\n", self.json(depth.min(1)).replace(':', ": ").replace(',', ", "), comment(self))
-            }
+            0 => format!(" {}{comment}\n", crate::doc::json::escape(self.word())),
+            1 => format!(" {}{comment}\n", self.json(depth.min(1)).replace(':', ": ").replace(',', ", ")),
             2 => {
-                *out += "\n";
-                for i in 0..=self.below(3) {
-                    *out += &format!("{pad}k{i}:");
-                    self.yaml(column + 2, depth - 1, out);
-                }
+                let members = (0..=self.below(3)).map(|i| format!("{pad}k{i}:{}", self.yaml(column + 2, depth - 1)));
+                format!("\n{}", members.collect::<Vec<_>>().concat())
             }
             _ => {
-                *out += "\n";
-                for _ in 0..=self.below(3) {
-                    *out += &format!("{pad}- item:");
-                    self.yaml(column + 4, depth - 1, out);
-                }
+                let items = (0..=self.below(3)).map(|_| format!("{pad}- item:{}", self.yaml(column + 4, depth - 1)));
+                format!("\n{}", items.collect::<Vec<_>>().concat())
             }
         }
     }
@@ -213,10 +204,7 @@ fn whatever_is_patched_comes_out_as_the_patched_object() {
     let mut random = Random(7);
     let (mut made, mut refused) = (0, 0);
     for _ in 0..3000 {
-        let mut text = String::from("# head\nroot:");
-        random.yaml(2, 4, &mut text);
-        text += "k0:";
-        random.yaml(2, 3, &mut text);
+        let text = format!("# head\nroot:{}k0:{}", random.yaml(2, 4), random.yaml(2, 3));
         let before = yaml::load(&text);
         let [old] = &before.documents[..] else { panic!("one document: {text}\n{:?}", before.problems) };
         let change = merge(&format!("{{\"root\":{},\"k0\":{}}}", random.json(3), random.json(3)));

@@ -54,18 +54,6 @@ impl Editor<'_> {
         }
     }
 
-    pub(super) fn member(&self, member: &Member) -> String {
-        let object = Node { value: Value::Object(vec![member.clone()]), span: 0..0 };
-        yaml::text(&object).trim_end().to_owned()
-    }
-
-    pub(super) fn item(&self, item: &Node) -> String {
-        let mut text = String::new();
-        // A String takes all text.
-        let _ = yaml::write_item(&mut text, item);
-        text.trim_end().to_owned()
-    }
-
     /// With every line moved to the right.
     pub(super) fn indented(&self, text: &str, column: usize) -> String {
         let lines =
@@ -94,6 +82,18 @@ impl Editor<'_> {
             _ => one_line(node),
         }
     }
+}
+
+pub(super) fn member(member: &Member) -> String {
+    let object = Node { value: Value::Object(vec![member.clone()]), span: 0..0 };
+    yaml::text(&object).trim_end().to_owned()
+}
+
+pub(super) fn item(item: &Node) -> String {
+    let mut text = String::new();
+    // A String takes all text.
+    let _ = yaml::write_item(&mut text, item);
+    text.trim_end().to_owned()
 }
 
 fn one_line(node: &Node) -> String {

@@ -50,7 +50,8 @@ fn faults(value: &Value, kind: &str, at: &str, out: &mut Vec<String>) {
             "strings" => value.as_object().is_some_and(|object| object.values().all(Value::is_string)),
             kind => panic!("the table knows no {kind}"),
         };
-        return if fits { () } else { out.push(format!("{at}: no {kind}")) };
+        out.extend((!fits).then(|| format!("{at}: no {kind}")));
+        return;
     };
     let Some(object) = value.as_object() else { return out.push(format!("{at}: no object")) };
     let properties: Vec<(&str, &str)> = properties.split(' ').filter_map(|word| word.split_once(':')).collect();
