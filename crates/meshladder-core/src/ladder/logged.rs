@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Inquiry, Scope, climb};
+use super::{Inquiry, Scope, climb_along};
 use crate::access_log::{self, Line};
 use crate::envoy::name::ClusterName;
-use crate::finding::{Confidence, Finding, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::mesh::{Mesh, ObjectRef, PodFacts};
 use crate::report::Verdict;
 use crate::rules::{Facts, Seen};
 use crate::sim::request::Claims;
 use crate::snapshot::{DocId, Snapshot};
 use crate::time::Time;
-use crate::walk::{Caller, Question, Url};
+use crate::walk::{self, Caller, Question, Url};
 
 /// Every request that is asked about climbs the whole ladder once more.
 const MOST_ASKED: usize = 6;
@@ -21,45 +21,72 @@ const MOST_LOGS: usize = 64;
 /// What failed longer ago may have been repaired since.
 const RECENT_SECONDS: i64 = 600;
 
+/// A request that failed, and the line that says so.
+struct Failure {
+    question: Question,
+    seen: Seen,
+    line: Line,
+    /// The pod whose proxy tells it.
+    pod: ObjectRef,
+    /// Whether the workload that was asked about made the request.
+    is_own_call: bool,
+}
+
 /// The causes of failures that the proxies' logs show, of a workload or due to an object.
 pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    for (question, seen, proof) in failures(facts, scope) {
-        let inquiry = Inquiry { scope: Scope::Request(Box::new(question)), seen: Some(seen), threads: 1 };
-        let report = climb(facts.snapshot, facts.mesh, &inquiry);
-        if report.verdict != Verdict::Broken {
-            continue;
-        }
-        let root = report.findings.into_iter().map(|told| told.finding).find(|finding| finding.caused_by.is_empty());
-        let Some(root) = root.filter(|finding| is_proven(finding) && bears(finding, scope)) else { continue };
+    for failure in failures(facts, scope) {
+        let Some(root) = root(facts, &failure).filter(|root| bears(root, scope)) else { continue };
         if found.iter().all(|known| known.id() != root.id() && known.subject != root.subject) {
-            found.push(told(facts, root, scope, &proof));
+            found.push(told(facts, root, scope, &failure));
         }
     }
     found
 }
 
-/// A log is what proves it, or else an object that says the same.
-fn is_proven(finding: &Finding) -> bool {
-    let of_log = finding.evidence.iter().any(|evidence| evidence.doc.as_str().starts_with("logs/"));
-    finding.is_loud() && finding.confidence != Confidence::Possible && of_log && finding.subject.kind != "Request"
+/// The root cause of a failure. A request is asked about without its headers, so either its walk ends as was seen, or a
+/// log itself proves the cause.
+fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
+    let trace = walk::trace(facts.snapshot, facts.mesh, &failure.question, false);
+    let is_foreseen = trace.branches.iter().any(|branch| branch.end.code == failure.line.code);
+    let scope = Scope::Request(Box::new(failure.question.clone()));
+    let inquiry = Inquiry { scope, seen: Some(failure.seen.clone()), threads: 1 };
+    let report = climb_along(facts.snapshot, facts.mesh, &inquiry, Some(trace));
+    if report.verdict != Verdict::Broken {
+        return None;
+    }
+    let mut findings = report.findings.into_iter().map(|told| told.finding);
+    let root = findings.find(|finding| finding.is_loud() && finding.caused_by.is_empty())?;
+    let of_log = root.evidence.iter().any(|evidence| evidence.doc.as_str().starts_with("logs/"));
+    let is_proven = match root.confidence {
+        Confidence::Proven => of_log || is_foreseen,
+        Confidence::Likely => of_log,
+        Confidence::Possible => false,
+    };
+    (is_proven && root.subject.kind != "Request").then_some(root)
 }
 
+/// Whoever asks about a Service asks about those who serve it too.
 fn bears(finding: &Finding, scope: &Scope) -> bool {
-    if let Scope::Object(object) = scope { finding.subject == *object } else { true }
+    match scope {
+        Scope::Object(object) => object.kind == "Service" || finding.subject == *object,
+        _ => true,
+    }
 }
 
 /// A refusal is what a policy is there for: it is amiss only where nobody is let in.
-fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, proof: &ObjectRef) -> Finding {
+fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failure) -> Finding {
     if finding.rung == Rung::Authorization {
         let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
-        let admits = pods.chain([proof]).any(|pod| admits(facts, pod));
+        let admits = failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits { Severity::Info } else { Severity::Warning });
     }
-    if let Scope::Workload { object, .. } = scope {
+    if let Scope::Workload { object, .. } | Scope::Object(object) = scope {
         finding.hits(object.clone());
     }
-    finding.hits(proof.clone());
+    let doc = DocId::new(failure.line.doc.as_str());
+    finding.see(Evidence::line(&doc, failure.line.number, "a request that failed"));
+    finding.hits(failure.pod.clone());
     finding
 }
 
@@ -69,36 +96,42 @@ fn admits(facts: &Facts<'_>, pod: &ObjectRef) -> bool {
     last.iter().any(|line| line.cluster.starts_with("inbound|") && !matches!(line.code, 401 | 403))
 }
 
-/// The requests that failed last, each with what was seen and the pod whose proxy tells it, the newest first.
-fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<(Question, Seen, ObjectRef)> {
-    let own: Vec<ObjectRef> = match scope {
-        Scope::Workload { pods, .. } => pods.iter().filter(|pod| pod.kind == "Pod").cloned().collect(),
-        Scope::Object(_) => Vec::new(),
+/// The requests that failed last, the newest first, one for each host and answer.
+fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
+    let (own, hosts) = match scope {
+        Scope::Workload { pods, .. } => {
+            let own: Vec<ObjectRef> = pods.iter().filter(|pod| pod.kind == "Pod").cloned().collect();
+            let hosts = hosts(facts.mesh, &own);
+            (Some(own), hosts)
+        }
+        Scope::Object(object) if object.kind == "Service" => {
+            let service = facts.mesh.service(&object.namespace, &object.name);
+            let pods = service.map(|service| facts.mesh.selected_pods(service)).unwrap_or_default();
+            let host = format!("{}.{}.svc.cluster.local", object.name, object.namespace);
+            (Some(pods.into_iter().map(|pod| pod.id.clone()).collect()), BTreeSet::from([host]))
+        }
+        Scope::Object(_) => (None, BTreeSet::new()),
         _ => return Vec::new(),
     };
     let all: Vec<ObjectRef> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(PodFacts::reference).collect();
-    let pods = if all.len() > MOST_LOGS { own.clone() } else { all };
-    let hosts = hosts(facts.mesh, &own);
-    let concerns = |pod: &ObjectRef, line: &Line| {
-        let called = ClusterName::parse(&line.cluster).is_some_and(|cluster| hosts.contains(cluster.host));
-        own.is_empty() || own.contains(pod) || called
-    };
-    let mut last: BTreeMap<(String, u16, String), (String, Question, Seen, ObjectRef)> = BTreeMap::new();
+    let pods = if all.len() > MOST_LOGS { own.clone().unwrap_or_default() } else { all };
+    let mut last: BTreeMap<(String, u16, String), Failure> = BTreeMap::new();
     for pod in pods {
-        let failed = recent(facts.snapshot, &pod).into_iter().filter(|line| is_failure(line) && concerns(&pod, line));
-        for line in failed {
-            let Some((question, seen)) = asked(facts.mesh, &pod, &line) else { continue };
+        let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
+        for line in failed(facts.snapshot, &pod) {
+            let called = ClusterName::parse(&line.cluster).is_some_and(|cluster| hosts.contains(cluster.host));
+            let Some((question, seen)) = asked(facts.mesh, &pod, &line).filter(|_| is_own || called) else { continue };
             let key = (question.to.host.clone(), line.code, line.flags.join(","));
-            let newer = last.get(&key).is_none_or(|(start, ..)| *start < line.start);
-            if newer {
-                last.insert(key, (line.start, question, seen, pod.clone()));
+            if last.get(&key).is_none_or(|known| known.line.start < line.start) {
+                let is_own_call = own.is_some() && is_own && !is_inbound(&line);
+                last.insert(key, Failure { question, seen, line, pod: pod.clone(), is_own_call });
             }
         }
     }
     let mut last: Vec<_> = last.into_values().collect();
-    last.sort_by(|a, b| b.0.cmp(&a.0));
+    last.sort_by(|a, b| b.line.start.cmp(&a.line.start));
     last.truncate(MOST_ASKED);
-    last.into_iter().map(|(_, question, seen, pod)| (question, seen, pod)).collect()
+    last
 }
 
 /// The hosts of the Services that select these pods.
@@ -108,7 +141,25 @@ fn hosts(mesh: &Mesh, pods: &[ObjectRef]) -> BTreeSet<String> {
     services.map(|service| format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace)).collect()
 }
 
-/// The last request of each kind that a proxy logged lately.
+/// The last failure of each kind of request that still fails: the last one did, or every fourth of late.
+fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
+    const LATE: usize = 20;
+    const FEWEST: usize = 3;
+    let mut by_kind: BTreeMap<(String, String, String, String), Vec<Line>> = BTreeMap::new();
+    for line in recent(snapshot, pod) {
+        let key = (line.cluster.clone(), line.authority.clone(), line.method.clone(), line.path_only().to_owned());
+        by_kind.entry(key).or_default().push(line);
+    }
+    let failing = by_kind.into_values().filter_map(|mut lines| {
+        lines.drain(..lines.len().saturating_sub(LATE));
+        let count = lines.iter().filter(|line| is_failure(line)).count();
+        let goes_on = lines.last().is_some_and(is_failure) || (count >= FEWEST && count * 4 >= lines.len());
+        lines.into_iter().rfind(is_failure).filter(|_| goes_on)
+    });
+    failing.collect()
+}
+
+/// The requests that a proxy logged lately.
 fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
     let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.name));
     let Ok(log) = snapshot.open(&id) else { return Vec::new() };
@@ -117,12 +168,11 @@ fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
         let start = Time::parse(&line.start);
         now.zip(start).is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
     };
-    let mut last: BTreeMap<(String, String, String, String), Line> = BTreeMap::new();
-    for line in access_log::lines(&log).filter(|line| !line.method.is_empty()) {
-        let path = line.path_only().to_owned();
-        last.insert((line.cluster.clone(), line.authority.clone(), line.method.clone(), path), line);
-    }
-    last.into_values().filter(is_recent).collect()
+    access_log::lines(&log).filter(|line| !line.method.is_empty() && is_recent(line)).collect()
+}
+
+fn is_inbound(line: &Line) -> bool {
+    line.cluster.starts_with("inbound|") || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 
 /// An application may well answer 404, and a client may well give up.
@@ -134,7 +184,7 @@ fn is_failure(line: &Line) -> bool {
 
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only the status.
 fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> {
-    let inbound = line.cluster.starts_with("inbound|") || line.cluster.is_empty() && !line.server_name.is_empty();
+    let inbound = is_inbound(line);
     let to = Url::parse(&format!("http://{}{}", line.authority, line.path)).ok()?;
     // A probe, or a call to the pod's own address.
     if to.host.parse::<std::net::IpAddr>().is_ok() {

@@ -40,6 +40,8 @@ const SERVICE_ENTRIES: &str = "k8s/serviceentries.networking.istio.io.json";
 const SIDECARS: &str = "k8s/sidecars.networking.istio.io.json";
 const VIRTUAL_SERVICES: &str = "k8s/virtualservices.networking.istio.io.json";
 
+pub(in crate::rules) use server_first_port_undeclared::SERVER_FIRST;
+
 pub(super) static RULES: &[&Rule] = &[
     &virtual_service_names_missing_gateway::RULE,
     &gateway_takes_no_such_host::RULE,

@@ -9,6 +9,7 @@ mod client_tls_against_server;
 mod destination_rule_never_used;
 mod foreign_trust_domain;
 mod gateway_credential_missing;
+mod greeting_waits_for_client;
 mod http_port_gets_tls;
 mod no_common_root;
 mod plain_text_meets_strict;
@@ -37,4 +38,5 @@ pub(super) static RULES: &[&Rule] = &[
     &foreign_trust_domain::RULE,
     &port_bypasses_proxy::RULE,
     &certificate_ref_missing::RULE,
+    &greeting_waits_for_client::RULE,
 ];

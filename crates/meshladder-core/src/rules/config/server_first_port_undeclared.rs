@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Ports of protocols in which the client waits for the server's greeting.
-const SERVER_FIRST: [(u16, &str); 7] =
+pub(in crate::rules) const SERVER_FIRST: [(u16, &str); 7] =
     [(21, "FTP"), (22, "SSH"), (25, "SMTP"), (110, "POP3"), (143, "IMAP"), (587, "SMTP"), (3306, "MySQL")];
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
