@@ -25,6 +25,10 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(url: &str, access: &Access) -> Result<Self, AskError> {
         let base = base(url)?;
+        let has_files = [&access.cacert, &access.cert, &access.key].iter().any(|file| file.is_some());
+        if has_files && !base.starts_with("https:") {
+            return Err(AskError::Url { url: base, why: "certificates are for https://".to_owned() });
+        }
         let timeout = access.timeout.unwrap_or(TIMEOUT);
         let config = Agent::config_builder()
             .tls_config(if base.starts_with("https:") { tls::config(access)? } else { TlsConfig::default() })

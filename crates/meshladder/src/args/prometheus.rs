@@ -24,13 +24,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "NAME", requires = "prometheus")]
     pub(crate) service: Option<String>,
     /// The time that rates are taken over
-    #[arg(long, default_value = "5m", value_name = "DURATION", value_parser = window)]
+    #[arg(long, default_value = "5m", value_name = "DURATION", value_parser = window, requires = "prometheus")]
     pub(crate) window: String,
     /// Ask this instead: PromQL that gives one value a series
     #[arg(long, value_name = "PROMQL", requires = "prometheus", conflicts_with_all = ["by", "tcp", "service"])]
     pub(crate) query: Option<String>,
     /// `text` or `json`
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT", requires = "prometheus")]
     pub(crate) output: TextOrJson,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Server {
     #[arg(long, value_name = "FILE.pem", requires = "cert", help_heading = "Prometheus")]
     pub(crate) key: Option<PathBuf>,
     /// How long an answer may take
-    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = timeout, help_heading = "Prometheus")]
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = timeout, requires = "prometheus", help_heading = "Prometheus")]
     pub(crate) timeout: Duration,
 }
 

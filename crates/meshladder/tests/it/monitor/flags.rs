@@ -137,10 +137,20 @@ fn a_query_is_parsed_before_anybody_is_asked() {
         "{}",
         told.stderr
     );
-    for words in [&["--by", "nobody"][..], &["--timeout", "soon"], &["--key", "k.pem"], &["UH"], &["--header", "x"]] {
+    for words in [
+        &["--by", "nobody"][..],
+        &["--timeout", "soon"],
+        &["--key", "k.pem"],
+        &["--cacert", "c.pem"],
+        &["UH"],
+        &["--header", "x"],
+    ] {
         assert_eq!(flags("http://127.0.0.1:1", words).code, 2, "{words:?}");
     }
-    assert_eq!(meshladder(&["flags", "--by", "code"]).code, 2);
+    for words in [&["flags", "--by", "code"][..], &["flags", "-o", "json"], &["flags", "UH", "--window", "5m"]] {
+        assert_eq!(meshladder(words).code, 2, "{words:?}");
+    }
+    assert_eq!(meshladder(&["flags", "UH"]).code, 0);
 }
 
 #[test]
