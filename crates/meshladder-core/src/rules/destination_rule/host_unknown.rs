@@ -9,7 +9,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2104",
     name: "host-unknown",
-    aka: &["IST0174"],
+    aka: &["IST0174", "KIA0202"],
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the host of every DestinationRule is a Service or a ServiceEntry it can see",

@@ -8,7 +8,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML3101",
     name: "telemetry-selects-no-pod",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA0004"],
     rung: Rung::Telemetry,
     severity: Severity::Error,
     claim: "every Telemetry with a selector selects a pod",

@@ -11,7 +11,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2008",
     name: "gateway-unknown",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA1102"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway that a VirtualService names exists",

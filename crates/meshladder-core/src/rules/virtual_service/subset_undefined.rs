@@ -12,7 +12,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 pub(super) static RULE: Rule = Rule {
     code: "ML2007",
     name: "subset-undefined",
-    aka: &["IST0101"],
+    aka: &["IST0101", "KIA1107"],
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset that a VirtualService leads to is defined by a DestinationRule",
