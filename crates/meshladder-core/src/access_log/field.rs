@@ -126,7 +126,7 @@ impl Class {
         match self {
             Self::Any => true,
             Self::Word => memchr::memchr(b' ', text).is_none(),
-            Self::Name => memchr::memchr2(b' ', b'"', text).is_none(),
+            Self::Name => has_neither(text),
             Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
             Self::Time => is_time(text),
             Self::Protocol => {
@@ -138,8 +138,8 @@ impl Class {
             Self::LongFlags => text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
             Self::Phrase => memchr::memchr(b'"', text).is_none(),
             Self::Details => {
-                let opens = memchr::memchr3(b'{', b'[', b'(', text).is_some();
-                memchr::memchr(b' ', text).is_none() && (!opens || matches!(text.last(), Some(b'}' | b']' | b')')))
+                let closed = matches!(text.last(), Some(b'}' | b']' | b')'));
+                has_neither(text) && (closed || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'(')))
             }
         }
     }
@@ -158,6 +158,14 @@ impl Class {
             Self::Phrase => "[^\"]*?",
             Self::Details => r#"(?:[^ "{\[(]+[{\[(].*?[}\])]|[^ "]*?)"#,
         }
+    }
+}
+
+/// Neither a blank nor a quote.
+fn has_neither(text: &[u8]) -> bool {
+    match text.len() {
+        0..32 => !text.iter().any(|b| matches!(b, b' ' | b'"')),
+        _ => memchr::memchr2(b' ', b'"', text).is_none(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 use regex::Regex;
 
 use super::{Slot, TextFormat};
@@ -67,7 +67,9 @@ impl TextFormat {
         let mut pattern = format!("(?s)^{}", regex::escape(&self.lead));
         for slot in &self.slots {
             let class = if loose && slot.field == Some(Field::Route) { Class::Any } else { slot.class };
-            pattern.push_str(&format!("({}){}", class.pattern(), regex::escape(&slot.then)));
+            for part in ["(", class.pattern(), ")", &regex::escape(&slot.then)] {
+                pattern.push_str(part);
+            }
         }
         pattern.push('$');
         Regex::new(&pattern).ok()
@@ -84,17 +86,16 @@ impl Slot {
     }
 }
 
-/// Where a literal is first met; none for an empty one.
+/// Where a literal is first met; none for an empty one. Most fields are a few bytes long, too short for a wide search.
 fn find(bytes: &[u8], literal: &[u8]) -> Option<usize> {
-    match literal {
-        [] => None,
-        // Most fields are a few bytes long.
-        [byte] => match bytes.iter().take(SHORT).position(|b| b == byte) {
-            None if bytes.len() > SHORT => memchr(*byte, &bytes[SHORT..]).map(|at| at + SHORT),
-            found => found,
-        },
-        [first, ..] => memchr_iter(*first, bytes).find(|&at| bytes[at..].starts_with(literal)),
+    let (first, more) = literal.split_first()?;
+    let follows = |at: usize| more.iter().zip(&bytes[at + 1..]).filter(|(a, b)| a == b).count() == more.len();
+    let near = bytes.len().min(SHORT);
+    let found = bytes[..near].iter().enumerate().find(|(at, byte)| *byte == first && (more.is_empty() || follows(*at)));
+    match found {
+        Some((at, _)) => Some(at),
+        None => memchr_iter(*first, &bytes[near..]).map(|at| at + near).find(|at| follows(*at)),
     }
 }
 
-const SHORT: usize = 8;
+const SHORT: usize = 16;
