@@ -122,6 +122,7 @@ pub(super) enum Class {
 
 impl Class {
     /// Whether a text is of this class; may refuse what the slow way takes.
+    #[inline]
     pub(super) fn fits(self, text: &[u8]) -> bool {
         match self {
             Self::Any => true,
@@ -130,7 +131,8 @@ impl Class {
             Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
             Self::Time => is_time(text),
             Self::Protocol => {
-                matches!(text, b"HTTP/1.1" | b"HTTP/2" | b"HTTP/1.0" | b"HTTP/3" | b"-" | b"" | b"HTTP/0.9")
+                let version = text.strip_prefix(b"HTTP/").unwrap_or(b"");
+                text.len() < 2 || (!version.is_empty() && version.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
             }
             Self::Flags => {
                 text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_'))

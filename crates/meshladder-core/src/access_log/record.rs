@@ -32,6 +32,7 @@ impl<'a> Record<'a> {
     }
 
     /// A field's text; empty for `-` and for what the format does not write.
+    #[inline]
     pub fn get(&self, field: Field) -> &str {
         let Span { start, end } = self.values[field as usize];
         let (text, start, end) =
@@ -61,6 +62,7 @@ impl<'a> Record<'a> {
     }
 
     /// Sets a field to a piece of the line, `-` as nothing.
+    #[inline]
     pub(super) fn set_span(&mut self, field: Field, start: usize, end: usize) {
         let value = &self.line.as_bytes()[start..end];
         if value == b"-" {
