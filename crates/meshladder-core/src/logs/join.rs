@@ -26,7 +26,7 @@ pub(super) struct Joins {
 }
 
 /// Up to this many every request is kept, then only those that failed.
-const ALL: usize = 100_000;
+const ALL: usize = 50_000;
 
 /// Up to this many.
 const MOST: usize = 200_000;
