@@ -71,13 +71,49 @@ pub struct Collector<'s> {
     filter: &'s Filter,
     /// The filter lets everything through.
     is_open: bool,
+    clock: Clock,
     stats: Stats,
+}
+
+/// Lines that follow each other started in the same second, most often.
+#[derive(Debug, Default)]
+struct Clock {
+    /// `2026-11-15T06:31:02`
+    second: String,
+    seconds: i64,
+}
+
+impl Clock {
+    fn read(&mut self, text: &str) -> Option<Time> {
+        let same = text.strip_prefix(self.second.as_str()).filter(|_| !self.second.is_empty());
+        // `.101Z`
+        if let Some([b'.', a, b, c, b'Z']) = same.map(str::as_bytes)
+            && [a, b, c].iter().all(|digit| digit.is_ascii_digit())
+        {
+            let ms = [a, b, c].iter().fold(0, |ms, digit| ms * 10 + u32::from(**digit - b'0'));
+            return Some(Time { seconds: self.seconds, nanos: ms * 1_000_000 });
+        }
+        let time = Time::parse(text)?;
+        self.second.clear();
+        // With an offset the text before it is not UTC.
+        if text.ends_with('Z') {
+            self.second.push_str(text.get(..19).unwrap_or_default());
+        }
+        self.seconds = time.seconds;
+        Some(time)
+    }
 }
 
 impl<'s> Collector<'s> {
     /// A collector of what the filter lets through.
     pub fn new(formats: &'s Formats, filter: &'s Filter) -> Self {
-        Self { reader: formats.reader(), filter, is_open: filter.is_open(), stats: Stats::default() }
+        Self {
+            reader: formats.reader(),
+            filter,
+            is_open: filter.is_open(),
+            clock: Clock::default(),
+            stats: Stats::default(),
+        }
     }
 
     /// Counts all lines of a chunk.
@@ -103,7 +139,7 @@ impl<'s> Collector<'s> {
         match self.reader.read(text) {
             Reading::Access(record) => {
                 let judgement = judge(&record);
-                let start = Time::parse(record.get(Field::Start));
+                let start = self.clock.read(record.get(Field::Start));
                 if self.is_open || self.filter.takes(&record, start, judgement) {
                     self.stats.add(&record, judgement, start, Example { source, number, text });
                     tell(Event::Line { source, number, record: &record, judgement });

@@ -122,15 +122,17 @@ pub(super) enum Class {
 
 impl Class {
     /// Whether a text is of this class; may refuse what the slow way takes.
+    #[inline]
     pub(super) fn fits(self, text: &[u8]) -> bool {
         match self {
             Self::Any => true,
             Self::Word => memchr::memchr(b' ', text).is_none(),
-            Self::Name => memchr::memchr2(b' ', b'"', text).is_none(),
+            Self::Name => has_neither(text),
             Self::Number => text.iter().all(u8::is_ascii_digit) || text == b"-",
             Self::Time => is_time(text),
             Self::Protocol => {
-                matches!(text, b"HTTP/1.1" | b"HTTP/2" | b"HTTP/1.0" | b"HTTP/3" | b"-" | b"" | b"HTTP/0.9")
+                let version = text.strip_prefix(b"HTTP/").unwrap_or(b"");
+                text.len() < 2 || (!version.is_empty() && version.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
             }
             Self::Flags => {
                 text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_'))
@@ -138,8 +140,8 @@ impl Class {
             Self::LongFlags => text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
             Self::Phrase => memchr::memchr(b'"', text).is_none(),
             Self::Details => {
-                let opens = memchr::memchr3(b'{', b'[', b'(', text).is_some();
-                memchr::memchr(b' ', text).is_none() && (!opens || matches!(text.last(), Some(b'}' | b']' | b')')))
+                let closed = matches!(text.last(), Some(b'}' | b']' | b')'));
+                has_neither(text) && (closed || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'(')))
             }
         }
     }
@@ -158,6 +160,14 @@ impl Class {
             Self::Phrase => "[^\"]*?",
             Self::Details => r#"(?:[^ "{\[(]+[{\[(].*?[}\])]|[^ "]*?)"#,
         }
+    }
+}
+
+/// Neither a blank nor a quote.
+fn has_neither(text: &[u8]) -> bool {
+    match text.len() {
+        0..32 => !text.iter().any(|b| matches!(b, b' ' | b'"')),
+        _ => memchr::memchr2(b' ', b'"', text).is_none(),
     }
 }
 

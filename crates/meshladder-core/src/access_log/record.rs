@@ -32,6 +32,7 @@ impl<'a> Record<'a> {
     }
 
     /// A field's text; empty for `-` and for what the format does not write.
+    #[inline]
     pub fn get(&self, field: Field) -> &str {
         let Span { start, end } = self.values[field as usize];
         let (text, start, end) =
@@ -61,15 +62,19 @@ impl<'a> Record<'a> {
     }
 
     /// Sets a field to a piece of the line, `-` as nothing.
+    #[inline]
     pub(super) fn set_span(&mut self, field: Field, start: usize, end: usize) {
         let value = &self.line.as_bytes()[start..end];
-        match (field, value) {
-            (_, b"-") => {}
-            (Field::Flags, [_, _, _, _, _, _, ..]) => self.set(field, Cow::Borrowed(&self.line[start..end])),
-            // "names may carry a trailing `;`", where the cluster has another name for its statistics.
-            (Field::Cluster, [.., b';']) => self.values[field as usize] = Span::of(start, end - 1),
-            _ => self.values[field as usize] = Span::of(start, end),
+        if value == b"-" {
+            return;
         }
+        let end = match field {
+            Field::Flags if value.len() > 5 => return self.set(field, Cow::Borrowed(&self.line[start..end])),
+            // "names may carry a trailing `;`", where the cluster has another name for its statistics.
+            Field::Cluster if value.ends_with(b";") => end - 1,
+            _ => end,
+        };
+        self.values[field as usize] = Span::of(start, end);
     }
 
     /// Sets a field to any text, `-` as nothing.
@@ -97,9 +102,9 @@ impl<'a> Record<'a> {
     /// The same with texts of its own.
     pub(super) fn into_owned(self) -> Record<'static> {
         let shift = u32::try_from(self.line.len()).unwrap_or(0);
-        let moved = |Span { start, end }: Span| match start >= OWN {
-            true => Span { start: start + shift, end: end + shift },
-            false => Span { start: start + OWN, end: end + OWN },
+        let moved = |Span { start, end }: Span| {
+            let by = if start >= OWN { shift } else { OWN };
+            Span { start: start + by, end: end + by }
         };
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Record {

@@ -222,8 +222,8 @@ fn a_line_written_in_a_format_is_read_back_field_by_field() {
             let (operator, field, values) = OPERATORS[at];
             let value = values[next(&mut state) % values.len()];
             let between = if i == 0 { "" } else { separator };
-            format.push_str(&format!("{between}{operator}"));
-            line.push_str(&format!("{between}{value}"));
+            format.extend([between, operator]);
+            line.extend([between, value]);
             expected.push((field, value.trim_start_matches('-')));
         }
         let record = read(&format, &line).unwrap_or_else(|| panic!("{round}: {format}\n{line}"));

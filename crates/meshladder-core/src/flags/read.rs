@@ -32,11 +32,11 @@ fn flags(text: &str) -> Option<Reading> {
     }
     let codes: Vec<&str> = words.iter().zip(&found).map(|(word, flag)| flag.map_or(*word, |flag| flag.code)).collect();
     let has = |code: &str| codes.contains(&code);
-    let one = |(code, flag): (&&str, &Option<&Flag>)| match flag {
+    let one = |(code, flag): (&&str, Option<&Flag>)| match flag {
         Some(flag) => format!("{code} ({}): {}", flag.long, flag.means),
         None => format!("{code}: no flag of Envoy's own; an extension sets it"),
     };
-    let mut means: Vec<String> = codes.iter().zip(&found).map(one).collect();
+    let mut means: Vec<String> = codes.iter().zip(found).map(one).collect();
     let together = match () {
         () if has("URX") && has("UF") => Some("together: every try failed to connect; a call is 1 + retries tries"),
         () if has("URX") && has("UT") => Some("together: every try ran into perTryTimeout"),

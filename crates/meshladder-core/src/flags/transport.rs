@@ -151,7 +151,7 @@ fn openssl(text: &str) -> Vec<String> {
         let error = error.split(":TLS_error_end").next().unwrap_or_default();
         let (reason, more) = error.split_once(':').unwrap_or((error, ""));
         let plain = |text: &str| text.replace('_', " ").to_lowercase();
-        let more = more.split("|").next().unwrap_or_default();
+        let more = more.split('|').next().unwrap_or_default();
         let more = if more.is_empty() { String::new() } else { format!(" ({})", more.replace('_', " ")) };
         format!("OpenSSL says: {}{more}", plain(reason.split('|').next().unwrap_or_default()))
     };

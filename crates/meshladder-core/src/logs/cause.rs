@@ -97,7 +97,9 @@ impl Links {
             here.sort_unstable();
             here.dedup();
             links.joined += u64::from(hops.len() > 1);
-            here.iter().for_each(|place| *links.kept.entry(*place).or_insert(0) += 1);
+            for place in &here {
+                *links.kept.entry(*place).or_insert(0) += 1;
+            }
             if let ([_], [place]) = (&hops[..], &here[..]) {
                 *links.alone.entry(*place).or_insert(0) += 1;
             }

@@ -9,7 +9,7 @@ use crate::access_log::{Field, Line, Record};
 use crate::time::Time;
 
 /// A line, as evidence.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Example<T = String> {
     /// The log it stands in.
     pub source: usize,

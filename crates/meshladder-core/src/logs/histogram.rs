@@ -105,7 +105,9 @@ mod tests {
 
     fn of(times: &[i64]) -> Histogram {
         let mut histogram = Histogram::default();
-        times.iter().for_each(|at| histogram.add(*at));
+        for at in times {
+            histogram.add(*at);
+        }
         histogram
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Joins {
 }
 
 /// Up to this many every request is kept, then only those that failed.
-const ALL: usize = 100_000;
+const ALL: usize = 50_000;
 
 /// Up to this many.
 const MOST: usize = 200_000;
@@ -64,7 +64,9 @@ impl Joins {
     /// Every request's hops, the first proxy first.
     pub(super) fn requests(self) -> Vec<Vec<Hop>> {
         let mut requests: Vec<Vec<Hop>> = sorted(self.hops).into_iter().map(|(_, hops)| hops).collect();
-        requests.iter_mut().for_each(|hops| hops.sort());
+        for hops in &mut requests {
+            hops.sort();
+        }
         requests
     }
 }

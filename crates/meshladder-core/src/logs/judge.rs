@@ -62,10 +62,14 @@ pub struct Judgement {
 /// Judges one line.
 pub fn judge(record: &Record<'_>) -> Judgement {
     let side = side(record);
-    let code = record.code();
     let details = record.get(Field::Details);
     let relayed = if side == Side::Server { By::Application } else { By::NextHop };
     let judgement = |by, class| Judgement { by, side, class, is_grpc: false };
+    // Nearly all lines of most logs.
+    if details == "via_upstream" && record.get(Field::Flags).is_empty() {
+        return judgement(relayed, of_answer(record));
+    }
+    let code = record.code();
     if has_left(record) {
         return judgement(By::Client, Class::Left);
     }

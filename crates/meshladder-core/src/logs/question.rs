@@ -118,20 +118,15 @@ fn url(line: &Line, side: Side) -> Option<Url> {
 /// The command that asks it of a bundle; what is not known stands in capitals.
 pub fn command(group: &Group, asking: Option<&Asking>, bundle: &str) -> Option<String> {
     let line = &group.sample;
-    let (from, to, seen) = match asking {
-        Some(Asking { question, seen }) => {
-            let from = match &question.from {
-                Caller::Outside => "outside".to_owned(),
-                Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
-                Caller::Somebody => "CLIENT".to_owned(),
-            };
-            (from, question.to.clone(), seen.clone())
-        }
-        None => {
-            let from = if group.judgement.side == Side::Gateway { "outside" } else { "CLIENT" };
-            (from.to_owned(), url(line, group.judgement.side)?, seen(group, group.judgement.side))
-        }
+    let side = group.judgement.side;
+    let from = match asking.map(|asking| &asking.question.from) {
+        Some(Caller::Pod { namespace, name }) => format!("{namespace}/{name}"),
+        Some(Caller::Outside) => "outside".to_owned(),
+        None if side == Side::Gateway => "outside".to_owned(),
+        Some(Caller::Somebody) | None => "CLIENT".to_owned(),
     };
+    let to = asking.map_or_else(|| url(line, side), |asking| Some(asking.question.to.clone()))?;
+    let seen = asking.map_or_else(|| seen(group, side), |asking| asking.seen.clone());
     let method =
         if matches!(line.method.as_str(), "" | "GET") { String::new() } else { format!("-X {} ", line.method) };
     let flags = if seen.flags.is_empty() { String::new() } else { format!("/{}", seen.flags.join(",")) };

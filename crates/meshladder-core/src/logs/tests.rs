@@ -205,3 +205,21 @@ fn filters_hold_one_by_one_and_against() {
     assert_eq!(count(Filter { until: at, ..Filter::default() }), 1);
     assert_eq!(count(Filter { failed: true, ..Filter::default() }), 1);
 }
+
+#[test]
+fn times_of_the_same_second_are_read_like_any() {
+    let mut clock = Clock::default();
+    for text in [
+        "2026-11-15T06:31:02.101Z",
+        "2026-11-15T06:31:02.999Z",
+        "2026-11-15T06:31:02.9Z",
+        "2026-11-15T06:31:02Z",
+        "2026-11-15T06:31:03.000+01:00",
+        "2026-11-15T06:31:03.000Z",
+        "",
+        "2026-11-15T06:31:03.0x0Z",
+        "2026-11-15T06:31:03.001Z",
+    ] {
+        assert_eq!(clock.read(text), Time::parse(text), "{text}");
+    }
+}

@@ -6,6 +6,7 @@ use meshladder_core::logs::Codes;
 const FILTERS: &str = "Filters (of several values of one filter any must fit)";
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Logs {
     /// A file (`.gz` and `.zst` too), `-` for stdin, or with -s a pod or workload of the bundle; with -s and without any,
     /// all its logs

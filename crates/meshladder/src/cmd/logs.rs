@@ -65,7 +65,9 @@ fn formats(args: &Logs, behind: Option<&Behind>) -> Result<Formats, Failure> {
         given.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
     if let Some(behind) = behind {
         let (found, problems) = of_mesh(&behind.mesh);
-        problems.iter().for_each(|problem| out::warn(problem));
+        for problem in &problems {
+            out::warn(problem);
+        }
         given.extend(found);
     }
     Ok(Formats::new(given))

@@ -108,7 +108,8 @@ fn both_hops_of_a_request_become_one_cause() {
     let told = json(&["-"], &text);
     assert_eq!((&told["kind"], &told["requests"], &told["other"]), (&"Logs".into(), &2.into(), &1.into()));
     assert_eq!(told["causes"].as_array().map(Vec::len), Some(1));
-    let group = &told["groups"][told["causes"][0]["group"].as_u64().expect("a number") as usize];
+    let at = told["causes"][0]["group"].as_u64().and_then(|at| usize::try_from(at).ok()).expect("a place");
+    let group = &told["groups"][at];
     assert_eq!(
         (&group["flags"][0], &group["by"], &group["side"]),
         (&"UF".into(), &"this-proxy".into(), &"server".into())

@@ -67,7 +67,9 @@ impl TextFormat {
         let mut pattern = format!("(?s)^{}", regex::escape(&self.lead));
         for slot in &self.slots {
             let class = if loose && slot.field == Some(Field::Route) { Class::Any } else { slot.class };
-            pattern.push_str(&format!("({}){}", class.pattern(), regex::escape(&slot.then)));
+            for part in ["(", class.pattern(), ")", &regex::escape(&slot.then)] {
+                pattern.push_str(part);
+            }
         }
         pattern.push('$');
         Regex::new(&pattern).ok()
@@ -75,6 +77,7 @@ impl TextFormat {
 }
 
 impl Slot {
+    #[inline]
     fn put<'a>(&'a self, line: &'a str, start: usize, end: usize, record: &mut Record<'a>) {
         match (self.field, &self.clock) {
             (Some(field), None) => record.set_span(field, start, end),
@@ -85,16 +88,14 @@ impl Slot {
 }
 
 /// Where a literal is first met; none for an empty one.
+#[inline]
 fn find(bytes: &[u8], literal: &[u8]) -> Option<usize> {
     match literal {
         [] => None,
-        // Most fields are a few bytes long.
-        [byte] => match bytes.iter().take(SHORT).position(|b| b == byte) {
-            None if bytes.len() > SHORT => memchr(*byte, &bytes[SHORT..]).map(|at| at + SHORT),
-            found => found,
-        },
-        [first, ..] => memchr_iter(*first, bytes).find(|&at| bytes[at..].starts_with(literal)),
+        [byte] => memchr(*byte, bytes),
+        [first, more @ ..] => memchr_iter(*first, bytes).find(|at| {
+            let behind = &bytes[at + 1..];
+            behind.len() >= more.len() && more.iter().zip(behind).all(|(a, b)| a == b)
+        }),
     }
 }
-
-const SHORT: usize = 8;

@@ -37,7 +37,9 @@ pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judg
         let _ = write!(out, ", id {}", get(Field::RequestId));
     }
     if judgement.class != Class::Fine {
-        means(record).iter().for_each(|text| out.push_str(&format!("\n    {}", shown(text))));
+        for text in means(record) {
+            let _ = write!(out, "\n    {}", shown(&text));
+        }
     }
     out
 }
