@@ -66,10 +66,7 @@ fn check(to: &Path) -> Result<Format, CollectError> {
     let path = || shown(&to.to_string_lossy());
     let format = Format::of(to).ok_or_else(|| CollectError::NoFormat { path: path() })?;
     check_target(to, format)?;
-    if !parent(to).is_dir() {
-        let why = io::ErrorKind::NotFound.into();
-        return Err(CollectError::Unwritable { path: path(), why });
-    }
+    fs::metadata(parent(to)).map_err(|why| CollectError::Unwritable { path: path(), why })?;
     Ok(format)
 }
 

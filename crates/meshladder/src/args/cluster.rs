@@ -19,32 +19,34 @@ pub(super) const VALUES: [&str; 9] = [
     "-i",
 ];
 
+/// Each flag says it: the heading of a flattened group would go on over the flags after it.
+const HEADING: &str = "Cluster, when there is no -s";
+
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Cluster, when there is no -s")]
 pub(crate) struct Cluster {
     /// The kubeconfig; else $KUBECONFIG, else the usual file, else the pod this runs in
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(help_heading = HEADING, long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// The context; else the current one. Repeatable: several clusters are judged together
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = HEADING, long, global = true, value_name = "NAME")]
     pub(crate) context: Vec<String>,
     /// Act as this user
-    #[arg(long = "as", global = true, value_name = "USER", hide_short_help = true)]
+    #[arg(help_heading = HEADING, long = "as", global = true, value_name = "USER", hide_short_help = true)]
     pub(crate) impersonate: Option<String>,
     /// Act as a member of this group. Repeatable
-    #[arg(long = "as-group", global = true, value_name = "GROUP", requires = "impersonate", hide_short_help = true)]
+    #[arg(help_heading = HEADING, long = "as-group", global = true, value_name = "GROUP", requires = "impersonate", hide_short_help = true)]
     pub(crate) groups: Vec<String>,
     /// How long reading may take in all; what was read by then is used, and the report says what is missing
-    #[arg(long, global = true, value_name = "TIME", default_value = "2m", value_parser = duration::parse, hide_short_help = true)]
+    #[arg(help_heading = HEADING, long, global = true, value_name = "TIME", default_value = "2m", value_parser = duration::parse, hide_short_help = true)]
     pub(crate) timeout: Duration,
     /// How long one request may take
-    #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration::parse, hide_short_help = true)]
+    #[arg(help_heading = HEADING, long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration::parse, hide_short_help = true)]
     pub(crate) request_timeout: Duration,
     /// How many requests may be under way
-    #[arg(long, global = true, value_name = "N", default_value_t = 16, value_parser = parse_count, hide_short_help = true)]
+    #[arg(help_heading = HEADING, long, global = true, value_name = "N", default_value_t = 16, value_parser = parse_count, hide_short_help = true)]
     pub(crate) concurrency: usize,
     /// Where istiod runs
-    #[arg(
+    #[arg(help_heading = HEADING,
         short,
         long,
         alias = "istioNamespace",
@@ -58,17 +60,16 @@ pub(crate) struct Cluster {
 
 /// How much of a cluster is read.
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Cluster, when there is no -s")]
 pub(crate) struct Reading {
     /// Which proxies are read: `all`, `sample:N` (of as many workloads as can be), `none`, or those of a workload. Without it
     /// those that the question is about, or a sample of 50
-    #[arg(long, value_name = "WHICH")]
+    #[arg(help_heading = HEADING, long, value_name = "WHICH")]
     pub(crate) proxies: Option<Proxies>,
     /// Read logs only from so long ago on: `10m`
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) since: Option<Duration>,
     /// Read so many lines from the end of each log
-    #[arg(long, value_name = "LINES", default_value_t = 1000)]
+    #[arg(help_heading = HEADING, long, value_name = "LINES", default_value_t = 1000)]
     pub(crate) tail: u32,
 }
 

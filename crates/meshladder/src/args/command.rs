@@ -167,7 +167,8 @@ Examples:
 Examples:
   meshladder snapshot incident.tar.zst
   meshladder snapshot incident.tar.zst -n shop --proxies all --since 1h
-  meshladder snapshot incident/ --proxies deploy/cart --logs all")]
+  meshladder snapshot incident/ --proxies deploy/cart --logs all
+  meshladder snapshot night.tar.zst --watch-for UH --every 1m")]
     Snapshot(snapshot::Snapshot),
     /// The least rights that each command needs, as YAML
     #[command(before_help = "\

@@ -1,15 +1,15 @@
 //! `rbac`: the least rights a command needs, and which of them are missing.
 
-use meshladder_collect::live::{Purpose, Right, yaml};
+use meshladder_collect::live::{Right, yaml};
 
 use super::live;
 use crate::args::Global;
-use crate::args::snapshot::{Purpose as Word, Rbac};
+use crate::args::snapshot::Rbac;
 use crate::exit::{NOT_ALLOWED, Outcome};
 use crate::out;
 
 pub(super) fn run(global: &Global, args: &Rbac) -> Outcome {
-    let purpose = purpose(args.purpose);
+    let purpose = args.purpose;
     let istio = &global.cluster.istio_namespace;
     if !args.check {
         out::text(&yaml(purpose, live::namespace(global), istio))?;
@@ -35,16 +35,4 @@ pub(super) fn run(global: &Global, args: &Rbac) -> Outcome {
 fn told(right: &Right, namespace: &str) -> String {
     let dot = if right.group.is_empty() { "" } else { "." };
     format!("{} {}{dot}{} in namespace {namespace}", right.verbs.join(", "), right.resource, right.group)
-}
-
-fn purpose(word: Word) -> Purpose {
-    match word {
-        Word::Check => Purpose::Check,
-        Word::Why => Purpose::Why,
-        Word::Analyze => Purpose::Analyze,
-        Word::ProxyStatus => Purpose::ProxyStatus,
-        Word::ProxyConfig => Purpose::ProxyConfig,
-        Word::Snapshot => Purpose::Snapshot,
-        Word::LogLevel => Purpose::LogLevel,
-    }
 }

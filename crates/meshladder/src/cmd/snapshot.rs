@@ -1,7 +1,9 @@
 //! `snapshot`: a cluster read once, into a bundle.
 
+use std::time::Duration;
+
 use meshladder_collect::bundle;
-use meshladder_collect::live::{Logs, Purpose};
+use meshladder_collect::live::{Choice, Logs, Purpose, Session};
 use meshladder_core::snapshot::{Coverage, Shape, Snapshot};
 
 use super::bundle::megabytes;
@@ -10,6 +12,8 @@ use crate::args::Global;
 use crate::args::snapshot::{Snapshot as Args, WhichLogs};
 use crate::exit::{Failure, INTERRUPTED, Outcome, USAGE};
 use crate::{out, progress};
+
+mod watch;
 
 /// What a proxy's documents take, as a rule of thumb: a dump of a mesh of some hundred services, and its statistics.
 const PROXY: u64 = 3_000_000;
@@ -23,11 +27,11 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
         return Err(Failure::new(USAGE, "a bundle holds one cluster: write one for each --context"));
     }
     bundle::check_name(&args.to)?;
+    if let Some(text) = &args.watch_for {
+        return watch::run(global, args, text);
+    }
     let mut session = live::connect(global)?;
-    let logs =
-        (args.logs != WhichLogs::None).then(|| Logs { all: args.logs == WhichLogs::All, ..live::logs(&args.reading) });
-    let snapshot = session.objects(&live::wish(global, Purpose::Snapshot, logs))?;
-    let choice = live::choice(global, &snapshot, args.reading.proxies.as_ref())?;
+    let (snapshot, choice) = objects(&mut session, global, args, args.reading.since)?;
     if let Some(choice) = &choice {
         let count = session.count(choice);
         let size = megabytes(count as u64 * PROXY);
@@ -37,18 +41,37 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
     if args.dry_run {
         return Ok(0);
     }
-    let snapshot = live::read(&mut session, snapshot, choice, logs, false)?;
+    let snapshot = live::read(&mut session, snapshot, choice, logs(args, args.reading.since), false)?;
+    write(&snapshot, args)?;
+    Ok(if session.is_interrupted() { INTERRUPTED } else { 0 })
+}
+
+/// The objects, and which proxies to read.
+fn objects(
+    session: &mut Session,
+    global: &Global,
+    args: &Args,
+    since: Option<Duration>,
+) -> Result<(Snapshot, Option<Choice>), Failure> {
+    let snapshot = session.objects(&live::wish(global, Purpose::Snapshot, logs(args, since)))?;
+    let choice = live::choice(global, &snapshot, args.reading.proxies.as_ref())?;
+    Ok((snapshot, choice))
+}
+
+fn logs(args: &Args, since: Option<Duration>) -> Option<Logs> {
+    let all = args.logs == WhichLogs::All;
+    (args.logs != WhichLogs::None).then(|| Logs { all, since, ..live::logs(&args.reading) })
+}
+
+fn write(snapshot: &Snapshot, args: &Args) -> Result<(), Failure> {
     progress::start(format!("writing {}", args.to.display()));
-    let summary = bundle::write(&snapshot, &args.to)?;
-    tell(&snapshot);
+    let summary = bundle::write(snapshot, &args.to)?;
+    tell(snapshot);
     let (size, written) = (megabytes(summary.bytes), megabytes(summary.written));
     let proxies = snapshot.proxies_with(Shape::ConfigDump).count();
-    let documents = summary.documents;
-    out::note(&format!(
-        "{}: {documents} documents of {proxies} proxies, {size}, written as {written}",
-        args.to.display()
-    ));
-    Ok(if session.is_interrupted() { INTERRUPTED } else { 0 })
+    let (to, documents) = (args.to.display(), summary.documents);
+    out::note(&format!("{to}: {documents} documents of {proxies} proxies, {size}, written as {written}"));
+    Ok(())
 }
 
 /// What could not be read, once for each reason.

@@ -126,6 +126,23 @@ fn a_snapshot_is_a_bundle_that_answers_like_the_cluster() {
 }
 
 #[test]
+fn a_snapshot_waits_for_what_it_is_told_to_watch_for() {
+    let fake = Fake::demo();
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().join("mesh.tar.zst").display().to_string();
+    let watch =
+        |what: &str| on(&fake, &["snapshot", &to, "--watch-for", what, "--every", "10ms", "--proxies", "sample:2"]);
+    assert_eq!(watch("nothing-known").code, 2);
+    assert!(!Path::new(&to).exists());
+    // The first look fails, as one in a night may.
+    fake.state.fault(Fault::times("/version", Trouble::Status(409, None), 1));
+    let run = watch("ML0401");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("looking again later") && run.stderr.contains("ML0401 appeared: "), "{}", run.stderr);
+    assert!(Path::new(&to).exists());
+}
+
+#[test]
 fn a_snapshot_that_cannot_be_written_is_not_begun() {
     let fake = Fake::demo();
     let run = on(&fake, &["snapshot", "/nowhere/at/all.tar.zst"]);
