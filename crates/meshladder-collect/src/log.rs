@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn pieces_are_whole_lines_and_nothing_is_lost() {
-        let text: String = (1..80_000).map(|n| format!("{n} {}\n", "x".repeat(n % 40))).collect::<String>() + "the end";
+        let lines: Vec<String> = (1..80_000).map(|n| format!("{n} {}\n", "x".repeat(n % 40))).collect();
+        let text = lines.concat() + "the end";
         let pieces = pieces(text.as_bytes());
         assert!(pieces.len() > 2, "{}", pieces.len());
         assert_eq!(pieces.iter().flat_map(|(_, piece)| piece.clone()).collect::<Vec<u8>>(), text.as_bytes());

@@ -38,6 +38,7 @@ mod tests {
     use crate::fleet::Fleet;
     use crate::mesh::Mesh;
     use crate::rules::analyzed::{GATEWAYS, NAMESPACES, PODS};
+    use crate::schema::Faults;
     use crate::snapshot::{Builder, DocId};
 
     #[test]
@@ -51,7 +52,8 @@ mod tests {
             builder.note(Need::Part(String::new()), coverage);
             let snapshot = builder.finish();
             let mesh = Mesh::of_files(&snapshot, &crate::mesh::Beside::default());
-            let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &Fleet::of_istiods(&snapshot) };
+            let (fleet, faults) = (Fleet::of_istiods(&snapshot), Faults::default());
+            let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet, faults: &faults };
             assert!(holds(&facts, NAMESPACES, "Namespace"));
             assert_eq!(holds(&facts, PODS, "Pod"), pods, "the assumed gateway is in no file");
             assert_eq!(holds(&facts, GATEWAYS, "Gateway"), pods, "the Gateway is of another group");
