@@ -31,12 +31,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let policies = token_refused::authentications(facts, asked);
     let Some(policy) = policies.iter().find(|policy| remote(policy).is_some()) else { return };
     let told = |reason: &str| is_about_keys(reason) || reason.starts_with("Jwt verification fails");
-    let at = match failed_fetch(facts, policy) {
-        Some(line) => refused.into_iter().find(|(reason, _)| told(reason)).map(|(_, told)| (line, told)),
-        None => {
-            let by_key = refused.into_iter().find(|(reason, _)| is_about_keys(reason));
-            placeholder(facts, asked).zip(by_key.map(|(_, told)| told))
-        }
+    let at = if let Some(line) = failed_fetch(facts, policy) {
+        refused.into_iter().find(|(reason, _)| told(reason)).map(|(_, told)| (line, told))
+    } else {
+        let by_key = refused.into_iter().find(|(reason, _)| is_about_keys(reason));
+        placeholder(facts, asked).zip(by_key.map(|(_, told)| told))
     };
     let Some((at, told)) = at else { return };
     tell(policy, at, out).see(told.proof);

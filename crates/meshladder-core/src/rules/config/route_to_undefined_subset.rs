@@ -113,10 +113,10 @@ fn culprit<'m>(
         covers(&fqdn(host, &rule.id.namespace), &to.host)
             && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
     };
-    let Some(definer) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };
+    let Some(hidden) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };
     match used.map(|used| used.rules[0]) {
-        None if !mesh.is_exported_to(definer, client.namespace) => &definer.id,
-        Some(own) if own.id.namespace == client.namespace && definer.id.namespace != client.namespace => &own.id,
+        None if !mesh.is_exported_to(hidden, client.namespace) => &hidden.id,
+        Some(own) if own.id.namespace == client.namespace && hidden.id.namespace != client.namespace => &own.id,
         _ => &service.id,
     }
 }

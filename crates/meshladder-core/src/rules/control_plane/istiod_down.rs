@@ -126,8 +126,7 @@ fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bo
         wanted => format!("has none of its {wanted} pods ready"),
     };
     let message = format!(
-        "istiod is down: {} {how}, so proxies keep what they have, new pods are refused and no change is taken",
-        id
+        "istiod is down: {id} {how}, so proxies keep what they have, new pods are refused and no change is taken"
     );
     let (part, shows) = match (replicas, deployment.node.get("status")) {
         (Some(replicas), _) if wanted == 0 => (replicas, "no pod is wanted"),

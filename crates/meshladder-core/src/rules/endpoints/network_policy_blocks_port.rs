@@ -49,12 +49,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
         return;
     }
-    match asked {
-        Some(asked) => of_request(facts, asked, out),
-        None => {
-            of_logs(facts, out);
-            wanted::of_objects(facts, out);
-        }
+    if let Some(asked) = asked {
+        of_request(facts, asked, out);
+    } else {
+        of_logs(facts, out);
+        wanted::of_objects(facts, out);
     }
 }
 

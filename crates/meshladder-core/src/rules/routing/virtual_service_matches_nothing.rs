@@ -43,9 +43,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             all.iter().filter_map(|(kind, route)| dead(facts.mesh, service, kind, route)).collect();
         let Some((node, why)) = dead.first() else { continue };
         let is_all = dead.len() == all.len();
-        let message = match is_all {
-            true => format!("no request can match {}: {why}", service.id),
-            false => format!("{} of the {} routes of {} match no request: {why}", dead.len(), all.len(), service.id),
+        let message = if is_all {
+            format!("no request can match {}: {why}", service.id)
+        } else {
+            format!("{} of the {} routes of {} match no request: {why}", dead.len(), all.len(), service.id)
         };
         let finding = out.find(service.id.clone(), message, Evidence::of(service, node, why.clone()));
         for (node, why) in dead.iter().skip(1) {
@@ -152,18 +153,18 @@ fn caller<'m>(mesh: &Mesh, block: &'m Node) -> Option<Dead<'m>> {
             return Some((labels, "no pod has the labels that callers must have".to_owned()));
         }
     }
-    let node = block.get("sourceNamespace")?;
-    let namespace = node.str()?;
+    let written = block.get("sourceNamespace")?;
+    let namespace = written.str()?;
     let is_lost = !mesh.pods.iter().any(|pod| pod.namespace == namespace);
-    is_lost.then(|| (node, format!("namespace {namespace}, where callers must be, has no pod")))
+    is_lost.then(|| (written, format!("namespace {namespace}, where callers must be, has no pod")))
 }
 
 /// A server name that is none of the hosts.
 fn sni<'m>(service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
     let node = block.get("sniHosts")?;
     let is_host = |name: &str| hosts(service).any(|(written, full)| written.str() == Some(name) || covers(&full, name));
-    let is_lost = !node.items().is_empty() && !node.items().iter().filter_map(Node::str).any(is_host);
-    is_lost.then(|| (node, "the server names of the match are none of the VirtualService's hosts".to_owned()))
+    let misses = !node.items().is_empty() && !node.items().iter().filter_map(Node::str).any(is_host);
+    misses.then(|| (node, "the server names of the match are none of the VirtualService's hosts".to_owned()))
 }
 
 /// "TLS routes … will be applied to platform service ports named 'https-*', 'tls-*'", "TCP routes … to any port that is not a
