@@ -108,15 +108,15 @@ fn culprit<'m>(
     client: Scope<'_>,
     used: Option<&DestinationRule<'m>>,
 ) -> &'m ObjectRef {
-    let has_subset = |rule: &&Stored| {
+    let defines = |rule: &&Stored| {
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
         covers(&fqdn(host, &rule.id.namespace), &to.host)
             && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
     };
-    let Some(definer) = mesh.objects.of_kind("DestinationRule").iter().find(has_subset) else { return &service.id };
+    let Some(hidden) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };
     match used.map(|used| used.rules[0]) {
-        None if !mesh.is_exported_to(definer, client.namespace) => &definer.id,
-        Some(own) if own.id.namespace == client.namespace && definer.id.namespace != client.namespace => &own.id,
+        None if !mesh.is_exported_to(hidden, client.namespace) => &hidden.id,
+        Some(own) if own.id.namespace == client.namespace && hidden.id.namespace != client.namespace => &own.id,
         _ => &service.id,
     }
 }

@@ -153,18 +153,18 @@ fn caller<'m>(mesh: &Mesh, block: &'m Node) -> Option<Dead<'m>> {
             return Some((labels, "no pod has the labels that callers must have".to_owned()));
         }
     }
-    let node = block.get("sourceNamespace")?;
-    let namespace = node.str()?;
+    let written = block.get("sourceNamespace")?;
+    let namespace = written.str()?;
     let is_lost = !mesh.pods.iter().any(|pod| pod.namespace == namespace);
-    is_lost.then(|| (node, format!("namespace {namespace}, where callers must be, has no pod")))
+    is_lost.then(|| (written, format!("namespace {namespace}, where callers must be, has no pod")))
 }
 
 /// A server name that is none of the hosts.
 fn sni<'m>(service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
     let node = block.get("sniHosts")?;
-    let known = |name: &str| hosts(service).any(|(written, full)| written.str() == Some(name) || covers(&full, name));
-    let is_lost = !node.items().is_empty() && !node.items().iter().filter_map(Node::str).any(known);
-    is_lost.then(|| (node, "the server names of the match are none of the VirtualService's hosts".to_owned()))
+    let is_host = |name: &str| hosts(service).any(|(written, full)| written.str() == Some(name) || covers(&full, name));
+    let misses = !node.items().is_empty() && !node.items().iter().filter_map(Node::str).any(is_host);
+    misses.then(|| (node, "the server names of the match are none of the VirtualService's hosts".to_owned()))
 }
 
 /// "TLS routes … will be applied to platform service ports named 'https-*', 'tls-*'", "TCP routes … to any port that is not a
