@@ -78,7 +78,7 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         Listing::Secret { common } => run_secret(global, common),
         Listing::Log { from, level, reset, selector } => {
             if level.is_some() || *reset || selector.is_some() {
-                let what = "changing log levels is not there yet";
+                let what = "changing log levels of a running proxy is not there yet";
                 return Err(Failure::new(ISTIOCTL_ERROR, what));
             }
             run_log(global, from)
