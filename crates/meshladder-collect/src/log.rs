@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_line_that_the_runtime_has_cut_stays_with_its_rest() {
         let line = |n: usize, tag| format!("2026-11-15T06:31:02.{n:09}Z stdout {tag} {}\n", "y".repeat(80));
-        let text: String = (0..20_000).map(|n| line(n, if n % 3 == 2 { "F" } else { "P" })).collect();
+        let text: String = (0..20_001).map(|n| line(n, if n % 3 == 2 { "F" } else { "P" })).collect();
         let pieces = pieces(text.as_bytes());
         assert!(pieces.len() > 2);
         for (_, piece) in pieces {

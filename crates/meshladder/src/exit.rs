@@ -41,6 +41,12 @@ impl Failure {
         Self { code, message: message.into(), hint: None }
     }
 
+    /// The same with another exit code.
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -31,7 +31,10 @@ impl Compare<'_> {
             (Value::Object(_), Value::Object(_)) => self.objects(path, a, b, out),
             (Value::Array(left), Value::Array(right)) => self.lists(path, left, right, out),
             (Value::String(left), Value::String(right)) if left != right => {
-                if self.a.neutral(left) == self.b.neutral(right) {
+                // Istio's tags in traces name the proxy's own workload.
+                if path.contains("/custom_tags[istio.") {
+                    self.noise.add("who the proxy is", path, left, right);
+                } else if self.a.neutral(left) == self.b.neutral(right) {
                     self.noise.add("addresses and names", path, left, right);
                 } else {
                     out.push(Edit::new(What::Changed, path, Some(a), Some(b)));
@@ -161,6 +164,7 @@ fn key(list: &str, node: &Node, names: &Names) -> String {
         || ["port", "number", "containerPort", "name"].iter().find_map(|key| Some(short(node.get(key)?, names)));
     match (list, &node.value) {
         ("filter_chains", Value::Object(_)) => part(&["filter_chain_match"]),
+        ("custom_tags", Value::Object(_)) => part(&["tag"]),
         ("routes" | "http" | "tcp", Value::Object(_)) => part(&["match"]),
         ("lb_endpoints", Value::Object(_)) => part(&["endpoint", "address"]),
         ("endpoints", Value::Object(_)) if node.get("lb_endpoints").is_some() => part(&["locality"]),

@@ -92,7 +92,8 @@ const RUNNING: [&str; 9] = [
 pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
     let is_assumed = rule.needs.contains(&"k8s/gateways.networking.istio.io.json")
         && ["k8s/pods.json", "k8s/services.json"].contains(&path);
-    RUNNING.contains(&path) && !is_assumed && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+    let has_clusters = !mesh.clusters.is_empty();
+    RUNNING.contains(&path) && !is_assumed && !has_clusters && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
 }
 
 /// istioctl's order: level, code, kind, name, namespace, text.

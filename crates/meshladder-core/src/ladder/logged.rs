@@ -63,7 +63,10 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
         Confidence::Likely => of_log,
         Confidence::Possible => false,
     };
-    (is_proven && root.subject.kind != "Request").then_some(root)
+    // What istiod, injection and sync do to the workload is told without any request; a proxy on a request's way that is
+    // behind need not be why the request failed.
+    let is_of_request = root.rung > Rung::Sync && root.subject.kind != "Request";
+    (is_proven && is_of_request).then_some(root)
 }
 
 /// Whoever asks about a Service asks about those who serve it too.

@@ -137,6 +137,7 @@ fn found(code: &str, changes: &[&Change], facts: &Facts<'_>) -> Option<Vec<(Obje
     let rule = rules::named(code)?;
     let Check::Object(check) = rule.check else { return None };
     let mesh = facts.mesh.with_all(changes);
-    let sink = guarded(rule, |sink| check(&Facts { mesh: &mesh, ..*facts }, sink));
+    let faults = Faults::default();
+    let sink = guarded(rule, |sink| check(&Facts { mesh: &mesh, faults: &faults, ..*facts }, sink));
     Some(sink.findings.iter().map(|found| (found.subject.clone(), found.id())).collect())
 }

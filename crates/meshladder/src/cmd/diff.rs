@@ -115,7 +115,9 @@ fn proxies(a: &Operand, b: &Operand, args: &Args, global: &Global) -> Result<Dif
 fn find(snapshot: &Snapshot, text: &str, global: &Global) -> Result<ProxyRef, Failure> {
     match text.strip_prefix("revision/") {
         Some(revision) => of_revision(snapshot, revision),
-        None => source::find(snapshot, text, global.namespace.as_deref(), Shape::ConfigDump),
+        // Here 1 means that two things differ.
+        None => source::find(snapshot, text, global.namespace.as_deref(), Shape::ConfigDump)
+            .map_err(|failure| failure.with_code(UNREADABLE)),
     }
 }
 

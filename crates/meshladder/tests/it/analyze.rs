@@ -143,7 +143,7 @@ fn files_are_judged_on_top_of_a_bundle() {
     assert_eq!((on_top.code, on_top.stdout.as_str()), (0, ""), "{}", on_top.stderr);
     let without = meshladder(&["analyze", &path, "-k"]);
     assert_eq!(without.code, 64);
-    assert!(without.stderr.contains("name a bundle of the cluster with -s"), "{}", without.stderr);
+    assert!(without.stderr.contains("no kubeconfig"), "{}", without.stderr);
     assert_eq!(meshladder(&["analyze", &path, "--use-kube=false", "--select", "ML2101"]).code, 0);
 }
 
@@ -237,7 +237,8 @@ fn networks_of_the_mesh_may_be_given_by_hand() {
     let path = folder.path().join("networks.yaml");
     std::fs::write(&path, "networks: {west: {endpoints: [{fromRegistry: west-1}]}}\n").expect("it can be written");
     let words = ["analyze", "-", "--meshNetworksFile", &path.display().to_string()];
-    let found = with_stdin(&words, YAML.as_bytes()).stdout;
+    let running = format!("{YAML}---\nkind: Namespace\napiVersion: v1\nmetadata: {{name: shop}}\n");
+    let found = with_stdin(&words, running.as_bytes()).stdout;
     assert!(found.contains("Error [IST0126] (MeshNetworks istio-system/meshnetworks) network west "), "{found}");
 }
 

@@ -30,7 +30,7 @@ fn a_capture_does_not_differ_from_itself() {
 fn two_proxies_differ_in_the_weights_that_only_one_got() {
     let run = meshladder(&["diff", "deploy/frontend.shop", "deploy/curl.tools", "-s", &demo()]);
     assert_eq!(run.code, 1, "{run:?}");
-    let line = "10 % to v2 of catalog.shop.svc.cluster.local:8080 on B";
+    let line = "10 % to v2 of catalog.shop.svc.cluster.local:8080";
     assert!(run.stdout.contains(line), "{}", run.stdout);
     assert!(run.stdout.contains("made by VirtualService shop/catalog"), "{}", run.stdout);
 }
@@ -52,7 +52,7 @@ fn what_cannot_be_compared_is_said() {
     for (words, says) in [
         (&["diff", "deploy/frontend.shop"][..], "has no sibling"),
         (&["diff", "deploy/frontend.shop", "istiod"], "no view of istiod's"),
-        (&["diff", "deploy/nobody.shop", "deploy/curl.tools"], "no proxy for deploy/`nobody`"),
+        (&["diff", "deploy/nobody.shop", "deploy/curl.tools"], "no proxy for Deployment `nobody`"),
         (&["diff", "revision/1-99", "deploy/curl.tools"], "no proxy of revision `1-99`"),
     ] {
         let run = meshladder(&[words, &["-s", &demo()]].concat());

@@ -98,7 +98,7 @@ fn what_was_not_given_is_not_held_against_what_was() {
 fn codes_flags_and_details_are_explained_offline() {
     for (words, told) in [
         (&["explain", "ML0401"][..], "# ML0401 network-policy-blocks-istiod"),
-        (&["explain", "ist0173"], "# ML0701 subset-selects-no-pods"),
+        (&["explain", "ist0173"], "ML0701 subset-selects-no-pods"),
         (&["explain", "UF,URX"], "every try failed to connect"),
         (&["explain", "rbac_access_denied_matched_policy[ns[a]-policy[b]-rule[0]]"], "AuthorizationPolicy a/b, rule 0"),
         (&["flags", "UH"], "NoHealthyUpstream"),

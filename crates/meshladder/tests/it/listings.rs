@@ -86,7 +86,7 @@ fn what_is_not_there_is_said_with_what_is() {
         ("pc cluster nobody.tools", "there are curl-5b64d475cf-qzthp.tools"),
         ("pc cluster curl", "did you mean curl-5b64d475cf-qzthp.tools"),
         ("pc ecds", "no ECDS section"),
-        ("pc log --level rbac:debug", "running proxy"),
+        ("pc log --level rbac:debug", "changing log levels"),
         ("pc rootca-compare curl-5b64d475cf-qzthp.tools nobody.tools", "no proxy for `nobody`"),
     ] {
         let mut words: Vec<&str> = command.split(' ').collect();
