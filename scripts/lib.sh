@@ -89,6 +89,13 @@ need_venv() {
         "$venv/bin/pip" install --quiet --disable-pip-version-check "$1"
 }
 
+# need_npm FOLDER PACKAGE VERSION: a Node package, below FOLDER/node_modules.
+need_npm() {
+    local folder=$1 package=$2 version=$3
+    grep -qs "\"version\": \"$version\"" "$folder/node_modules/$package/package.json" ||
+        npm install --silent --no-audit --no-fund --save-exact --prefix "$folder" "$package@$version"
+}
+
 # need_cargo CRATE VERSION: a cargo tool, built the quick way: not optimized, no debug information.
 need_cargo() {
     [[ $("$1" --version 2>/dev/null) == "$1 $2" ]] ||

@@ -240,14 +240,17 @@ fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
     }
 }
 
+/// How many missing facts the first line names.
+const FEW: usize = 3;
+
 /// Nothing is blamed: what could not be read comes first.
 fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
-    let first: Vec<&str> = unknown.iter().take(3).map(String::as_str).collect();
+    let first = &unknown[..unknown.len().min(FEW)];
     let more =
         if unknown.len() > first.len() { format!(" and {} more", unknown.len() - first.len()) } else { String::new() };
-    let message = format!("it cannot be decided without: {}{more}", first.join("; "));
+    let message = format!("it cannot be decided without: {}{more}", by_reason(first));
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
     let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
     for (_, need, coverage) in snapshot.coverages() {
@@ -255,8 +258,25 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
         finding
             .see(Evidence::document(&DocId::new(need.path()), format!("{need}: {} {why}", coverage.word()).trim_end()));
     }
-    finding.fix(crate::finding::Fix::advice(format!("get these and ask again: {}", unknown.join("; "))));
+    finding.fix(crate::finding::Fix::advice(format!("get these and ask again: {}", by_reason(unknown))));
     finding.clone()
+}
+
+/// Facts that lack for the same reason share it: `pods, services (denied: …); proxies/ (not-asked)`.
+fn by_reason(unknown: &[String]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for fact in unknown {
+        let (fact, reason) = fact.split_once(" (").unwrap_or((fact, ""));
+        match reasons.iter_mut().find(|(other, _)| !reason.is_empty() && *other == reason) {
+            Some((_, facts)) => facts.push(fact),
+            None => reasons.push((reason, vec![fact])),
+        }
+    }
+    let told = reasons.into_iter().map(|(reason, facts)| {
+        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason}") };
+        format!("{}{reason}", facts.join(", "))
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need, Coverage)]) -> RungOutcome {

@@ -8,13 +8,16 @@ use crate::sim::request::Claims;
 use crate::sim::trace::{End, Trace};
 use crate::walk::{Caller, Detail, Documents, Question, Url, Walk};
 
+use super::meaning::host;
 use super::meshes::Capture;
 
 /// What becomes of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// `GET http://catalog.shop:8080/ from shop/frontend`
+    /// `GET http://catalog.shop:8080/`
     pub request: String,
+    /// `shop/frontend`
+    pub from: String,
     /// How it ends in the first capture.
     pub was: String,
     /// How it ends in the second one.
@@ -40,8 +43,8 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
         let (Some(was), Some(is)) = (ask(a, &walk_a), ask(b, &walk_b)) else { continue };
         if was != is {
             let method = if url.starts_with("http") { "GET " } else { "" };
-            let request = format!("{method}{url} from {}/{}", caller.namespace, caller.name);
-            fates.push(Fate { request, was, is });
+            let from = format!("{}/{}", caller.namespace, caller.name);
+            fates.push(Fate { request: format!("{method}{url}"), from, was, is });
         }
     }
     fates
@@ -87,14 +90,20 @@ fn in_words(trace: &Trace) -> String {
     };
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     for branch in &trace.branches {
-        let cluster = branch.cluster.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
+        let cluster = branch.cluster.as_deref().map(|name| format!(" by {}", host(name))).unwrap_or_default();
         *shares.entry(format!("{}{cluster}", end(&branch.end))).or_default() += branch.weight.unwrap_or(0.0);
     }
     let total: f64 = shares.values().sum();
-    if shares.len() < 2 || total <= 0.0 {
-        return end(&trace.outcome);
-    }
     let mut shares: Vec<_> = shares.into_iter().collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    shares.iter().map(|(end, share)| format!("{:.0} % {end}", share / total * 100.0)).collect::<Vec<_>>().join(", ")
+    match shares.as_slice() {
+        [] => end(&trace.outcome),
+        [(only, _)] => only.clone(),
+        _ if total <= 0.0 => end(&trace.outcome),
+        many => many
+            .iter()
+            .map(|(end, share)| format!("{:.0} % {end}", share / total * 100.0))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
 }

@@ -1,6 +1,6 @@
 //! What a difference means for traffic, and which object made the thing that differs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::doc::tree::{Node, Value};
 use crate::envoy::dump::{Resource, Section};
@@ -9,6 +9,8 @@ use crate::mesh::ObjectRef;
 use crate::sim::rbac::PolicyName;
 
 use super::{Edit, What};
+
+mod action;
 
 /// The side that has what was added or removed.
 fn owner(what: What) -> (&'static str, &'static str) {
@@ -64,13 +66,7 @@ pub(super) fn changed(section: Section, name: &str, a: &Node, b: &Node, edits: &
 /// A route, a virtual host, a filter chain or a listener that differs.
 pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -> Option<String> {
     match kind {
-        "route" => {
-            let (old, new) = (action(a), action(b));
-            if old == new {
-                return Some(format!("differs in {}", parts(edits)));
-            }
-            Some(format!("{old} on A, {new} on B"))
-        }
+        "route" => action::change(a, b).or_else(|| Some(format!("differs in {}", parts(edits)))),
         "filter chain" | "listener" => chain(a, b).or_else(|| Some(format!("{name} differs in {}", parts(edits)))),
         _ => Some(format!("differs in {}", parts(edits))),
     }
@@ -80,7 +76,7 @@ pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -
 pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: What) -> String {
     let (has, _) = owner(what);
     match kind {
-        "route" => format!("only {has} has this route: {}", action(node)),
+        "route" => format!("only {has} has this route: {}", action::in_words(node)),
         "virtual host" => format!("only {has} routes for {name}"),
         _ => format!("only {has} has this {kind}"),
     }
@@ -93,7 +89,7 @@ pub(super) fn secret(name: &str, old: &str, new: &str) -> String {
 }
 
 /// What a cluster's name means to a person: `v2 of catalog.shop.svc.cluster.local:8080`.
-fn host(name: &str) -> String {
+pub(super) fn host(name: &str) -> String {
     match ClusterName::parse(name) {
         Some(ClusterName { direction: "outbound", port, subset, host }) => {
             let of = if subset.is_empty() { String::new() } else { format!("{subset} of ") };
@@ -128,51 +124,6 @@ fn tls(cluster: &Node) -> &'static str {
         Some(context) if context.get("tls_certificate_sds_secret_configs").is_some() => "mutual TLS",
         Some(_) => "TLS",
     }
-}
-
-/// What a route does, in words: `90 % to v1 of catalog…:8080, 10 % to v2`.
-fn action(route: &Node) -> String {
-    if let Some(direct) = route.get("direct_response") {
-        return format!("answers {}", direct.get("status").map(Node::to_json).unwrap_or_default());
-    }
-    if route.get("redirect").is_some() {
-        return "redirects".to_owned();
-    }
-    let Some(forward) = route.get("route") else { return "does nothing that is known here".to_owned() };
-    let mut said = shares(forward);
-    for (key, word) in [("timeout", "timeout"), ("prefix_rewrite", "rewritten to"), ("host_rewrite_literal", "host")] {
-        if let Some(value) = forward.get(key) {
-            said = format!("{said}, {word} {}", value.str().map_or_else(|| value.to_json(), str::to_owned));
-        }
-    }
-    if let Some(retries) = forward.at(["retry_policy", "num_retries"]) {
-        said = format!("{said}, {} retries", retries.to_json());
-    }
-    if route.at(["typed_per_filter_config", "envoy.filters.http.fault"]).is_some() {
-        said.push_str(", with an injected fault");
-    }
-    said
-}
-
-fn shares(forward: &Node) -> String {
-    if let Some(cluster) = forward.str_at("cluster") {
-        return format!("100 % to {}", host(cluster));
-    }
-    let clusters = forward.at(["weighted_clusters", "clusters"]).map_or(&[][..], Node::items);
-    let weight = |node: &Node| match node.get("weight").map(|weight| &weight.value) {
-        Some(Value::Number(text)) => text.parse::<u64>().unwrap_or(0),
-        _ => 0,
-    };
-    let total: u64 = clusters.iter().map(weight).sum();
-    if total == 0 {
-        return "goes nowhere".to_owned();
-    }
-    let mut by_cluster: BTreeMap<&str, u64> = BTreeMap::new();
-    for cluster in clusters {
-        *by_cluster.entry(cluster.str_at("name").unwrap_or_default()).or_default() += weight(cluster);
-    }
-    let share = |(name, weight): (&str, u64)| format!("{} % to {}", weight * 100 / total, host(name));
-    by_cluster.into_iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
 /// Policies and client certificates that one chain has and the other has not.

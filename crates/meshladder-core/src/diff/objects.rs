@@ -124,7 +124,7 @@ fn both(old: &Stored, new: &Stored, a: &Side<'_>, b: &Side<'_>, noise: &mut Nois
 }
 
 fn alone(what: What, object: &Stored) -> Change {
-    let node = essence(&object.node);
+    let node = without_its_name(essence(&object.node));
     let doc = Some(object.doc.clone());
     let (edit, docs) = match what {
         What::Added => (Edit::new(what, "", None, Some(&node)), (None, doc)),
@@ -164,6 +164,20 @@ fn essence(object: &Node) -> Node {
         }
         each_mut(&mut member.value, &mut |node| drop_members(node, &MARKS));
     }
+    object
+}
+
+/// The change says which object it is.
+fn without_its_name(mut object: Node) -> Node {
+    drop_members(&mut object, &["kind"]);
+    let Value::Object(members) = &mut object.value else { return object };
+    for member in members.iter_mut().filter(|member| &*member.key == "metadata") {
+        drop_members(&mut member.value, &["name", "namespace"]);
+        if let Value::Object(left) = &mut member.value.value {
+            left.retain(|member| !member.value.members().is_empty());
+        }
+    }
+    members.retain(|member| &*member.key != "metadata" || !member.value.members().is_empty());
     object
 }
 

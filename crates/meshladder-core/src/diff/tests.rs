@@ -42,8 +42,8 @@ fn replicas_differ_in_nothing_but_noise() {
 fn a_change_of_weights_is_said_in_words_and_blamed_on_its_object() {
     let diff = between(&dump("c-1", "10.0.0.1", (90, 10), ""), &dump("c-2", "10.0.0.2", (100, 0), ""));
     let [change] = diff.changes.as_slice() else { panic!("one change: {:?}", diff.changes) };
-    let means = "90 % to v1 of c.shop.svc.cluster.local:80, 10 % to v2 of c.shop.svc.cluster.local:80 on A, \
-                 100 % to v1 of c.shop.svc.cluster.local:80, 0 % to v2 of c.shop.svc.cluster.local:80 on B";
+    let means = "10 % goes to v2 of c.shop.svc.cluster.local:80 on A, 0 % on B; \
+                 90 % goes to v1 of c.shop.svc.cluster.local:80 on A, 100 % on B";
     assert_eq!(change.means.as_deref(), Some(means));
     assert_eq!(change.objects, [ObjectRef::new("VirtualService", "shop", "catalog")]);
     assert_eq!(change.edits.len(), 2);

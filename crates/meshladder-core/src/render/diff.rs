@@ -1,6 +1,6 @@
 //! A difference for people and programs: the objects first, each with what proxies show of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::diff::{Change, Diff, Edit, What};
@@ -16,6 +16,9 @@ use super::report::{Paint, html_page};
 /// How many parts of a change are shown without `-v`, and how long a value may be.
 const PARTS: usize = 6;
 const WIDTH: usize = 100;
+
+/// How many requests are shown without `-v`.
+const FATES: usize = 10;
 
 /// What is shown of a difference, whatever draws it.
 struct Outline {
@@ -82,13 +85,7 @@ impl Outline {
         let rest = shown.iter().enumerate().filter(|(at, _)| !explained.contains(at));
         blocks.extend(rest.map(|(_, change)| block(change, verbose)));
         if !diff.fates.is_empty() {
-            let line = |fate: &crate::diff::Fate| format!("{}: {} → {}", fate.request, fate.was, fate.is);
-            let most = if verbose { diff.fates.len() } else { 10 };
-            let mut lines: Vec<String> = diff.fates.iter().take(most).map(line).collect();
-            if diff.fates.len() > most {
-                lines.push(format!("… and {} more (-v)", diff.fates.len() - most));
-            }
-            blocks.push(Block { title: "Requests that end otherwise".to_owned(), lines });
+            blocks.push(Block { title: "Requests that end otherwise".to_owned(), lines: fates(diff, verbose) });
         }
         if !diff.unknown.is_empty() {
             blocks.push(Block { title: "Not compared".to_owned(), lines: diff.unknown.clone() });
@@ -96,6 +93,23 @@ impl Outline {
         blocks.extend(noise(diff, show_noise));
         Self { headline: headline(diff, objects.len(), shown.len()), blocks }
     }
+}
+
+/// Callers whose request changes in the same way share a line.
+fn fates(diff: &Diff, verbose: bool) -> Vec<String> {
+    let mut callers: BTreeMap<(&str, &str, &str), Vec<&str>> = BTreeMap::new();
+    for fate in &diff.fates {
+        callers.entry((&fate.request, &fate.was, &fate.is)).or_default().push(&fate.from);
+    }
+    let most = if verbose { callers.len() } else { FATES };
+    let line = |((request, was, is), from): (&(&str, &str, &str), &Vec<&str>)| {
+        format!("{request} from {}: {was} → {is}", few(from))
+    };
+    let mut lines: Vec<String> = callers.iter().take(most).map(line).collect();
+    if callers.len() > most {
+        lines.push(format!("… and {} more (-v)", callers.len() - most));
+    }
+    lines
 }
 
 fn headline(diff: &Diff, objects: usize, shown: usize) -> String {
@@ -149,11 +163,12 @@ fn in_a_line(change: &Change) -> String {
 }
 
 fn on(change: &Change) -> Option<String> {
-    match change.on.as_slice() {
-        [] => None,
-        few if few.len() <= 4 => Some(few.join(", ")),
-        many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
-    }
+    (!change.on.is_empty()).then(|| few(&change.on))
+}
+
+fn few<T: AsRef<str>>(names: &[T]) -> String {
+    let joined = |names: &[T]| names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if names.len() <= 4 { joined(names) } else { format!("{} and {} more", joined(&names[..3]), names.len() - 3) }
 }
 
 fn edit(edit: &Edit) -> String {

@@ -77,10 +77,12 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
     if line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) && line.contains('-') {
         return Ok(block);
     }
+    let cell = if block == Block::Table { "td" } else { "th" };
     let block = open(out, block, Block::Table)?;
     let line = line.replace("\\|", "\u{0}");
     let cells = line.trim().trim_matches('|').split('|').map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
-    writeln!(out, "<tr><td>{}</td></tr>", cells.collect::<Vec<_>>().join("</td><td>"))?;
+    let cells: String = cells.map(|text| format!("<{cell}>{text}</{cell}>")).collect();
+    writeln!(out, "<tr>{cells}</tr>")?;
     Ok(block)
 }
 
@@ -123,12 +125,16 @@ fn inline(text: &str) -> String {
     out
 }
 
+/// Our own links lead to a heading or a page; what is written like another link is somebody's text.
 fn links(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
         let Some((label, target)) = after.split_once("](") else { break };
         let Some((target, after)) = target.split_once(')') else { break };
+        if target.contains(':') {
+            break;
+        }
         out.extend([before, "<a href=\"", target, "\">", label, "</a>"]);
         rest = after;
     }
@@ -148,11 +154,12 @@ mod tests {
             ("1. x\n2. y", "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n"),
             (
                 "| a | b |\n|---|---|\n| c | d |",
-                "<table>\n<tr><td>a</td><td>b</td></tr>\n<tr><td>c</td><td>d</td></tr>\n</table>\n",
+                "<table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td>c</td><td>d</td></tr>\n</table>\n",
             ),
             ("```sh\na > b\n```", "<pre><code>a &gt; b\n</code></pre>\n"),
             ("**b** [l](#x) & c", "<p><strong>b</strong> <a href=\"#x\">l</a> &amp; c\n</p>\n"),
             ("a [b", "<p>a [b\n</p>\n"),
+            ("[b](javascript:x)", "<p>[b](javascript:x)\n</p>\n"),
         ] {
             assert_eq!(body(markdown), html);
         }

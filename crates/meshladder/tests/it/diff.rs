@@ -30,7 +30,7 @@ fn a_capture_does_not_differ_from_itself() {
 fn two_proxies_differ_in_the_weights_that_only_one_got() {
     let run = meshladder(&["diff", "deploy/frontend.shop", "deploy/curl.tools", "-s", &demo()]);
     assert_eq!(run.code, 1, "{run:?}");
-    let line = "10 % to v2 of catalog.shop.svc.cluster.local:8080";
+    let line = "0 % goes to v2 of catalog.shop.svc.cluster.local:8080 on A, 10 % on B";
     assert!(run.stdout.contains(line), "{}", run.stdout);
     assert!(run.stdout.contains("made by VirtualService shop/catalog"), "{}", run.stdout);
 }

@@ -71,7 +71,7 @@ fn edit(edit: &Edit) -> String {
     )
 }
 
-fn fate(Fate { request, was, is }: &Fate) -> String {
-    let [request, was, is] = [request, was, is].map(|text| escape(text));
-    format!("{{\"request\":{request},\"a\":{was},\"b\":{is}}}")
+fn fate(Fate { request, from, was, is }: &Fate) -> String {
+    let [request, from, was, is] = [request, from, was, is].map(|text| escape(text));
+    format!("{{\"request\":{request},\"from\":{from},\"a\":{was},\"b\":{is}}}")
 }
