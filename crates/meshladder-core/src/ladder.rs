@@ -253,16 +253,14 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     let message = format!("it cannot be decided without: {}{more}", by_reason(first));
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
     let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
-    for (_, need, coverage) in snapshot.coverages() {
-        let why = coverage.why().unwrap_or_default();
-        finding
-            .see(Evidence::document(&DocId::new(need.path()), format!("{need}: {} {why}", coverage.word()).trim_end()));
+    for (_, need, coverage) in snapshot.coverages().filter(|(_, _, coverage)| **coverage != Coverage::Complete) {
+        finding.see(Evidence::document(&DocId::new(need.path()), coverage.lack(need)));
     }
     finding.fix(crate::finding::Fix::advice(format!("get these and ask again: {}", by_reason(unknown))));
     finding.clone()
 }
 
-/// Facts that lack for the same reason share it: `pods, services (denied: …); proxies/ (not-asked)`.
+/// Facts that lack for the same reason share it: `pods, services (denied: …); proxies/ (not in what was read)`.
 fn by_reason(unknown: &[String]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for fact in unknown {

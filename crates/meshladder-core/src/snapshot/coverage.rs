@@ -28,8 +28,11 @@ pub enum Coverage {
 impl Coverage {
     /// That a fact is missing, and why: `pods (denied: …)`.
     pub fn lack(&self, need: &Need) -> String {
-        let why = self.why().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("{need} ({}{why})", self.word())
+        match self.why() {
+            Some(why) => format!("{need} ({}: {why})", self.word()),
+            // In files it is not there; of a cluster it was not wanted.
+            None => format!("{need} (not in what was read)"),
+        }
     }
 }
 
