@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::{
-    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff, ladder, logs, monitor,
-    prometheus, runbook, snapshot,
+    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff, ladder, log_level, logs,
+    monitor, prometheus, runbook, snapshot,
 };
 
 #[derive(Debug, Subcommand)]
@@ -170,6 +170,16 @@ Examples:
   meshladder snapshot incident/ --proxies deploy/cart --logs all
   meshladder snapshot night.tar.zst --watch-for UH --every 1m")]
     Snapshot(snapshot::Snapshot),
+    /// Envoy's log levels: shown, held up for a while and set back whatever happens, audited, reset
+    #[command(before_help = "\
+Examples:
+  meshladder log-level cart-1.shop --level rbac:debug,jwt:debug --for 5m
+  meshladder log-level deploy/cart -n shop                     the levels of each pod
+  meshladder log-level --audit -A                              what is not at its default, istiods too
+  meshladder log-level deploy/cart -n shop --reset
+
+Exit code: 0 the levels are what they were, 1 some are left or something is not at its default, 130 interrupted and set back")]
+    LogLevel(log_level::LogLevel),
     /// The least rights that each command needs, as YAML
     #[command(before_help = "\
 Examples:
