@@ -14,7 +14,7 @@ use super::{State, growing, real};
 /// A bundle's file for what Envoy's admin port or istiod's monitoring port is asked.
 fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec<u8>> {
     let (path, _) = path.split_once('?').unwrap_or((path, ""));
-    let path = path.trim_start_matches('/');
+    let path = path.trim_matches('/');
     let file = match path {
         "config_dump" | "clusters" | "server_info" | "certs" | "listeners" => {
             format!("proxies/{namespace}/{pod}/{path}.json")

@@ -60,6 +60,7 @@ fn one(seed: u64) {
     }
     let run = running.end();
     let told = format!("seed {seed}: {faults:?} early {early} end {end}: {}", run.stderr);
+    assert_ne!(run.code, 2, "{told}");
     if bed.levels() == before {
         return;
     }
