@@ -37,9 +37,9 @@ impl Session {
     pub fn levels(&self, pods: &[ProxyRef], port: u16) -> Answers {
         let ask = async |cluster: &Cluster, pod: &ProxyRef| {
             let mut door = Door::open(cluster, admin(pod, port)).await?;
-            told(&mut door).await.map(|(text, _)| text)
+            text(door.ask(&Method::POST, "/logging").await?)
         };
-        self.each(pods, "asking proxies", ask)
+        self.each(pods, "asking proxies", &ask)
     }
 
     /// Sets levels as they are planned for each proxy, and leaves them so. Gives what `/logging` tells then.
@@ -53,19 +53,25 @@ impl Session {
             }
             Ok(apply(&mut door, &change).await?.0)
         };
-        self.each(pods, "setting levels", set)
+        self.each(pods, "setting levels", &set)
     }
 
     /// What ControlZ of each istiod tells of its scopes.
     pub fn scopes(&self, istiods: &[ProxyRef]) -> Answers {
         let ask = async |cluster: &Cluster, pod: &ProxyRef| {
             let mut door = Door::open(cluster, controlz(pod)).await?;
-            text(door.ask(&Method::GET, "/scopej/").await?)
+            match door.ask(&Method::GET, "/scopej/").await {
+                Err(Lack::Absent) => Err(Lack::failed("it serves no scopes on ControlZ's port 9876")),
+                answer => text(answer?),
+            }
         };
-        self.each(istiods, "asking istiods", ask)
+        self.each(istiods, "asking istiods", &ask)
     }
 
     /// Puts scopes of an istiod: the name of each, and what ControlZ is to be told.
+    ///
+    /// # Errors
+    /// Why it could not be told, in words.
     pub fn set_scopes(&self, istiod: &ProxyRef, scopes: &[(String, String)]) -> Result<(), String> {
         let set = async |cluster: &Cluster, pod: &ProxyRef| {
             let mut door = Door::open(cluster, controlz(pod)).await?;
@@ -75,7 +81,7 @@ impl Session {
             }
             Ok(String::new())
         };
-        let answers = self.each(std::slice::from_ref(istiod), "setting scopes", set);
+        let answers = self.each(std::slice::from_ref(istiod), "setting scopes", &set);
         answers.into_iter().try_for_each(|(_, answer)| answer.map(drop))
     }
 
@@ -83,10 +89,9 @@ impl Session {
         &self,
         pods: &[ProxyRef],
         what: &str,
-        ask: impl AsyncFn(&Cluster, &ProxyRef) -> Result<String, Lack>,
+        ask: &impl AsyncFn(&Cluster, &ProxyRef) -> Result<String, Lack>,
     ) -> Answers {
         self.pace.tally.begin(what, pods.len());
-        let ask = &ask;
         let mut answers: Answers = runtime::run(async {
             let one = |pod: ProxyRef| async move {
                 let answer = match self.cluster_of(&pod) {

@@ -86,6 +86,16 @@ impl Levels {
         Some(Self(lines.filter_map(one).collect()))
     }
 
+    /// Reads ztunnel's answer: `current log level is hickory_server=off,info`. The level for all is called `default`.
+    pub fn parse_ztunnel(text: &str) -> Option<Self> {
+        let list = text.trim().strip_prefix("current log level is ")?;
+        let one = |part: &str| {
+            let (name, level) = part.trim().rsplit_once('=').unwrap_or(("default", part.trim()));
+            Some((name.to_owned(), Level::parse(level)?))
+        };
+        Some(Self(list.split(',').filter_map(one).collect()))
+    }
+
     /// With `--enable-fine-grain-logging` each source file is a logger, and is only listed once it has logged: what the
     /// others are at, nobody can tell.
     pub fn is_fine_grain(&self) -> bool {

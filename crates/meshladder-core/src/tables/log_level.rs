@@ -119,7 +119,7 @@ mod tests {
             default: "warning".to_owned(),
         };
         assert_eq!(
-            audit(&[off.clone()]).to_string(),
+            audit(std::slice::from_ref(&off)).to_string(),
             "POD           COMPONENT   LEVEL   DEFAULT\ncart-1.shop   rbac        debug   warning\n"
         );
         let expected = r#"{"not_at_default":[{"pod":"cart-1.shop","component":"rbac","level":"debug","default":"warning"}],"unknown":[{"pod":"x","why":"gone"}],"examined":2}"#;

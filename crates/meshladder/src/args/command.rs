@@ -91,6 +91,7 @@ Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
     #[command(before_help = "\
 Examples:
   kubectl logs deploy/cart -n shop -c istio-proxy | meshladder logs -
+  meshladder logs deploy/cart -n shop --follow --failed         as lines are written; the causes at the end
   meshladder logs access.log.gz --code 5xx --not-flag DC --since 2026-11-15T06:00:00Z
   meshladder logs -s bundle.tar.gz --why
   meshladder logs deploy/cart -n shop -s bundle.tar.gz --flag UC --lines

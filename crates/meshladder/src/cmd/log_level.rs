@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use meshladder_core::envoy::logging::{Change, Defaults, Levels, Wanted};
+use meshladder_core::envoy::logging::{Change, Level, Levels, Wanted};
+use meshladder_core::snapshot::ProxyRef;
 use meshladder_core::tables::log_level::{Row, levels, levels_json};
 
 use super::live;
@@ -18,6 +19,9 @@ mod raise;
 mod told;
 
 use pods::Found;
+
+/// The only logger that every ztunnel has, and no Envoy.
+const ZTUNNEL: &str = "default";
 
 /// More pods than this need a yes.
 const MANY: usize = 5;
@@ -36,11 +40,11 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
         return Err(Failure::new(USAGE, "--restore needs a pod: the levels are those of one"));
     }
     let session = live::connect(global)?;
-    let found = pods::find(session, global, &args.targets, args.reset || args.audit)?;
+    let mut found = pods::find(session, global, &args.targets, args.reset || args.audit)?;
     match restore {
         Some(wanted) => set(&found, args, &|_, levels| wanted.on(levels).map_err(pods::no_component)),
         None if args.audit => audit::run(&found, args),
-        None if args.reset => reset(&found, args),
+        None if args.reset => reset(&mut found, args),
         None => show(&found, args),
     }
 }
@@ -65,35 +69,56 @@ fn unread_code(why: &str) -> u8 {
     if why.starts_with("no right") { NOT_ALLOWED } else { UNREADABLE }
 }
 
-/// What each proxy says.
+/// What each proxy says; a ztunnel has other words for it.
 fn rows(found: &Found, port: u16) -> Vec<Row> {
-    let read = |text: String| Levels::parse(&text).ok_or_else(|| "it lists no loggers".to_owned());
+    let read = |text: String| {
+        let levels = Levels::parse(&text).or_else(|| Levels::parse_ztunnel(&text));
+        levels.ok_or_else(|| format!("it lists no loggers: {}", text.lines().next().unwrap_or_default()))
+    };
     let answers = found.session.levels(&found.pods, port).into_iter();
     answers.map(|(pod, answer)| Row { pod: pod.to_string(), levels: answer.and_then(read) }).collect()
 }
 
-fn reset(found: &Found, args: &LogLevel) -> Outcome {
-    let plan = |defaults: &Defaults, levels: &Levels| {
-        let missed = defaults.missed_by(levels);
-        let step = |(name, to)| levels.0.get(&name).map(|from| (name, (*from, to)));
-        Change { steps: missed.into_iter().filter_map(step).collect(), wanted: Wanted::default() }
-    };
-    if found.pods.len() > MANY && !args.yes {
-        let rows = rows(found, args.proxy_admin_port);
-        let off = rows.iter().filter(|row| {
-            let pod = found.pods.iter().find(|pod| pod.to_string() == row.pod);
-            let levels = row.levels.as_ref().ok();
-            pod.zip(levels).is_some_and(|(pod, levels)| !plan(&found.defaults(pod), levels).steps.is_empty())
-        });
-        let names: Vec<&str> = off.map(|row| row.pod.as_str()).collect();
-        if names.len() > MANY {
-            let message = format!("levels of {} pods would be set: {}", names.len(), names.join(", "));
-            return Err(Failure::new(USAGE, message).hint("--yes does it"));
+/// What is not at its default, with it. What a ztunnel starts with is `info`.
+fn missed(found: &Found, pod: &ProxyRef, levels: &Levels) -> BTreeMap<String, Level> {
+    match levels.0.get(ZTUNNEL) {
+        Some(Level::Info) => BTreeMap::new(),
+        Some(_) => [(ZTUNNEL.to_owned(), Level::Info)].into(),
+        None => found.defaults(pod).missed_by(levels),
+    }
+}
+
+fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
+    let mut code = 0;
+    let mut plans = BTreeMap::new();
+    for (pod, row) in found.pods.iter().zip(rows(found, args.proxy_admin_port)) {
+        match row.levels {
+            Err(why) => {
+                out::warn(&format!("{pod}: {why}"));
+                code = unread_code(&why);
+            }
+            Ok(levels) if levels.0.contains_key(ZTUNNEL) => {}
+            Ok(levels) => drop(plans.insert(pod.clone(), missed(found, pod, &levels))),
         }
     }
-    let code = set(found, args, &|pod, levels| Ok(plan(&found.defaults(pod), levels)))?;
+    plans.retain(|_, missed| !missed.is_empty());
+    if plans.len() > MANY && !args.yes {
+        let names: Vec<String> = plans.keys().map(ToString::to_string).collect();
+        let message = format!("levels of {} pods would be set: {}", names.len(), names.join(", "));
+        return Err(Failure::new(USAGE, message).hint("--yes does it"));
+    }
+    found.pods = plans.keys().cloned().collect();
+    let plan = |pod: &ProxyRef, levels: &Levels| {
+        let step = |(name, to): (&String, &Level)| levels.0.get(name).map(|from| (name.clone(), (*from, *to)));
+        let steps = plans.get(pod).into_iter().flatten().filter_map(step).collect();
+        Ok(Change { steps, wanted: Wanted::default() })
+    };
+    let set = set(found, args, &plan)?;
+    if found.pods.is_empty() && code == 0 {
+        out::note("every proxy is at its defaults");
+    }
     let scopes = if args.targets.is_empty() { audit::reset_scopes(found) } else { 0 };
-    Ok(code.max(scopes))
+    Ok(code.max(set).max(scopes))
 }
 
 /// Sets what is planned, and tells what changed.

@@ -31,6 +31,13 @@ fn the_answer_of_logging_is_read_and_any_other_is_not() {
 }
 
 #[test]
+fn ztunnel_s_answer_is_read_too() {
+    let told = Levels::parse_ztunnel("current log level is hickory_server::server=off,warn\n").expect("levels");
+    assert_eq!(told.told(), "default:warning,hickory_server::server:off");
+    assert_eq!(Levels::parse_ztunnel(TOLD), None);
+}
+
+#[test]
 fn levels_are_wanted_as_istioctl_takes_them() {
     assert_eq!(
         wanted("rbac:debug, jwt=warn").named,

@@ -7,7 +7,7 @@ use meshladder_core::snapshot::ProxyRef;
 use meshladder_core::tables::log_level::{Off, audit, audit_json};
 
 use super::pods::{Found, each_pod};
-use super::rows;
+use super::{missed, rows};
 use crate::args::TextOrJson;
 use crate::args::log_level::LogLevel;
 use crate::exit::{Outcome, UNDECIDED};
@@ -24,7 +24,7 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
             Ok(levels) if levels.is_fine_grain() => {
                 unknown.push((row.pod, "its loggers are source files: what they are at is not told".to_owned()));
             }
-            Ok(levels) => off.extend(found.defaults(pod).missed_by(&levels).into_iter().map(|(component, default)| {
+            Ok(levels) => off.extend(missed(found, pod, &levels).into_iter().map(|(component, default)| {
                 let level = levels.0.get(&component).map(ToString::to_string).unwrap_or_default();
                 Off { pod: row.pod.clone(), component, level, default: default.to_string() }
             })),

@@ -12,7 +12,7 @@ use meshladder_core::target::Target;
 
 use crate::args::Global;
 use crate::cmd::live;
-use crate::exit::{Failure, UNREADABLE};
+use crate::exit::{Failure, INTERRUPTED, UNREADABLE};
 use crate::out;
 
 /// A connected cluster and the pods that are meant.
@@ -40,6 +40,9 @@ pub(in crate::cmd) fn find(
 ) -> Result<Found, Failure> {
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
     let snapshot = read(&mut session, global, texts, &namespace, whole)?;
+    if session.is_interrupted() {
+        return Err(Failure::new(INTERRUPTED, "interrupted"));
+    }
     let mut pods = Vec::new();
     for target in parsed(texts, &namespace)? {
         pods.extend(running(&session, &snapshot, &target)?);

@@ -1,5 +1,7 @@
 //! Whatever ends it, the levels are what they were.
 
+use serde_json::json;
+
 use super::{Bed, PATIENCE};
 use crate::fake::Trouble;
 
@@ -164,4 +166,38 @@ fn what_somebody_else_set_meanwhile_is_left_alone() {
     running.signal("-INT");
     assert_eq!(running.end().code, 130);
     assert!(bed.has("admin: info"));
+}
+
+#[test]
+fn an_envoy_that_takes_one_component_at_a_time_is_asked_so() {
+    let bed = Bed::new();
+    let before = bed.levels();
+    bed.fault("logging?paths=", Trouble::Status(400, None), usize::MAX);
+    let words = ["log-level", "cart-00000.shop", "--level", "admin:debug,rbac:trace", "--for", "10m"];
+    let mut running = bed.start(&words);
+    running.until("both are up", || bed.has("admin: debug") && bed.has("rbac: trace"));
+    running.signal("-INT");
+    let run = running.end();
+    assert_eq!((run.code, bed.levels()), (130, before), "{}", run.stderr);
+    let asked = bed.fake.state.requests();
+    for query in ["?admin=debug", "?rbac=trace", "?admin=warning", "?rbac=warning"] {
+        assert!(asked.iter().any(|line| line.ends_with(query)), "{query} in {asked:?}");
+    }
+}
+
+#[test]
+fn the_proxy_s_cpu_is_told_where_it_is_measured() {
+    let usage = json!({"metadata": {"name": "cart-00000", "namespace": "shop"}, "timestamp": "2026-11-15T06:00:00Z",
+        "containers": [{"name": "app", "usage": {"cpu": "1"}}, {"name": "istio-proxy", "usage": {"cpu": "7200000n"}}]});
+    let bed = Bed::with(1, |mut state| {
+        state.objects.insert("pods.metrics.k8s.io".to_owned(), vec![usage]);
+        state
+    });
+    let mut running = bed.raised(&[]);
+    let err = running.err.clone();
+    running.until("the change is told", || std::fs::read_to_string(&err).is_ok_and(|text| text.contains("millicores")));
+    running.signal("-INT");
+    let run = running.end();
+    assert!(run.stderr.contains("of log a second, 7 millicores"), "{}", run.stderr);
+    assert!(run.stderr.contains("CPU was not measured again"), "{}", run.stderr);
 }
