@@ -21,10 +21,12 @@ use pace::Pace;
 mod api;
 mod connect;
 mod door;
+mod follow;
 mod gather;
 mod istiod;
 mod kinds;
 mod lack;
+mod levels;
 mod list;
 mod logs;
 mod maps;
@@ -32,12 +34,17 @@ mod pace;
 mod pods;
 mod progress;
 mod proxies;
+mod raise;
 mod rights;
 mod runtime;
 mod spool;
+mod tail;
 
+pub use levels::{Answers, Plan};
 pub use progress::Tally;
+pub use raise::{Cost, End, Ending, Happening, Raise, Why};
 pub use rights::{Purpose, Right, yaml};
+pub use tail::Lines;
 
 /// How to reach clusters.
 #[derive(Clone, Debug, Default)]

@@ -2,4 +2,5 @@
 
 pub mod clusters;
 pub mod dump;
+pub mod logging;
 pub mod name;

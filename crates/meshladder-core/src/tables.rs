@@ -9,6 +9,7 @@ pub mod eds;
 pub mod endpoint;
 pub mod flag_rates;
 pub mod listener;
+pub mod log_level;
 pub mod logs;
 pub mod route;
 pub mod secret;

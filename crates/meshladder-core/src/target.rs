@@ -148,8 +148,7 @@ impl Target {
     }
 
     fn not_found(&self, proxies: &BTreeSet<ProxyRef>, shape: Shape) -> String {
-        let place = self.namespace.as_ref().map(|ns| format!(" in namespace `{ns}`")).unwrap_or_default();
-        let what = format!("no proxy for {}`{}`{place}", self.kind.prefix(), self.name);
+        let what = format!("no proxy for {self}");
         let similar: Vec<_> =
             proxies.iter().filter(|p| p.pod.contains(&self.name)).take(3).map(ToString::to_string).collect();
         if !similar.is_empty() {
@@ -161,6 +160,13 @@ impl Target {
             n if n > all.len() => format!("{what}; there are {}, … ({n} in all)", all.join(", ")),
             _ => format!("{what}; there are {}", all.join(", ")),
         }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}`{}`", self.kind.prefix(), self.name)?;
+        self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, " in namespace `{namespace}`"))
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod describe;
 pub(crate) mod diff;
 mod duration;
 pub(crate) mod ladder;
+pub(crate) mod log_level;
 pub(crate) mod logs;
 pub(crate) mod monitor;
 pub(crate) mod prometheus;

@@ -15,6 +15,7 @@ mod explain;
 mod flag_rates;
 mod ladder;
 mod live;
+mod log_level;
 mod logs;
 mod meta;
 mod monitor;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Bundle(bundle) => bundle::run(&args.global, &bundle.command),
         Command::Runbook(runbook) => runbook::run(&args.global, runbook),
         Command::Snapshot(snapshot) => snapshot::run(&args.global, snapshot),
+        Command::LogLevel(levels) => log_level::run(&args.global, levels),
         Command::Rbac(rbac) => rbac::run(&args.global, rbac),
         Command::Demo => demo::run(&args.global),
         Command::Version(version) => meta::version(version.output),

@@ -47,6 +47,12 @@ impl Failure {
         self
     }
 
+    /// The same in other words.
+    pub(crate) fn with_message(mut self, message: String) -> Self {
+        self.message = message;
+        self
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -52,6 +52,18 @@ impl Cluster {
         Self { source, context, server, namespace, client, pace, reviews, refusals }
     }
 
+    /// The same cluster at another pace; what was refused may be tried again.
+    pub(crate) fn paced(&self, pace: Arc<Pace>) -> Self {
+        let Self { source, context, server, namespace, client, .. } = self;
+        let connection = Connection {
+            context: context.clone(),
+            server: server.clone(),
+            namespace: namespace.clone(),
+            client: client.clone(),
+        };
+        Self::new(connection, source.clone(), pace)
+    }
+
     /// The body of an answer.
     pub(crate) async fn get(&self, path: &str, accept: &str) -> Result<Vec<u8>, Lack> {
         self.ask(&Method::GET, path, accept, &[]).await

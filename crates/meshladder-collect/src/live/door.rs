@@ -22,6 +22,9 @@ use super::pods::PROXY;
 /// Envoy's admin port, and ztunnel's.
 pub(crate) const ADMIN: u16 = 15000;
 
+/// Where an istiod serves ControlZ.
+pub(crate) const CONTROLZ: u16 = 9876;
+
 /// istiod's port for `/debug`, `/metrics` and `/version`.
 pub(crate) const MONITORING: u16 = 15014;
 
@@ -108,11 +111,17 @@ impl<'c> Door<'c> {
 
     /// Asks for a path, such as `/clusters?format=json`.
     pub(crate) async fn ask(&mut self, method: &Method, path: &str) -> Result<Vec<u8>, Lack> {
+        self.send(method, path, Vec::new()).await
+    }
+
+    /// The same with something to say. The agent inside cannot pass it on.
+    pub(crate) async fn send(&mut self, method: &Method, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Lack> {
         let pace = &self.cluster.pace;
         let answer = match &mut self.way {
             Way::Forward { sender, forwarder } => {
-                pace.within(request(sender, forwarder, self.port.number, method, path)).await
+                pace.within(request(sender, forwarder, self.port.number, (method, path, body))).await
             }
+            Way::Exec if !body.is_empty() => return Err(neither(self.port.namespace)),
             Way::Exec => pace.within(exec(self.cluster, self.port, method, path)).await,
         };
         self.is_stuck |= answer.is_err();
@@ -180,14 +189,13 @@ async fn request(
     sender: &mut SendRequest<Full<Bytes>>,
     forwarder: &mut Portforwarder,
     port: u16,
-    method: &Method,
-    path: &str,
+    (method, path, body): (&Method, &str, Vec<u8>),
 ) -> Result<Vec<u8>, Lack> {
     // Envoy answers 426 to HTTP/1.0, and wants a Host.
     let request = Request::builder().method(method).uri(path).header("Host", "localhost");
-    let request = request.body(Full::new(Bytes::new())).map_err(|error| Lack::failed(error.to_string()))?;
+    let request = request.body(Full::new(Bytes::from(body))).map_err(|error| Lack::failed(error.to_string()))?;
     let broken = match answer(sender, request).await {
-        Ok((200, body)) => return Ok(body),
+        Ok((200 | 202, body)) => return Ok(body),
         Ok((404 | 405, _)) => return Err(Lack::Absent),
         Ok((status, _)) => return Err(Lack::failed(format!("{path} answered {status}"))),
         Err(broken) => broken,
@@ -253,7 +261,7 @@ async fn exec(cluster: &Cluster, port: Port<'_>, method: &Method, path: &str) ->
 fn refusal(error: &kube::Error) -> Lack {
     match error {
         kube::Error::Api(status) if status.code == 403 => Lack::Refused(clean(&*status.message)),
-        kube::Error::Api(status) if status.code == 404 => Lack::failed(clean(&*status.message)),
+        kube::Error::Api(status) if status.code == 404 => Lack::Gone(clean(&*status.message)),
         error => Lack::failed(chain(error)),
     }
 }

@@ -191,7 +191,7 @@ fn with_proxy(pods: &[PodNote]) -> impl Iterator<Item = &PodNote> {
     pods.iter().filter(|pod| pod.has_proxy() && pod.running)
 }
 
-async fn read_logs(into: &mut Into<'_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {
+pub(crate) async fn read_logs(into: &mut Into<'_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let wanted: Vec<(&PodNote, &str)> =
         pods.iter().flat_map(|pod| logs::containers(pod, wish).into_iter().map(move |name| (*pod, name))).collect();

@@ -11,6 +11,8 @@ pub(crate) enum Lack {
     Stranger(String),
     /// There is no such thing.
     Absent,
+    /// There is no such pod, or no longer.
+    Gone(String),
     /// A continue token is too old.
     Expired,
     /// Anything else that went wrong.
@@ -30,7 +32,7 @@ impl Lack {
     /// In words.
     pub(crate) fn why(&self) -> String {
         match self {
-            Self::Refused(why) | Self::Stranger(why) | Self::Failed(why) => why.clone(),
+            Self::Refused(why) | Self::Stranger(why) | Self::Failed(why) | Self::Gone(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),
             Self::Expired => "the list changed faster than it could be read".to_owned(),
             Self::OutOfTime => "--timeout was over before it could be read".to_owned(),

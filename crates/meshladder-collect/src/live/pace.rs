@@ -14,7 +14,7 @@ use super::progress::Tally;
 /// See the module.
 pub(crate) struct Pace {
     deadline: Instant,
-    limits: Limits,
+    pub(crate) limits: Limits,
     gate: Semaphore,
     stop: watch::Receiver<bool>,
     pub(crate) tally: Arc<Tally>,

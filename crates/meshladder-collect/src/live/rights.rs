@@ -108,6 +108,10 @@ impl Purpose {
         if matches!(self, Self::Check | Self::Why | Self::Snapshot | Self::LogLevel) {
             rights.push(on_pod("pods/log", &["get"], "what proxies logged"));
         }
+        if self == Self::LogLevel {
+            let metrics = on_pod("pods", &["get"], "how much CPU it costs");
+            rights.push(Right { group: "metrics.k8s.io".to_owned(), ..metrics });
+        }
         rights.sort();
         rights
     }
@@ -254,6 +258,15 @@ mod tests {
                 assert!(reads || right.resource == "pods/portforward", "{right:?}");
             }
         }
+    }
+
+    #[test]
+    fn raising_log_levels_needs_pods_their_ports_and_their_logs() {
+        let role = yaml(Purpose::LogLevel, Some("shop"), "istio-system");
+        for part in ["resources: [pods/portforward]", "resources: [pods/log]", "apiGroups: [\"metrics.k8s.io\"]"] {
+            assert!(role.contains(part), "{part} in {role}");
+        }
+        assert!(!role.contains("secrets") && !role.contains("configmaps"), "{role}");
     }
 
     #[test]

@@ -10,24 +10,57 @@ use tokio::sync::watch;
 /// 128 + SIGINT
 const INTERRUPTED: i32 = 130;
 
-static RUNTIME: OnceLock<(Runtime, watch::Receiver<bool>)> = OnceLock::new();
+/// 128 + SIGTERM
+#[cfg(unix)]
+const TERMINATED: i32 = 143;
+
+static SHARED: OnceLock<Shared> = OnceLock::new();
 static READING: AtomicBool = AtomicBool::new(false);
+static GUARDED: AtomicBool = AtomicBool::new(false);
+
+struct Shared {
+    runtime: Runtime,
+    stop: watch::Sender<bool>,
+    insist: watch::Sender<bool>,
+}
+
+/// While it lives nothing that arrives ends the process: there is something to set right first.
+pub(crate) struct Guard;
 
 /// Runs a future to its end; Ctrl-C meanwhile sets what [`stop`] watches, and any later one ends the process.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     READING.store(true, Ordering::SeqCst);
-    let done = runtime().0.block_on(future);
+    let done = shared().runtime.block_on(future);
     READING.store(false, Ordering::SeqCst);
     done
 }
 
 /// True once the user has pressed Ctrl-C while something was read.
 pub(crate) fn stop() -> watch::Receiver<bool> {
-    runtime().1.clone()
+    shared().stop.subscribe()
 }
 
-fn runtime() -> &'static (Runtime, watch::Receiver<bool>) {
-    RUNTIME.get_or_init(|| {
+/// True once the user has pressed Ctrl-C again under a [`Guard`].
+pub(crate) fn insist() -> watch::Receiver<bool> {
+    shared().insist.subscribe()
+}
+
+/// Sets the guard. From here on a request to end and a lost terminal count as Ctrl-C too.
+pub(crate) fn guard() -> Guard {
+    static HEEDED: OnceLock<()> = OnceLock::new();
+    GUARDED.store(true, Ordering::SeqCst);
+    HEEDED.get_or_init(|| drop(shared().runtime.spawn(heed_end())));
+    Guard
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        GUARDED.store(false, Ordering::SeqCst);
+    }
+}
+
+fn shared() -> &'static Shared {
+    SHARED.get_or_init(|| {
         // Only the crate's own features are on, so a second install is the same provider again.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -35,20 +68,42 @@ fn runtime() -> &'static (Runtime, watch::Receiver<bool>) {
             .enable_all()
             .build()
             .expect("threads can be started");
-        let (sender, receiver) = watch::channel(false);
-        runtime.spawn(listen(sender));
-        (runtime, receiver)
+        runtime.spawn(listen());
+        Shared { runtime, stop: watch::Sender::new(false), insist: watch::Sender::new(false) }
     })
 }
 
 /// The handler stays for the life of the process, so what Ctrl-C does when nothing is read is done here too.
-#[expect(clippy::exit, reason = "what the signal would have done had nobody listened to it")]
-async fn listen(stop: watch::Sender<bool>) {
+async fn listen() {
     while tokio::signal::ctrl_c().await.is_ok() {
-        if !READING.load(Ordering::SeqCst) || *stop.borrow() {
-            std::process::exit(INTERRUPTED);
+        arrived(INTERRUPTED);
+    }
+}
+
+#[cfg(unix)]
+async fn heed_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut end), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else { return };
+    loop {
+        tokio::select! {
+            _ = end.recv() => arrived(TERMINATED),
+            _ = hangup.recv() => arrived(TERMINATED),
         }
-        // Nobody may be left to hear it.
-        let _ = stop.send(true);
+    }
+}
+
+#[cfg(not(unix))]
+async fn heed_end() {}
+
+#[expect(clippy::exit, reason = "what the signal would have done had nobody listened to it")]
+fn arrived(code: i32) {
+    let Shared { stop, insist, .. } = shared();
+    let is_second = *stop.borrow();
+    if GUARDED.load(Ordering::SeqCst) {
+        (if is_second { insist } else { stop }).send_replace(true);
+    } else if !READING.load(Ordering::SeqCst) || is_second {
+        std::process::exit(code);
+    } else {
+        stop.send_replace(true);
     }
 }

@@ -8,10 +8,14 @@ use tokio::net::TcpListener;
 
 #[path = "fake/faults.rs"]
 mod faults;
+#[path = "fake/growing.rs"]
+mod growing;
 #[path = "fake/objects.rs"]
 mod objects;
 #[path = "fake/pod.rs"]
 mod pod;
+#[path = "fake/real.rs"]
+mod real;
 #[path = "fake/serve.rs"]
 mod serve;
 #[path = "fake/state.rs"]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::doc::tree::Node;
+use crate::envoy::logging::{Level, Levels};
 use crate::envoy::name::ClusterName;
 use crate::mesh::host::{covers, fqdn, service_name};
 use crate::mesh::{Mesh, ObjectRef, PodFacts};
@@ -181,12 +182,12 @@ fn is_for(object: &ObjectRef, host: &str, mesh: &Mesh) -> bool {
 fn log_levels(a: &Capture<'_>, old: &ProxyRef, b: &Capture<'_>, new: &ProxyRef, workload: &ObjectRef, diff: &mut Diff) {
     let read = |capture: &Capture<'_>, proxy: &ProxyRef| {
         let (_, id) = capture.snapshot.proxies_with(Shape::Logging).find(|(other, _)| other == proxy)?;
-        Some((id.clone(), levels(&capture.snapshot.open(id).ok()?.text)))
+        Some((id.clone(), Levels::parse(&capture.snapshot.open(id).ok()?.text)?.0))
     };
     let (Some((doc_a, left)), Some((doc_b, right))) = (read(a, old), read(b, new)) else { return };
-    let differs = |(name, level): &(&String, &String)| right.get(*name).is_some_and(|other| other != *level);
+    let differs = |(name, level): &(&String, &Level)| right.get(*name).is_some_and(|other| other != *level);
     let edits: Vec<Edit> =
-        left.iter().filter(differs).map(|(name, level)| level_edit(name, level, &right[name])).collect();
+        left.iter().filter(differs).map(|(name, level)| level_edit(name, *level, right[name])).collect();
     if edits.is_empty() {
         return;
     }
@@ -203,13 +204,7 @@ fn log_levels(a: &Capture<'_>, old: &ProxyRef, b: &Capture<'_>, new: &ProxyRef, 
     });
 }
 
-fn level_edit(name: &str, old: &str, new: &str) -> Edit {
-    let (old, new) = (Some(old.to_owned()), Some(new.to_owned()));
+fn level_edit(name: &str, old: Level, new: Level) -> Edit {
+    let (old, new) = (Some(old.to_string()), Some(new.to_string()));
     Edit { what: What::Changed, path: format!("/{name}"), old, new, at: (None, None) }
-}
-
-/// `  rbac: debug`
-fn levels(text: &str) -> BTreeMap<String, String> {
-    let lines = text.lines().filter_map(|line| line.trim().split_once(": "));
-    lines.map(|(name, level)| (name.to_owned(), level.trim().to_owned())).collect()
 }

@@ -68,6 +68,27 @@ impl fmt::Display for Unmet<'_> {
     }
 }
 
+/// Whether the text of `kubectl -l` accepts `labels`: `app=cart,version!=v2,track,!legacy`. None when it is no such text.
+pub fn text_accepts(text: &str, labels: Option<&Node>) -> Option<bool> {
+    let label = |key: &str| labels.and_then(|labels| labels.get(key.trim())).and_then(Node::str);
+    let one = |part: &str| {
+        let part = part.trim();
+        let (key, fits) = if let Some((key, value)) = part.split_once("!=") {
+            (key, label(key) != Some(value.trim()))
+        } else if let Some((key, value)) = part.split_once('=') {
+            (key, label(key) == Some(value.trim_start_matches('=').trim()))
+        } else if let Some(key) = part.strip_prefix('!') {
+            (key, label(key).is_none())
+        } else {
+            (part, label(part).is_some())
+        };
+        let is_key = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+        (!key.trim().is_empty() && key.trim().bytes().all(is_key)).then_some(fits)
+    };
+    let parts: Option<Vec<bool>> = text.split(',').map(one).collect();
+    parts.map(|parts| parts.into_iter().all(|fits| fits))
+}
+
 fn expression(expression: &Node, labels: Option<&Node>) -> bool {
     let key = expression.str_at("key").unwrap_or_default();
     let label = labels.and_then(|l| l.get(key)).and_then(Node::str);
@@ -131,5 +152,20 @@ mod tests {
             assert_eq!(unmet(&selector, Some(&labels)).map(|unmet| unmet.to_string()).as_deref(), Some(expected));
         }
         assert!(unmet(&node("{}"), None).is_none());
+    }
+
+    #[test]
+    fn a_selector_as_text_is_a_list_of_requirements() {
+        let labels = node(r#"{"app":"cart","version":"v1"}"#);
+        let fits = |text: &str| text_accepts(text, Some(&labels));
+        for text in ["app=cart", "app==cart, version!=v2", "version", "!legacy,app=cart"] {
+            assert_eq!(fits(text), Some(true), "{text}");
+        }
+        for text in ["app=web", "app=cart,version!=v1", "track", "!app"] {
+            assert_eq!(fits(text), Some(false), "{text}");
+        }
+        for text in ["", "app in (cart)", "=x", "app=cart,"] {
+            assert_eq!(fits(text), None, "{text}");
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::{
-    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff, ladder, logs, monitor,
-    prometheus, runbook, snapshot,
+    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff, ladder, log_level, logs,
+    monitor, prometheus, runbook, snapshot,
 };
 
 #[derive(Debug, Subcommand)]
@@ -91,6 +91,7 @@ Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
     #[command(before_help = "\
 Examples:
   kubectl logs deploy/cart -n shop -c istio-proxy | meshladder logs -
+  meshladder logs deploy/cart -n shop --follow --failed         as lines are written; the causes at the end
   meshladder logs access.log.gz --code 5xx --not-flag DC --since 2026-11-15T06:00:00Z
   meshladder logs -s bundle.tar.gz --why
   meshladder logs deploy/cart -n shop -s bundle.tar.gz --flag UC --lines
@@ -170,6 +171,16 @@ Examples:
   meshladder snapshot incident/ --proxies deploy/cart --logs all
   meshladder snapshot night.tar.zst --watch-for UH --every 1m")]
     Snapshot(snapshot::Snapshot),
+    /// Envoy's log levels: shown, held up for a while and set back whatever happens, audited, reset
+    #[command(before_help = "\
+Examples:
+  meshladder log-level cart-1.shop --level rbac:debug,jwt:debug --for 5m
+  meshladder log-level deploy/cart -n shop                     the levels of each pod
+  meshladder log-level --audit -A                              what is not at its default, istiods too
+  meshladder log-level deploy/cart -n shop --reset
+
+Exit code: 0 the levels are what they were, 1 some are left or something is not at its default, 130 interrupted and set back")]
+    LogLevel(log_level::LogLevel),
     /// The least rights that each command needs, as YAML
     #[command(before_help = "\
 Examples:

@@ -1,15 +1,19 @@
 //! `logs`.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 use meshladder_core::logs::Codes;
+
+use super::duration;
 
 const FILTERS: &str = "Filters (of several values of one filter any must fit)";
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Logs {
-    /// A file (`.gz` and `.zst` too), `-` for stdin, or with -s a pod or workload of the bundle; with -s and without any,
-    /// all its logs
+    /// A file (`.gz` and `.zst` too), `-` for stdin, or a pod or workload: with -s of the bundle, else of the cluster; with -s
+    /// and without any, all its logs
     #[arg(value_name = "FILE|POD|-")]
     pub(crate) what: Vec<String>,
     /// The format of the lines, as Envoy takes it: text with command operators, or a JSON object of them. Istio's and
@@ -18,6 +22,15 @@ pub(crate) struct Logs {
     pub(crate) format: Vec<String>,
     #[command(flatten)]
     pub(crate) filters: Filters,
+    /// Print the lines of a running pod or workload as they are written, decoded, and what they come to at the end
+    #[arg(long, conflicts_with_all = ["why", "source"])]
+    pub(crate) follow: bool,
+    /// End following after this time; else with Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse, requires = "follow")]
+    pub(crate) time: Option<Duration>,
+    /// Of a running pod read so many lines from the end of its log
+    #[arg(long, value_name = "LINES", default_value_t = 1000)]
+    pub(crate) tail: u32,
     /// Print every line that fits, decoded
     #[arg(long, conflicts_with_all = ["malformed", "why"])]
     pub(crate) lines: bool,

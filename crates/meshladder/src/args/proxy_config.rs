@@ -117,7 +117,8 @@ Examples:
         visible_alias = "o",
         before_help = "\
 Examples:
-  meshladder pc log deploy/cart -n shop -s bundle.tar.gz"
+  meshladder pc log deploy/cart -n shop -s bundle.tar.gz
+  meshladder pc log cart-1.shop --level rbac:debug             stays so; `log-level` sets it back by itself"
     )]
     Log {
         #[command(flatten)]

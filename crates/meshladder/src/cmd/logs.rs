@@ -1,6 +1,6 @@
 //! `logs`: what access logs say, and what is behind it.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use meshladder_core::access_log::{Format, Formats};
 use meshladder_core::logs::{Class, Event, Filter, Stats, Summary, of_mesh};
@@ -17,6 +17,7 @@ use crate::out;
 
 mod filter;
 mod input;
+mod live;
 mod pipeline;
 mod why;
 
@@ -32,7 +33,38 @@ struct Behind {
 }
 
 pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
-    let behind = behind(global)?;
+    if global.source.is_empty() && args.what.iter().any(|word| !input::is_file(word)) {
+        return on_cluster(global, args);
+    }
+    if args.follow {
+        let hint = "`tail -f FILE | meshladder logs - --lines` follows a file";
+        return Err(Failure::new(USAGE, "--follow reads a running pod's log").hint(hint));
+    }
+    judge(global, args, behind(global)?)
+}
+
+/// The logs of running pods, as they are or as they come.
+fn on_cluster(global: &Global, args: &Logs) -> Outcome {
+    let missing = args.what.iter().find(|word| !input::is_file(word)).map(String::as_str).unwrap_or_default();
+    if let Some(file) = args.what.iter().find(|word| input::is_file(word)) {
+        return Err(Failure::new(
+            USAGE,
+            format!("`{file}` is a file and `{missing}` is not: read one after the other"),
+        ));
+    }
+    let (live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
+    if !args.follow {
+        return judge(global, args, Some(live::behind(live.read(snapshot, args)?)));
+    }
+    let behind = live::behind(snapshot);
+    let filter = filter::of(&args.filters, None)?;
+    let formats = formats(args, Some(&behind))?;
+    let (inputs, stats, unread) = live.follow(args, (&formats, &filter))?;
+    let code = tell(args, &inputs, Some(&behind), stats)?;
+    Ok(if unread { UNREADABLE } else { code })
+}
+
+fn judge(global: &Global, args: &Logs, behind: Option<Behind>) -> Outcome {
     if args.why && behind.is_none() {
         let hint = "name one with -s; its logs are read, or those that you name besides";
         return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
@@ -75,19 +107,9 @@ fn formats(args: &Logs, behind: Option<&Behind>) -> Result<Formats, Failure> {
 
 fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: &Formats, filter: &Filter) -> Outcome {
     let mut out = out::stdout();
-    let names: Vec<&str> = inputs.iter().map(Input::name).collect();
     let mut failed = None;
     let unread = pipeline::each(inputs, behind, (formats, filter), |event| {
-        let written = match event {
-            Event::Line { source, number, record, judgement } if args.lines => match args.output {
-                LogsOutput::Json => writeln!(out, "{}", line_json(names[source], number, record, judgement)),
-                _ => writeln!(out, "{}", line_text(names[source], number, record, judgement)),
-            },
-            Event::Malformed { source, number, text } if args.malformed => {
-                writeln!(out, "{}:{number}: {}", names[source], shown(text))
-            }
-            _ => Ok(()),
-        };
+        let written = print_event(&mut out, args, args.lines, inputs, event);
         if let Err(error) = written {
             failed.get_or_insert(error);
         }
@@ -98,6 +120,23 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
     }
     out.flush()?;
     Ok(if unread { UNREADABLE } else { 0 })
+}
+
+/// Prints one line, if it is wanted.
+fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: Event<'_>) -> io::Result<()> {
+    match event {
+        Event::Line { source, number, record, judgement } if lines && !args.malformed => {
+            let name = inputs[source].name();
+            match args.output {
+                LogsOutput::Json => writeln!(out, "{}", line_json(name, number, record, judgement)),
+                _ => writeln!(out, "{}", line_text(name, number, record, judgement)),
+            }
+        }
+        Event::Malformed { source, number, text } if args.malformed => {
+            writeln!(out, "{}:{number}: {}", inputs[source].name(), shown(text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints the summary.

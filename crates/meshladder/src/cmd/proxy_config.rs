@@ -6,13 +6,14 @@ use meshladder_core::envoy::dump::{Dump, Section, State};
 use meshladder_core::snapshot::{Document, Shape, Snapshot};
 use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
 
-use super::source::{self, Opened};
+use super::source;
 use crate::args::Global;
 use crate::args::proxy_config::{Common, From, Listing, Output, ProxyConfig};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome, UNREADABLE};
 use crate::out;
 
 mod all;
+mod log;
 mod print;
 mod rootca;
 
@@ -77,11 +78,8 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
         Listing::Endpoint { common, filter } => run_endpoint(global, common, &filter.filter()),
         Listing::Secret { common } => run_secret(global, common),
         Listing::Log { from, level, reset, selector } => {
-            if level.is_some() || *reset || selector.is_some() {
-                let what = "changing log levels of a running proxy is not there yet";
-                return Err(Failure::new(ISTIOCTL_ERROR, what));
-            }
-            run_log(global, from)
+            let asked = log::Asked { level: level.as_deref(), reset: *reset, selector: selector.as_deref() };
+            log::run(global, from, &asked)
         }
         Listing::RootcaCompare { first, second } => rootca::run(global, first, second),
     }
@@ -211,14 +209,6 @@ pub(super) fn print_routes(snapshot: &Snapshot, target: &str, namespace: &str, n
     let routes = route::select(&dump, Some(name), true);
     let mut printer = Printer::new(Output::Wide, &document);
     printer.resources(&routes, |_| route::table(&routes, false, true))?;
-    printer.finish()?;
-    Ok(0)
-}
-
-fn run_log(global: &Global, from: &From) -> Outcome {
-    let Opened { proxy, document, .. } = source::open(global, from, Shape::Logging)?;
-    let mut printer = Printer::new(Output::Short, &document);
-    printer.text(&format!("{proxy}:\n{}\n\n", document.text.trim_end_matches('\n')))?;
     printer.finish()?;
     Ok(0)
 }

@@ -256,8 +256,9 @@ fn what_cannot_be_read_is_said_plainly() {
     let demo = root().join(DEMO).display().to_string();
     for (words, code, told) in [
         (&["logs"][..], 2, "no log to read"),
-        (&["logs", "cart-1"], 3, "the log of a live pod cannot be read yet"),
-        (&["logs", "shop/cart-1"], 3, "kubectl logs cart-1 -c istio-proxy | meshladder logs -"),
+        (&["logs", "cart-1"], 2, "there is no file `cart-1`, and "),
+        (&["logs", "shop/cart-1", "--follow"], 2, "there is no file `shop/cart-1`, and "),
+        (&["logs", "-", "--follow"], 2, "--follow reads a running pod's log"),
         (&["logs", &folder], 3, "is a directory, not a log"),
         (&["logs", &demo], 3, "is an archive, not a log"),
         (&["logs", "-", "--why"], 2, "--why needs a bundle"),

@@ -13,9 +13,13 @@ mod expect;
 mod fake;
 mod fixes;
 mod golden;
+#[path = "../../../meshladder-collect/tests/it/harness.rs"]
+#[expect(dead_code, reason = "the oracle uses the rest")]
+mod harness;
 mod ladder;
 mod listings;
 mod live;
+mod log_level;
 mod logs;
 mod monitor;
 mod objects_and_dumps;

@@ -15,6 +15,8 @@ pub(crate) enum Trouble {
     Html,
     /// JSON that is no list.
     Nonsense,
+    /// What was asked is done, and the connection ends before the answer.
+    Lost,
     /// A body of which a byte comes now and then, and never the last.
     Trickle,
 }

@@ -74,6 +74,14 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
         target.namespace.as_ref().is_none_or(|ns| item["metadata"]["namespace"] == **ns)
             && label.is_none_or(|(key, value)| item["metadata"]["labels"][key] == value)
             && (get("fieldSelector") != Some("type!=Normal") || item["type"] != "Normal")
+            && get("fieldSelector")
+                .and_then(|text| text.strip_prefix("metadata.name="))
+                .is_none_or(|name| item["metadata"]["name"] == name)
+            && !(target.plural == "pods"
+                && state.is_gone(
+                    item["metadata"]["namespace"].as_str().unwrap_or_default(),
+                    item["metadata"]["name"].as_str().unwrap_or_default(),
+                ))
     };
     let items: Vec<&Value> = all.iter().filter(fits).collect();
     let start: usize = get("continue").and_then(|token| token.parse().ok()).unwrap_or(0);

@@ -7,14 +7,14 @@ use axum::response::{IntoResponse, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::TcpStream;
 
-use super::State;
 use super::objects::{Target, status};
 use super::serve::json;
+use super::{State, growing, real};
 
 /// A bundle's file for what Envoy's admin port or istiod's monitoring port is asked.
 fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec<u8>> {
     let (path, _) = path.split_once('?').unwrap_or((path, ""));
-    let path = path.trim_start_matches('/');
+    let path = path.trim_matches('/');
     let file = match path {
         "config_dump" | "clusters" | "server_info" | "certs" | "listeners" => {
             format!("proxies/{namespace}/{pod}/{path}.json")
@@ -35,10 +35,13 @@ fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec
     std::fs::read(state.root.join(&file)).ok().or_else(made_up)
 }
 
-pub(crate) fn log(state: &State, target: &Target, query: &[(String, String)]) -> Response {
+pub(crate) fn log(state: &Arc<State>, target: &Target, query: &[(String, String)]) -> Response {
     let get = |key: &str| query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let (namespace, pod) = names(target);
     let container = get("container").unwrap_or("app");
+    if let Some(file) = state.growing.get(&format!("{namespace}/{pod}")) {
+        return growing::log(state, file, query);
+    }
     let path = state.root.join(format!("logs/{namespace}/{pod}/{container}.log"));
     let made_up = || state.made_up.map(|_| "2026-11-15T06:30:45.652528Z\tinfo\tready\n".to_owned());
     let Some(text) = std::fs::read_to_string(path).ok().or_else(made_up) else {
@@ -81,7 +84,7 @@ pub(crate) fn open(
             return answering.abort();
         };
         match TcpStream::connect(address).await {
-            Ok(stream) => forward(socket, port, stream).await,
+            Ok(stream) => real::forward(socket, port, stream, &state, &format!("{namespace}/{pod}")).await,
             Err(error) => refuse(socket, port, &error.to_string()).await,
         }
     })
@@ -90,7 +93,13 @@ pub(crate) fn open(
 /// `pilot-agent request GET path`
 async fn exec(mut socket: WebSocket, state: &State, namespace: &str, pod: &str, command: &[String]) {
     let _busy = state.enter();
-    let body = command.get(3).and_then(|path| document(state, namespace, pod, path));
+    let real = state.real.iter().find(|(place, _)| place.starts_with(&format!("{namespace}/{pod}:")));
+    let body = match (real, command.get(2).zip(command.get(3))) {
+        (Some((_, address)), Some((method, path))) => {
+            real::ask(state, *address, method, path, &format!("{namespace}/{pod}")).await
+        }
+        _ => command.get(3).and_then(|path| document(state, namespace, pod, path)),
+    };
     let end = match &body {
         Some(_) => serde_json::json!({"status": "Success", "metadata": {}}),
         None => {
@@ -117,7 +126,7 @@ async fn refuse(mut socket: WebSocket, port: u16, why: &str) {
 }
 
 /// Each channel starts with the port it is for.
-async fn begin(socket: &mut WebSocket, port: u16) {
+pub(crate) async fn begin(socket: &mut WebSocket, port: u16) {
     for channel in [0u8, 1] {
         let _ = socket.send(Message::Binary([&[channel], &port.to_le_bytes()[..]].concat().into())).await;
     }
@@ -180,7 +189,9 @@ async fn reply(stream: &mut DuplexStream, trouble: Option<super::Trouble>, body:
     let (code, body, told) = match (trouble, body) {
         (Some(super::Trouble::Silence | super::Trouble::Trickle), _) => std::future::pending().await,
         (Some(super::Trouble::Status(code, _)), _) => (code, Vec::new(), 0),
-        (Some(super::Trouble::Cut), body) => (200, b"{".to_vec(), body.map_or(100, |body| body.len() + 100)),
+        (Some(super::Trouble::Cut | super::Trouble::Lost), body) => {
+            (200, b"{".to_vec(), body.map_or(100, |body| body.len() + 100))
+        }
         (Some(_), _) => (200, b"<html>".to_vec(), 6),
         (None, Some(body)) => {
             let len = body.len();

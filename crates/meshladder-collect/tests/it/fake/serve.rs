@@ -53,6 +53,11 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
     if let Some(refused) = refused(state, &target, &parts.method) {
         return refused;
     }
+    if let (Some(namespace), Some(pod), Some(_)) = (&target.namespace, &target.name, &target.sub)
+        && state.is_gone(namespace, pod)
+    {
+        return json(404, &status(404, &format!("pods \"{pod}\" not found")));
+    }
     let query: Query<Vec<(String, String)>> = Query::try_from_uri(&parts.uri).unwrap_or_default();
     match target.sub.as_deref() {
         Some("log") => pod::log(state, &target, &query),
@@ -108,7 +113,7 @@ async fn troubled(trouble: Trouble) -> Response {
             response
         }
         Trouble::Silence => std::future::pending().await,
-        Trouble::Cut => {
+        Trouble::Cut | Trouble::Lost => {
             let body = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{\"kind\":\"XList\",\"items\":["))])
                 .chain(stream::once(async { Err(std::io::Error::other("cut")) }));
             Response::new(Body::from_stream(body))

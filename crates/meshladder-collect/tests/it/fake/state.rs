@@ -25,6 +25,12 @@ pub(crate) struct State {
     pub(crate) faults: Mutex<Vec<Fault>>,
     /// Ports that lead to something real, by `namespace/pod:port`.
     pub(crate) real: BTreeMap<String, SocketAddr>,
+    /// Logs that are files which grow, by `namespace/pod`.
+    pub(crate) growing: BTreeMap<String, PathBuf>,
+    /// Pods that are no more, by `namespace/pod`.
+    pub(crate) gone: Mutex<BTreeSet<String>>,
+    /// Raised to cut every log that is being followed.
+    pub(crate) cuts: AtomicUsize,
     /// What is answered for every pod without documents of its own: how many bytes of dump.
     pub(crate) made_up: Option<usize>,
     /// Every request: method, path and query.
@@ -103,6 +109,10 @@ impl State {
         let right = format!("{verb} {resource}");
         let there = format!("{right} in {}", namespace.unwrap_or("all"));
         !self.denied.contains(&right) && !self.denied.contains(&there)
+    }
+
+    pub(crate) fn is_gone(&self, namespace: &str, pod: &str) -> bool {
+        self.gone.lock().expect("nobody panicked").contains(&format!("{namespace}/{pod}"))
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {

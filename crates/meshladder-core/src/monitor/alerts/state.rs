@@ -122,7 +122,7 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "PROXY has logged at debug or trace for half an hour",
         description: "VALUE loggers; it costs CPU and disk, and may write what should not be in logs",
         means: "Somebody raised the level and did not put it back, or an annotation asks for it",
-        look: &["meshladder pc log POD -n NAMESPACE", "istioctl proxy-config log POD -n NAMESPACE --level warning"],
+        look: &["meshladder log-level POD -n NAMESPACE", "meshladder log-level POD -n NAMESPACE --reset"],
     },
     Alert {
         name: "MeshFinding",

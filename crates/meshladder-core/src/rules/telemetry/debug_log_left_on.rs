@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         finding.see(Evidence::of(stored, node, "an annotation asks for it"));
         finding.fix(Fix::advice(format!("take the annotation {key} out of the pod template")));
     } else {
-        let command = format!("istioctl proxy-config log {pod} -n {namespace} --level warning");
+        let command = format!("meshladder log-level {pod}.{namespace} --reset");
         finding.fix(Fix::command(Risk::Reversible, command));
     }
 }

@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("snapshot", &["doc", "time"]),
     ("x509", &["time"]),
     ("envoy", &["doc", "time"]),
-    ("istiod", &["doc", "time"]),
+    ("istiod", &["doc", "envoy", "time"]),
     ("model", &["doc", "parallel", "snapshot"]),
     ("target", &["doc", "envoy", "model", "snapshot"]),
     ("mesh", &["cidr", "doc", "model", "snapshot", "time", "tri", "x509"]),

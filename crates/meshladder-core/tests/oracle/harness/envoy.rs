@@ -13,7 +13,8 @@ use super::client::Client;
 /// A running Envoy.
 pub(crate) struct Envoy {
     child: Child,
-    folder: PathBuf,
+    /// Where it writes to; its own log is `stderr`.
+    pub(crate) folder: PathBuf,
     admin: u16,
 }
 
@@ -23,13 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Envoy {
     /// Starts Envoy with this bootstrap ([`super::bootstrap`]) and waits until it is ready. Every port may be 0.
     pub(crate) fn start(config: &Value) -> Self {
+        Self::start_with(config, &["-l", "error"])
+    }
+
+    /// The same with these arguments.
+    pub(crate) fn start_with(config: &Value, args: &[&str]) -> Self {
         let folder = folder();
         fs::create_dir_all(&folder).expect("the test's folder can be made");
         let file = |name: &str| folder.join(name);
         fs::write(file("config.json"), config.to_string()).expect("the test's folder takes files");
         let errors = fs::File::create(file("stderr")).expect("the test's folder takes files");
         let child = Command::new(binary())
-            .args(["--disable-hot-restart", "--concurrency", "1", "-l", "error"])
+            .args(["--disable-hot-restart", "--concurrency", "1"])
+            .args(args)
             // Access logs are written at once, not every ten seconds.
             .args(["--file-flush-interval-msec", "20", "--config-path"])
             .arg(file("config.json"))

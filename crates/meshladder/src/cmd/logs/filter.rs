@@ -50,13 +50,13 @@ fn time(text: &str, taken_at: Option<Time>) -> Result<Time, Failure> {
     })
 }
 
-fn now() -> Option<Time> {
+pub(super) fn now() -> Option<Time> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     Some(Time::from_seconds(i64::try_from(seconds).ok()?))
 }
 
 /// `90s`, `10m`, `2h`, `1d`
-fn seconds(text: &str) -> Option<i64> {
+pub(super) fn seconds(text: &str) -> Option<i64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let unit = match unit {
         "s" => 1,

@@ -51,11 +51,10 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
     let mut inputs = Vec::new();
     for word in &args.what {
         let source = Source::from(word.as_str());
-        let is_file = source == Source::Stdin || Path::new(word).exists();
         match behind {
-            _ if is_file => inputs.push(Input::File { name: source.to_string(), source }),
+            _ if is_file(word) => inputs.push(Input::File { name: source.to_string(), source }),
             Some(behind) => inputs.extend(of_target(global, word, behind)?),
-            None => return Err(no_such(word)),
+            None => return Err(Failure::new(UNREADABLE, format!("there is no file `{word}`"))),
         }
     }
     let stdin = args.what.iter().filter(|word| *word == "-").count();
@@ -78,10 +77,9 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
     Ok(inputs)
 }
 
-fn no_such(word: &str) -> Failure {
-    let pod = word.rsplit('/').next().unwrap_or(word);
-    let message = format!("there is no file `{word}`, and the log of a live pod cannot be read yet");
-    Failure::new(UNREADABLE, message).hint(format!("kubectl logs {pod} -c istio-proxy | meshladder logs -"))
+/// Whether a word names a file, or stdin; else it names a pod or workload.
+pub(super) fn is_file(word: &str) -> bool {
+    word == "-" || Path::new(word).exists()
 }
 
 fn documents(behind: &Behind) -> impl Iterator<Item = &DocId> {

@@ -1,0 +1,130 @@
+//! Logs of running pods: their ends, or as they are written.
+
+use std::io::Write;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use meshladder_collect::live::{Logs as Wish, Session};
+use meshladder_core::access_log::Formats;
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
+use meshladder_core::mesh::Mesh;
+use meshladder_core::snapshot::{DocId, Need, ProxyRef, Snapshot};
+use meshladder_core::time::Time;
+
+use super::input::Input;
+use super::{Behind, print_event};
+use crate::args::Global;
+use crate::args::logs::Logs;
+use crate::cmd::live;
+use crate::cmd::log_level::pods;
+use crate::exit::Failure;
+use crate::{out, progress};
+
+/// So many bytes of each log at most.
+const MOST: u64 = 64 << 20;
+
+/// The pods whose logs are meant, and what is behind them.
+pub(super) struct Live {
+    session: Session,
+    pods: Vec<ProxyRef>,
+}
+
+/// Finds the pods that the words name. What was read to find them is behind their logs, with the formats that the mesh's
+/// settings name.
+pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Failure> {
+    let mut session = live::connect(global)?;
+    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let mut wish = live::wish(global, meshladder_collect::live::Purpose::LogLevel, None);
+    wish.needs.insert(Need::of_path("k8s/configmaps.json"));
+    let snapshot = session.objects(&wish)?;
+    let mut all = Vec::new();
+    for target in pods::parsed(&args.what, &namespace)? {
+        all.extend(pods::running(&session, &snapshot, &target)?);
+    }
+    all.dedup();
+    Ok((Live { session, pods: all }, snapshot))
+}
+
+impl Live {
+    /// The ends of the logs, put into the Snapshot.
+    pub(super) fn read(mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
+        let snapshot = self.session.logs(snapshot, &self.pods, &wish(args))?;
+        if let Some(why) = snapshot.coverage(&Need::of_path("logs/")).why() {
+            out::warn(why);
+        }
+        Ok(snapshot)
+    }
+
+    /// Prints lines as they come; gives their logs and what they come to, and whether one could not be read.
+    pub(super) fn follow(
+        &self,
+        args: &Logs,
+        (formats, filter): (&Formats, &Filter),
+    ) -> Result<(Vec<Input>, Stats, bool), Failure> {
+        let document = |pod: &ProxyRef| {
+            let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
+            Input::Document(if pod.source.is_empty() { id } else { id.in_source(&pod.source) })
+        };
+        let inputs: Vec<Input> = self.pods.iter().map(document).collect();
+        progress::stop();
+        let (sender, receiver) = sync_channel(256);
+        let printed = std::thread::scope(|scope| {
+            let printer = scope.spawn(|| {
+                let mut collector = Collector::new(formats, filter);
+                let mut next: Vec<u64> = vec![1; inputs.len()];
+                let mut out = out::stdout();
+                for (source, text) in receiver {
+                    let text: String = text;
+                    let chunk = Chunk { source, first_line: next[source], text: &text };
+                    next[source] += text.lines().count() as u64;
+                    let mut written = Ok(());
+                    collector.each(chunk, |event: Event<'_>| {
+                        if written.is_ok() {
+                            written = print_event(&mut out, args, true, &inputs, event);
+                        }
+                    });
+                    written.and_then(|()| out.flush())?;
+                }
+                Ok::<_, std::io::Error>(collector.finish())
+            });
+            let ended = self.session.follow(&self.pods, &wish(args), args.time, &sender);
+            drop(sender);
+            (printer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ended)
+        });
+        let (stats, ended) = printed;
+        for (pod, why) in &ended {
+            out::warn(&format!("{pod}: {why}"));
+        }
+        Ok((inputs, stats?, !ended.is_empty()))
+    }
+}
+
+fn wish(args: &Logs) -> Wish {
+    let since = args.filters.since.as_deref().and_then(ago);
+    Wish { tail: args.tail, since, max_bytes: MOST, all: false }
+}
+
+/// How long ago a filter's time is: what is older need not be read.
+fn ago(text: &str) -> Option<Duration> {
+    let then = match Time::parse(text) {
+        Some(then) => then,
+        None => {
+            return super::filter::seconds(text)
+                .and_then(|seconds| Some(Duration::from_secs(u64::try_from(seconds).ok()?)));
+        }
+    };
+    let seconds = super::filter::now()?.seconds - then.seconds;
+    Some(Duration::from_secs(u64::try_from(seconds).ok()? + 1))
+}
+
+/// The Snapshot and its index.
+pub(super) fn behind(snapshot: Snapshot) -> Behind {
+    let mesh = Mesh::build(&snapshot);
+    Behind { snapshot, mesh }
+}
+
+/// When a word is neither a file nor a pod.
+pub(super) fn no_such(word: &str, failure: Failure) -> Failure {
+    let message = format!("there is no file `{word}`, and {}", failure.message());
+    failure.with_message(message)
+}

@@ -1,0 +1,108 @@
+//! `proxy-config log`: the levels of every pod that is meant, shown or set for good, as istioctl does.
+
+use std::io::Write;
+
+use meshladder_core::envoy::logging::{Level, Levels, Wanted};
+use meshladder_core::model::selector;
+use meshladder_core::snapshot::{ProxyRef, Shape};
+
+use super::Printer;
+use crate::args::Global;
+use crate::args::proxy_config::{From, Output};
+use crate::cmd::live;
+use crate::cmd::log_level::pods::{self, Found, each_pod, no_component};
+use crate::cmd::source::{self, Opened};
+use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome};
+use crate::out;
+
+/// What to do with the levels.
+pub(super) struct Asked<'a> {
+    pub(super) level: Option<&'a str>,
+    pub(super) reset: bool,
+    pub(super) selector: Option<&'a str>,
+}
+
+pub(super) fn run(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
+    if global.source.is_empty() && from.file.is_none() {
+        return on_cluster(global, from, asked).map_err(|failure| failure.with_code(ISTIOCTL_ERROR));
+    }
+    if asked.level.is_some() || asked.reset || asked.selector.is_some() {
+        let what = "changing log levels, and pods by label, need a running cluster";
+        return Err(Failure::new(ISTIOCTL_ERROR, what));
+    }
+    let Opened { proxy, document, .. } = source::open(global, from, Shape::Logging)?;
+    let mut printer = Printer::new(Output::Short, &document);
+    printer.text(&told(&proxy, &document.text))?;
+    printer.finish()?;
+    Ok(0)
+}
+
+fn told(proxy: &ProxyRef, text: &str) -> String {
+    format!("{proxy}:\n{}\n\n", text.trim_end_matches('\n'))
+}
+
+fn on_cluster(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
+    let wanted = asked.level.map(Wanted::parse).transpose().map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    let found = find(global, from, asked)?;
+    let port = from.proxy_admin_port;
+    let answers = match (&wanted, asked.reset) {
+        (Some(wanted), _) => {
+            found.session.set_levels(&found.pods, port, &|_, levels| wanted.on(levels).map_err(no_component))
+        }
+        (None, true) => found.session.set_levels(&found.pods, port, &|pod, levels: &Levels| {
+            wanted_for_all(found.defaults(pod).level).on(levels).map_err(no_component)
+        }),
+        (None, false) => found.session.levels(&found.pods, port),
+    };
+    let mut out = out::stdout();
+    let mut code = 0;
+    for (pod, answer) in answers {
+        match answer {
+            Ok(text) => write!(out, "{}", told(&pod, &text))?,
+            Err(why) => {
+                out::error(&format!("{pod}: {why}"), None);
+                code = ISTIOCTL_ERROR;
+            }
+        }
+    }
+    out.flush()?;
+    if wanted.is_some() {
+        out::note("these levels stay; `meshladder log-level POD --level … --for 5m` sets them back by itself");
+    }
+    Ok(code)
+}
+
+fn wanted_for_all(level: Level) -> Wanted {
+    Wanted { all: Some(level), ..Wanted::default() }
+}
+
+/// The pods of the target, or those with the labels.
+fn find(global: &Global, from: &From, asked: &Asked<'_>) -> Result<Found, Failure> {
+    let session = live::connect(global)?;
+    let texts: Vec<String> = from.target.iter().cloned().collect();
+    let Some(text) = asked.selector else {
+        if texts.is_empty() {
+            return Err(Failure::new(ISTIOCTL_ERROR, "which proxy? name one, such as deploy/cart, or use --selector"));
+        }
+        return pods::find(session, global, &texts, asked.reset);
+    };
+    if !texts.is_empty() {
+        return Err(Failure::new(ISTIOCTL_ERROR, "a target and --selector: name one of them"));
+    }
+    let mut found = pods::find(session, global, &[], true)?;
+    let mut fitting = Vec::new();
+    let mut unread = false;
+    each_pod(&found.snapshot, |pod, node| match selector::text_accepts(text, node.at(["metadata", "labels"])) {
+        Some(true) => fitting.push(pod),
+        Some(false) => {}
+        None => unread = true,
+    });
+    if unread {
+        return Err(Failure::new(ISTIOCTL_ERROR, format!("`{text}` is no selector: try app=cart,version!=v2")));
+    }
+    found.pods.retain(|pod| fitting.contains(pod));
+    if found.pods.is_empty() {
+        return Err(Failure::new(ISTIOCTL_ERROR, format!("no running proxy fits {text}")));
+    }
+    Ok(found)
+}
