@@ -20,6 +20,10 @@ use crate::args::request::RequestFlags;
 use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
 use crate::progress;
 
+mod describe;
+
+pub(super) use describe::describe;
+
 /// How many proxies are read when nothing says which.
 pub(super) const SAMPLE: usize = 50;
 

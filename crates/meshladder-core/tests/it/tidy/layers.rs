@@ -71,7 +71,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "walk",
         ],
     ),
-    ("describe", &["doc", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
+    ("describe", &["doc", "envoy", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
     (
         "render",
         &[
