@@ -138,16 +138,9 @@ impl Purpose {
         }
         if !matches!(self, Self::Analyze | Self::Canary | Self::Flags) {
             // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by `create` as well.
-            rights.push(on(
-                "pods/portforward",
-                &["create", "get"],
-                "what proxies and istiods say; pods/exec does too",
-            ));
+            rights.push(on("pods/portforward", &["create", "get"], "what proxies and istiods say; pods/exec does too"));
         }
-        if matches!(
-            self,
-            Self::Check | Self::Why | Self::Snapshot | Self::LogLevel | Self::Describe | Self::Monitor
-        ) {
+        if matches!(self, Self::Check | Self::Why | Self::Snapshot | Self::LogLevel | Self::Describe | Self::Monitor) {
             rights.push(on("pods/log", &["get"], "what proxies logged"));
         }
         rights.sort();

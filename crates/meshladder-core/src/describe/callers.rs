@@ -60,8 +60,7 @@ fn in_words(by: &BTreeMap<String, (String, &'static str)>, callers: &BTreeSet<St
     }
     let mut parts: Vec<String> = Vec::new();
     for ((is_bad, word, why), names) in groups {
-        let whom =
-            if is_bad { few(&names) } else { format!("{} of {}", names.len(), count(callers.len(), "caller")) };
+        let whom = if is_bad { few(&names) } else { format!("{} of {}", names.len(), count(callers.len(), "caller")) };
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         parts.push(format!("{word} for {whom}{why}"));
     }

@@ -103,10 +103,7 @@ fn cluster(subset: &str, hosts: &[(&str, &str)]) -> String {
         )
     };
     let hosts: Vec<String> = hosts.iter().map(host).collect();
-    format!(
-        r#"{{"name":"outbound|80|{subset}|cart.shop.svc.cluster.local","host_statuses":[{}]}}"#,
-        hosts.join(",")
-    )
+    format!(r#"{{"name":"outbound|80|{subset}|cart.shop.svc.cluster.local","host_statuses":[{}]}}"#, hosts.join(","))
 }
 
 fn clusters(all: &[String]) -> String {
@@ -140,7 +137,10 @@ fn that_no_caller_was_asked_or_knows_is_not_that_there_are_no_endpoints() {
     let unknown = "1 proxy asked, and none knows cart.shop.svc.cluster.local";
     assert_eq!(told(&[("a-1", &clusters(&[]))]).as_deref(), Some(unknown));
     let empty = clusters(&[cluster("", &[])]);
-    assert_eq!(told(&[("a-1", &empty)]).as_deref(), Some("1 caller of cart.shop.svc.cluster.local, and none has an endpoint of it"));
+    assert_eq!(
+        told(&[("a-1", &empty)]).as_deref(),
+        Some("1 caller of cart.shop.svc.cluster.local, and none has an endpoint of it")
+    );
 }
 
 #[test]

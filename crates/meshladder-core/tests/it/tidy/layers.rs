@@ -24,11 +24,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
     ("access_log", &["doc", "flags", "snapshot", "time"]),
-    ("prometheus", &["doc"]),
+    ("prometheus", &["doc", "mesh"]),
     ("canary", &["doc", "mesh", "prometheus"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
-    ("schema", &["doc", "mesh", "sim", "snapshot"]),
+    ("schema", &["doc", "flags", "mesh", "sim", "snapshot"]),
     (
         "rules",
         &[

@@ -5,9 +5,7 @@ use meshladder_core::describe::concerned;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::snapshot::{Shape, Snapshot};
 
-use super::{
-    ADMIN, STEP, choice, connect_like_istioctl, in_sources, logs, namespace, read, unless_interrupted, wish,
-};
+use super::{ADMIN, STEP, choice, connect_like_istioctl, in_sources, logs, namespace, read, unless_interrupted, wish};
 use crate::args::Global;
 use crate::args::cluster::Reading;
 use crate::cmd::describe::described;
