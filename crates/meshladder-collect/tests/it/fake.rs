@@ -14,6 +14,8 @@ mod objects;
 mod pod;
 #[path = "fake/serve.rs"]
 mod serve;
+#[path = "fake/service.rs"]
+mod service;
 #[path = "fake/state.rs"]
 mod state;
 
