@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::doc::json::Fault;
+use crate::doc::json::{Fault, Raw};
 use crate::doc::tree::Node;
 use crate::envoy::dump::{Dump, Resource, Section, State};
 use crate::snapshot::DocId;
@@ -130,11 +130,13 @@ fn left_aside(a: &[Aside<'_, '_>], b: &[Aside<'_, '_>], noise: &mut Noise) {
     let mut surplus: BTreeMap<(&'static str, &str, Option<&str>), isize> = BTreeMap::new();
     for (side, by) in [(a, 1), (b, -1)] {
         for (why, resource) in side {
-            *surplus.entry((why, &resource.name, resource.raw.map(|raw| raw.text()))).or_default() += by;
+            *surplus.entry((why, &resource.name, resource.raw.map(Raw::text))).or_default() += by;
         }
     }
     for ((why, name, _), count) in surplus {
-        (0..count.unsigned_abs()).for_each(|_| noise.count(why, name));
+        for _ in 0..count.unsigned_abs() {
+            noise.count(why, name);
+        }
     }
 }
 

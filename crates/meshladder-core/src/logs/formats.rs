@@ -76,7 +76,7 @@ fn written(logger: Raw<'_>) -> Option<String> {
         "StdoutAccessLog" | "StderrAccessLog" => true,
         _ => false,
     };
-    let text = |raw: Option<Raw<'_>>| raw.and_then(|raw| raw.string()).map(std::borrow::Cow::into_owned);
+    let text = |raw: Option<Raw<'_>>| raw.and_then(Raw::string).map(std::borrow::Cow::into_owned);
     let object = |raw: Option<Raw<'_>>| raw.map(|raw| raw.text().to_owned());
     let format = logger.get("log_format");
     let of_format = |key: &str| format.and_then(|format| format.get(key));

@@ -19,7 +19,8 @@ pub(crate) async fn proxy(state: &State, target: &Target, uri: &Uri, headers: &H
     let path = uri.path_and_query().map_or("", |path| path.as_str());
     let path = path.split_once("/proxy").map_or("/", |(_, rest)| rest);
     let own = headers.iter().filter(|(name, _)| name.as_str().starts_with("x-"));
-    let own: String = own.map(|(name, value)| format!("{name}: {}\r\n", value.to_str().expect("text"))).collect();
+    let own: Vec<String> = own.map(|(name, value)| format!("{name}: {}\r\n", value.to_str().expect("text"))).collect();
+    let own = own.concat();
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     let request = format!("GET {path} HTTP/1.0\r\nhost: {address}\r\n{own}\r\n");
     stream.write_all(request.as_bytes()).await.expect("it reads");

@@ -65,7 +65,7 @@ fn differences(snapshot: &Snapshot) -> Vec<String> {
             let (name, doc, text) = (document.id.to_string(), document.id.clone(), document.text.as_str());
             Side { name, doc, text, names: Arc::default(), is_same_mesh: true, is_istiods: false }
         });
-        diff::proxies(&a, &b).map(|diff| render::diff::to_json(&diff, true)).unwrap_or_else(|why| why)
+        diff::proxies(&a, &b).map_or_else(|why| why, |diff| render::diff::to_json(&diff, true))
     };
     others.iter().map(compared).collect()
 }

@@ -25,20 +25,18 @@ pub(in crate::cmd) fn describe(
     let own = own.or_else(|| namespace(global).map(str::to_owned)).or_else(of_context);
     let logs = logs(reading);
     let snapshot = session.objects(&wish(global, Purpose::Describe, Some(logs)))?;
-    let (chosen, is_named) = match &reading.proxies {
-        Some(proxies) => (choice(global, &snapshot, Some(proxies))?, true),
-        None => {
-            let mesh = Mesh::build(&snapshot);
-            let object = described(&target::scope(text, own.as_deref(), &snapshot, &mesh)?);
-            let pods = concerned(&mesh, &object).into_iter().take(STEP);
-            (Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name))))), false)
-        }
-    };
-    let mut snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
-    if !is_named {
+    let snapshot = if let Some(proxies) = &reading.proxies {
+        let chosen = choice(global, &snapshot, Some(proxies))?;
+        read(&mut session, snapshot, chosen, Some(logs), false)?
+    } else {
+        let mesh = Mesh::build(&snapshot);
+        let object = described(&target::scope(text, own.as_deref(), &snapshot, &mesh)?);
+        let pods = concerned(&mesh, &object).into_iter().take(STEP);
+        let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)));
+        let snapshot = read(&mut session, snapshot, Some(Choice::These(pods)), Some(logs), false)?;
         let (choice, shapes) = (Choice::Sample(STEP, None), vec![Shape::Clusters]);
         let callers = ProxyWish { choice, shapes, sections: Vec::new(), port: ADMIN, logs: None, is_enough: false };
-        snapshot = session.proxies(snapshot, &callers)?;
-    }
+        session.proxies(snapshot, &callers)?
+    };
     Ok((unless_interrupted(&session, snapshot)?, own))
 }

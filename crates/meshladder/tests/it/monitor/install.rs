@@ -102,8 +102,8 @@ fn the_manifests_are_objects_with_least_rights_and_safe_defaults() {
         assert_eq!(object.at(["metadata", "namespace"]).and_then(Node::str), place);
     }
     // What is granted is what `rbac` says it needs.
-    let roles = yaml::load(&meshladder(&["rbac", "--for", "monitor"]).stdout).documents;
-    let needed = roles.iter().map(|role| role.get("rules").map(Node::to_json)).collect::<Vec<_>>();
+    let printed_roles = yaml::load(&meshladder(&["rbac", "--for", "monitor"]).stdout).documents;
+    let needed = printed_roles.iter().map(|role| role.get("rules").map(Node::to_json)).collect::<Vec<_>>();
     let granted = ["ClusterRole", "Role"].map(|kind| of(kind).get("rules").map(Node::to_json));
     assert_eq!(granted.to_vec(), needed);
     let rules = of("ClusterRole").get("rules").map_or(&[][..], Node::items);
