@@ -25,9 +25,9 @@ mod follow;
 mod gather;
 mod istiod;
 mod kinds;
-mod lack;
+pub(crate) mod lack;
 mod levels;
-mod list;
+pub(crate) mod list;
 mod logs;
 mod maps;
 mod pace;
@@ -193,6 +193,33 @@ impl Session {
             runtime::run(gather::proxies(&mut into, seen, wish))?;
         }
         Ok(builder.finish())
+    }
+
+    /// Asks an istiod of a cluster, by its pod, what it would send to a proxy, `pod.namespace`. Also why it does not tell.
+    ///
+    /// # Errors
+    /// When there is more than allowed.
+    pub fn view(
+        &mut self,
+        snapshot: Snapshot,
+        source: &str,
+        istiod: &str,
+        proxy: &str,
+    ) -> Result<(Snapshot, Option<String>), CollectError> {
+        let mut builder = snapshot.into_builder();
+        let mut lack = None;
+        for (cluster, seen) in self.clusters.iter().zip(&self.seen).filter(|(cluster, _)| cluster.source == source) {
+            let mut into =
+                gather::Into { cluster, meta: Meta::default(), builder: &mut builder, store: &mut self.store };
+            lack = runtime::run(gather::view(&mut into, seen, istiod, proxy))?;
+        }
+        Ok((builder.finish(), lack.map(|lack| lack.why())))
+    }
+
+    /// Asks something behind the API server of the first cluster for a path, and gives status and body.
+    pub(crate) fn fetch(&self, path: &str, headers: &http::HeaderMap) -> Result<(u16, Vec<u8>), Lack> {
+        let cluster = self.clusters.first().ok_or(Lack::Absent)?;
+        runtime::run(cluster.fetch(path, headers))
     }
 
     /// How many proxies a choice means.

@@ -4,8 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use meshladder_core::prometheus::answer::Answer;
+use meshladder_core::prometheus::place::Place;
+
+use crate::live::Session;
 
 mod error;
+mod service;
 mod tls;
 mod url;
 
@@ -36,10 +40,11 @@ pub struct Client {
     transport: Transport,
 }
 
-/// How the server is reached. A Service behind the API server will be another way.
+/// How the server is reached.
 #[derive(Debug)]
 enum Transport {
-    Url(url::Server),
+    Url(Box<url::Server>),
+    Service(Box<service::Server>),
 }
 
 impl Client {
@@ -48,7 +53,15 @@ impl Client {
     /// # Errors
     /// When the URL, or a file that `access` names, cannot be used. Nothing is sent yet.
     pub fn at(url: &str, access: &Access) -> Result<Self, AskError> {
-        Ok(Self { transport: Transport::Url(url::Server::new(url, access)?) })
+        Ok(Self { transport: Transport::Url(Box::new(url::Server::new(url, access)?)) })
+    }
+
+    /// A Service of the cluster that a session is connected to, through the API server's proxy.
+    ///
+    /// # Errors
+    /// When `access` has something that is for URLs only. Nothing is sent yet.
+    pub fn through(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
+        Ok(Self { transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)) })
     }
 
     /// Asks for the value of an expression now. It is parsed first, so that a mistake is told by its place and costs the
@@ -58,9 +71,12 @@ impl Client {
     /// When the query is none, the server cannot be reached or refuses, or what it says is no answer.
     pub fn query(&self, query: &str) -> Result<Answer, AskError> {
         parse(query).map_err(|why| AskError::Query { query: query.to_owned(), why })?;
-        let Transport::Url(server) = &self.transport;
-        let body = server.get("/api/v1/query", &[("query", query)])?;
-        Answer::read(&body).map_err(|why| AskError::Answer { url: server.shown().to_owned(), why })
+        let (path, parameters) = ("/api/v1/query", [("query", query)]);
+        let (body, url) = match &self.transport {
+            Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
+            Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
+        };
+        Answer::read(&body).map_err(|why| AskError::Answer { url: url.to_owned(), why })
     }
 }
 

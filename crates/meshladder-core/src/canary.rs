@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::prometheus::interval::{Interval, deviations, wilson};
 
+mod routes;
 mod weights;
 
 pub use weights::{Label, Part, Split, configured, parse};
@@ -117,6 +118,16 @@ fn verdict(shares: &[Share], requests: f64) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Mesh;
+    use crate::snapshot::{Builder, DocId};
+
+    /// The split of shop/catalog among some objects.
+    pub(super) fn split(yaml: &str) -> Result<Split, String> {
+        let mut builder = Builder::new();
+        builder.add(DocId::new("k8s/all.yaml"), "all.yaml".to_owned(), yaml.as_bytes().to_vec());
+        let snapshot = builder.finish();
+        configured(&Mesh::build(&snapshot), "shop", "catalog")
+    }
 
     fn judged(weights: &str, seen: &[(&str, f64)]) -> Judgement {
         let seen = seen.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();

@@ -7,11 +7,15 @@ use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::report::Report;
 use crate::snapshot::Snapshot;
 
+mod callers;
+mod concerned;
 mod gateway;
 mod pod;
 mod policies;
 mod service;
 mod virtual_service;
+
+pub use concerned::concerned;
 
 /// What there is to say.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +49,7 @@ pub struct Fact {
 /// What is looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts<'s> {
+    pub(crate) snapshot: &'s Snapshot,
     pub(crate) mesh: &'s Mesh,
     pub(crate) fleet: &'s Fleet,
 }
@@ -52,7 +57,7 @@ pub(crate) struct Facts<'s> {
 /// Describes an object; `report` is what `check` found about it. None for kinds that have no description.
 pub fn describe(snapshot: &Snapshot, mesh: &Mesh, object: &ObjectRef, report: &Report) -> Option<Description> {
     let fleet = Fleet::of_istiods(snapshot);
-    let facts = Facts { mesh, fleet: &fleet };
+    let facts = Facts { snapshot, mesh, fleet: &fleet };
     let stored = mesh.objects.find(object)?;
     let mut sections = match object.kind.as_str() {
         "Pod" => pod::sections(&facts, stored),
@@ -96,7 +101,11 @@ impl Section {
 
 /// `1 pod`, `2 pods`
 fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("1 {what}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {what}s"),
+    }
 }
 
 /// `a, b and 3 more`

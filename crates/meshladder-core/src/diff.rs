@@ -14,6 +14,8 @@ mod names;
 mod objects;
 mod proxies;
 mod resources;
+mod revisions;
+mod shown;
 mod siblings;
 mod tree;
 
@@ -21,6 +23,7 @@ pub use fate::Fate;
 pub use meshes::meshes;
 pub use names::Names;
 pub use proxies::{Side, proxies};
+pub use revisions::{Pair, pair_revisions, revision_of, revisions};
 pub use siblings::{Odd, odd_ones};
 
 /// How two things differ.

@@ -10,7 +10,7 @@ mod transport;
 
 pub use details::{Detail, detail};
 pub use foreign::{Foreign, foreign};
-pub use read::{Reading, read};
+pub use read::{GRPC_STATUSES, Reading, read};
 
 /// One response flag.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ mod stats;
 
 pub use cause::{Cause, Summary};
 pub use filter::{Codes, Filter, Terms};
-pub use formats::of_mesh;
+pub use formats::{of_mesh, of_proxies};
 pub use group::{Example, Group, Top};
 pub use histogram::Histogram;
 pub use judge::{By, Class, Judgement, Side, judge};

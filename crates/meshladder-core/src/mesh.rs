@@ -27,6 +27,7 @@ pub mod objects;
 pub mod peer_authentication;
 pub mod policies;
 pub mod reads;
+pub mod references;
 pub mod scope;
 pub mod services;
 pub mod traffic;

@@ -3,5 +3,6 @@
 pub mod answer;
 pub mod class;
 pub mod interval;
+pub mod place;
 pub mod query;
 pub mod rates;

@@ -53,6 +53,10 @@ impl Failure {
         self
     }
 
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

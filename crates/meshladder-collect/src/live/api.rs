@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::response::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
@@ -105,23 +106,40 @@ impl Cluster {
         unreachable!("the last try returns")
     }
 
+    /// What something behind the API server answers, whatever its status; asked once.
+    pub(crate) async fn fetch(&self, path: &str, headers: &HeaderMap) -> Result<(u16, Vec<u8>), Lack> {
+        let mut request = Request::builder().method(Method::GET).uri(path).header("Accept", JSON);
+        if let Some(all) = request.headers_mut() {
+            all.extend(headers.clone());
+        }
+        let request = request.body(Body::empty()).map_err(|error| Lack::failed(error.to_string()))?;
+        let _place = self.pace.place().await?;
+        let (head, body) = self.pace.within(self.exchange(request)).await??;
+        self.pace.tally.read(body.len());
+        Ok((head.status.as_u16(), body))
+    }
+
     async fn once(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Answer, Lack> {
         let mut request = Request::builder().method(method).uri(path).header("Accept", accept);
         if !body.is_empty() {
             request = request.header("Content-Type", JSON);
         }
         let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
-        let response = match self.client.send(request).await {
-            Ok(response) => response,
-            Err(kube::Error::Auth(error)) => return Err(Lack::Stranger(chain(&error))),
-            Err(error) => return Ok(Answer::Again(Lack::failed(chain(&error)), None)),
-        };
+        match self.exchange(request).await {
+            Ok((head, body)) => judge(head.status, &head.headers, body),
+            Err(lack @ Lack::Failed(_)) => Ok(Answer::Again(lack, None)),
+            Err(lack) => Err(lack),
+        }
+    }
+
+    async fn exchange(&self, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
+        let response = self.client.send(request).await.map_err(|error| match error {
+            kube::Error::Auth(error) => Lack::Stranger(chain(&error)),
+            error => Lack::failed(chain(&error)),
+        })?;
         let (head, body) = response.into_parts();
-        let body = match Limited::new(body, MAX_ANSWER).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) => return Ok(Answer::Again(Lack::failed(cut(error.as_ref())), None)),
-        };
-        judge(head.status, &head.headers, body.into())
+        let body = Limited::new(body, MAX_ANSWER).collect().await;
+        Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
     }
 }
 

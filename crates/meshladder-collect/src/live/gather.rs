@@ -80,8 +80,13 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
     if !else_in.contains(&wish.istio_namespace) && !wish.istio_namespace.is_empty() {
         else_in.push(wish.istio_namespace.clone());
     }
-    let objects = Where { only: wish.only.clone(), else_in, labels: None };
-    let pods = Where { labels: wish.istiods_only.then_some("app=istiod"), ..objects.clone() };
+    let objects = Where { only: wish.only.iter().cloned().collect(), else_in, labels: None };
+    let mut pods = Where { labels: wish.istiods_only.then_some("app=istiod"), ..objects.clone() };
+    // Who asks about one namespace asks istiods too, and those are in theirs.
+    let is_elsewhere = !pods.only.is_empty() && !pods.only.contains(&wish.istio_namespace);
+    if is_elsewhere && wish.needs.contains(&Need::of_path("istiod/")) {
+        pods.only.push(wish.istio_namespace.clone());
+    }
     (objects, pods)
 }
 
@@ -117,6 +122,30 @@ async fn istiods(into: &mut Into<'_>, pods: &[PodNote], wish: &Wish) -> Result<(
         read_logs(into, &istiods, logs).await?;
     }
     Ok(())
+}
+
+/// What an istiod would send to a proxy now; `proxy` is `pod.namespace`.
+pub(crate) async fn view(
+    into: &mut Into<'_>,
+    seen: &Seen,
+    istiod: &str,
+    proxy: &str,
+) -> Result<Option<Lack>, CollectError> {
+    let Some(pod) = seen.pods.iter().find(|pod| pod.is_istiod && pod.name == istiod) else {
+        return Ok(Some(Lack::Absent));
+    };
+    let cluster = into.cluster;
+    cluster.pace.tally.begin("asking istiod", 1);
+    match istiod::view(cluster, pod, proxy).await {
+        Ok(bytes) => {
+            into.document(&format!("istiod/{istiod}/debug/config_dump/{proxy}.json"), &bytes)?;
+            Ok(None)
+        }
+        Err(lack) => {
+            into.note(&format!("istiod/{istiod}/"), lack.coverage());
+            Ok(Some(lack))
+        }
+    }
 }
 
 /// The version in istiod's answer: `1.27.1-hash-Clean` as a line, or the fields of `/version`.

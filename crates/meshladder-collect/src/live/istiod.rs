@@ -5,6 +5,7 @@ use http::Method;
 use super::api::Cluster;
 use super::door::{Door, MONITORING, Port};
 use super::lack::Lack;
+use super::list::escaped;
 use super::pods::PodNote;
 
 /// What rules read.
@@ -56,6 +57,13 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
         }
     }
     told
+}
+
+/// What an istiod would send to one of its proxies now, in the shape of Envoy's dump.
+pub(crate) async fn view(cluster: &Cluster, pod: &PodNote, proxy: &str) -> Result<Vec<u8>, Lack> {
+    let port = Port::istiod(&pod.namespace, &pod.name, pod.monitoring.unwrap_or(MONITORING));
+    let path = format!("/debug/config_dump?proxyID={}&include_eds=true", escaped(proxy));
+    Door::open(cluster, port).await?.ask(&Method::GET, &path).await
 }
 
 fn paths(whole: bool) -> Vec<(String, String)> {

@@ -25,8 +25,8 @@ const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/js
 /// Where to look for objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Where {
-    /// Only here, even if more could be listed.
-    pub(crate) only: Option<String>,
+    /// Only here, even if more could be listed; everywhere when nowhere is named.
+    pub(crate) only: Vec<String>,
     /// Where the whole cluster may not be listed: here.
     pub(crate) else_in: Vec<String>,
     pub(crate) labels: Option<&'static str>,
@@ -50,9 +50,9 @@ pub(crate) async fn list(
 ) -> Listed {
     let (spool, pods) = (Spool::default(), Vec::new());
     let mut lister = Lister { cluster, kind, labels: place.labels, except, spool, pods };
-    let outcome = match &place.only {
-        Some(namespace) => lister.in_namespaces(std::slice::from_ref(namespace), None).await,
-        None => lister.everywhere(&place.else_in).await,
+    let outcome = match place.only.as_slice() {
+        [] => lister.everywhere(&place.else_in).await,
+        only => lister.in_namespaces(only, None).await,
     };
     let coverage = outcome.unwrap_or_else(|lack| lack.coverage());
     let Lister { spool, pods, .. } = lister;

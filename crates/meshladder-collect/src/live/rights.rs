@@ -29,6 +29,16 @@ pub enum Purpose {
     Snapshot,
     /// `log-level`
     LogLevel,
+    /// `describe`
+    Describe,
+    /// `diff`
+    Diff,
+    /// `monitor serve`
+    Monitor,
+    /// `canary`
+    Canary,
+    /// `flags --prometheus`, of a Service in the cluster
+    Flags,
 }
 
 /// A right: these verbs on this resource.
@@ -48,8 +58,20 @@ pub struct Right {
 
 impl Purpose {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 7] =
-        [Self::Check, Self::Why, Self::Analyze, Self::ProxyStatus, Self::ProxyConfig, Self::Snapshot, Self::LogLevel];
+    pub const ALL: [Self; 12] = [
+        Self::Check,
+        Self::Why,
+        Self::Analyze,
+        Self::ProxyStatus,
+        Self::ProxyConfig,
+        Self::Snapshot,
+        Self::LogLevel,
+        Self::Describe,
+        Self::Diff,
+        Self::Monitor,
+        Self::Canary,
+        Self::Flags,
+    ];
 
     /// The command.
     pub fn word(self) -> &'static str {
@@ -61,6 +83,11 @@ impl Purpose {
             Self::ProxyConfig => "proxy-config",
             Self::Snapshot => "snapshot",
             Self::LogLevel => "log-level",
+            Self::Describe => "describe",
+            Self::Diff => "diff",
+            Self::Monitor => "monitor",
+            Self::Canary => "canary",
+            Self::Flags => "flags",
         }
     }
 
@@ -72,7 +99,16 @@ impl Purpose {
         };
         let some = |paths: &[&str]| paths.iter().map(|path| Need::of_path(path)).collect();
         match self {
-            Self::Check | Self::Why => of(|rule| !rule.is_of_objects()),
+            Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
+            // What runs all day and is read by many stays away from Secrets: what only they can tell is skipped.
+            Self::Monitor => {
+                let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
+                needs.remove(&Need::of_path("k8s/secrets.json"));
+                needs
+            }
+            Self::Diff => WORKLOADS.into_iter().chain(["istiod/"]).map(Need::of_path).collect(),
+            Self::Canary => some(&WEIGHTS),
+            Self::Flags => some(&["k8s/services.json"]),
             Self::Analyze => of(Rule::is_of_objects),
             Self::ProxyStatus => some(&["k8s/pods.json", "istiod/"]),
             Self::ProxyConfig | Self::LogLevel => some(&WORKLOADS),
@@ -90,26 +126,25 @@ impl Purpose {
         for right in &mut rights {
             right.in_istio |= self == Self::ProxyStatus;
         }
-        let on_pod = |resource: &str, verbs: &[&'static str], without: &'static str| Right {
+        let on = |resource: &str, verbs: &[&'static str], without: &'static str| Right {
             group: String::new(),
             resource: resource.to_owned(),
             verbs: verbs.to_vec(),
             in_istio: self == Self::ProxyStatus,
             without,
         };
-        if self != Self::Analyze {
-            // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by `create` as well.
-            rights.push(on_pod(
-                "pods/portforward",
-                &["create", "get"],
-                "what proxies and istiods say; pods/exec does too",
-            ));
+        if matches!(self, Self::Canary | Self::Flags) {
+            rights.push(on("services/proxy", &["get"], "Prometheus in the cluster; --prometheus URL does without it"));
         }
-        if matches!(self, Self::Check | Self::Why | Self::Snapshot | Self::LogLevel) {
-            rights.push(on_pod("pods/log", &["get"], "what proxies logged"));
+        if !matches!(self, Self::Analyze | Self::Canary | Self::Flags) {
+            // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by `create` as well.
+            rights.push(on("pods/portforward", &["create", "get"], "what proxies and istiods say; pods/exec does too"));
+        }
+        if matches!(self, Self::Check | Self::Why | Self::Snapshot | Self::LogLevel | Self::Describe | Self::Monitor) {
+            rights.push(on("pods/log", &["get"], "what proxies logged"));
         }
         if self == Self::LogLevel {
-            let metrics = on_pod("pods", &["get"], "how much CPU it costs");
+            let metrics = on("pods", &["get"], "how much CPU it costs");
             rights.push(Right { group: "metrics.k8s.io".to_owned(), ..metrics });
         }
         rights.sort();
@@ -135,6 +170,18 @@ pub(crate) const WORKLOADS: [&str; 8] = [
     "k8s/daemonsets.apps.json",
     "k8s/jobs.batch.json",
     "proxies/",
+];
+
+/// What decides how traffic to a service is split.
+const WEIGHTS: [&str; 8] = [
+    "k8s/services.json",
+    "k8s/virtualservices.networking.istio.io.json",
+    "k8s/destinationrules.networking.istio.io.json",
+    "k8s/sidecars.networking.istio.io.json",
+    "k8s/serviceentries.networking.istio.io.json",
+    "k8s/httproutes.gateway.networking.k8s.io.json",
+    "k8s/gateways.gateway.networking.k8s.io.json",
+    "k8s/configmaps.json",
 ];
 
 fn of_need(need: &Need) -> Option<Right> {

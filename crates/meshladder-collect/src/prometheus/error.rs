@@ -59,6 +59,12 @@ pub enum AskError {
         /// Its words.
         why: String,
     },
+    /// The API server does not let us through.
+    #[error("no right to get services/proxy in namespace {namespace}")]
+    Refused {
+        /// The namespace of the Service.
+        namespace: String,
+    },
     /// The server answers with an error.
     #[error("{url} answers {status}{why}")]
     Status {
@@ -83,13 +89,18 @@ impl AskError {
     /// What to try, as a line of its own.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Url { .. } => "give the base URL, such as http://127.0.0.1:9090; Mimir's ends in /prometheus",
+            Self::Url { .. } => {
+                "give the base URL, such as http://127.0.0.1:9090 (Mimir's ends in /prometheus), or service/NAMESPACE/NAME"
+            }
             Self::File { .. } => "certificates and keys are PEM; a token is one line",
             Self::Header { .. } => "write it as `name: value`",
             Self::Query { .. } => "see https://prometheus.io/docs/prometheus/latest/querying/basics/",
             Self::TimedOut { .. } => "raise --timeout, or ask for less: -n NAMESPACE, --service NAME",
             Self::Unreachable { .. } => {
-                "is it running? from outside the cluster: kubectl port-forward -n istio-system svc/prometheus 9090"
+                "is it running? one inside the cluster: --prometheus service/NAMESPACE/NAME:PORT, or `auto` to look for it"
+            }
+            Self::Refused { .. } => {
+                "`meshladder rbac --for flags` prints the rights it needs; --prometheus URL does without them"
             }
             Self::Denied { .. } => "give --bearer-token-file, --header, or --cert and --key",
             Self::Status { status: 300..=399, .. } => "redirects are not followed: give the URL that it names",

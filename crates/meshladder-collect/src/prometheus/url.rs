@@ -12,7 +12,7 @@ use super::{Access, AskError, tls};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers larger than this are not read: no table has that many rows.
-const MOST_BYTES: u64 = 64 << 20;
+pub(super) const MOST_BYTES: u64 = 64 << 20;
 
 #[derive(Debug)]
 pub(super) struct Server {
@@ -60,16 +60,7 @@ impl Server {
         let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
         let body = response.body_mut().with_config().limit(MOST_BYTES).lossy_utf8(true).read_to_string();
         let body = body.map_err(|why| self.failed(&why))?;
-        match status {
-            200..=299 => Ok(body),
-            // "bad_data", "execution" and "timeout" come with these statuses and a body of the usual shape.
-            400 | 422 | 503 if body.trim_start().starts_with("{\"status\":\"error\"") => Ok(body),
-            401 | 403 => Err(AskError::Denied { url: self.base.clone(), status, why: words(&body) }),
-            _ => {
-                let why = to.map_or_else(|| words(&body), |to| format!(": it leads to {to}"));
-                Err(AskError::Status { url: self.base.clone(), status, why })
-            }
-        }
+        judge(&self.base, status, body, to.as_deref())
     }
 
     fn failed(&self, error: &ureq::Error) -> AskError {
@@ -86,13 +77,28 @@ impl Server {
     }
 }
 
+/// The body of a good answer; `to` is where a redirect leads.
+pub(super) fn judge(url: &str, status: u16, body: String, to: Option<&str>) -> Result<String, AskError> {
+    let url = url.to_owned();
+    match status {
+        200..=299 => Ok(body),
+        // "bad_data", "execution" and "timeout" come with these statuses and a body of the usual shape.
+        400 | 422 | 503 if body.trim_start().starts_with("{\"status\":\"error\"") => Ok(body),
+        401 | 403 => Err(AskError::Denied { url, status, why: words(&body) }),
+        _ => {
+            let why = to.map_or_else(|| words(&body), |to| format!(": it leads to {to}"));
+            Err(AskError::Status { url, status, why })
+        }
+    }
+}
+
 /// The URL without what we append ourselves.
 fn base(url: &str) -> Result<String, AskError> {
     let wrong =
         |why: &str| AskError::Url { url: url.split('@').next_back().unwrap_or(url).to_owned(), why: why.to_owned() };
     let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(wrong("it starts with neither http:// nor https://"));
+        return Err(wrong("it starts with neither http://, https:// nor service/"));
     }
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(wrong("a password in a URL is seen by others: use --header or --bearer-token-file"));
@@ -104,7 +110,7 @@ fn base(url: &str) -> Result<String, AskError> {
     Ok(url.strip_suffix("/api/v1/query").or_else(|| url.strip_suffix("/api/v1")).unwrap_or(url).to_owned())
 }
 
-fn headers(access: &Access) -> Result<HeaderMap, AskError> {
+pub(super) fn headers(access: &Access) -> Result<HeaderMap, AskError> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &str| {
         let wrong = || AskError::Header { header: name.to_owned() };

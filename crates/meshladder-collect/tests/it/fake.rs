@@ -18,6 +18,8 @@ mod pod;
 mod real;
 #[path = "fake/serve.rs"]
 mod serve;
+#[path = "fake/service.rs"]
+mod service;
 #[path = "fake/state.rs"]
 mod state;
 

@@ -1,5 +1,6 @@
-//! Where weights come from: the command line, or the VirtualService that routes calls to a service.
+//! Where weights come from: the command line, or what routes calls to a service, a VirtualService or an HTTPRoute.
 
+use super::routes;
 use crate::doc::tree::{Node, Value};
 use crate::mesh::host::{SERVICE_DOMAIN, fqdn, service_name};
 use crate::mesh::{Mesh, Stored};
@@ -11,8 +12,8 @@ pub struct Split {
     pub label: Label,
     /// The parts.
     pub parts: Vec<Part>,
-    /// The VirtualService that says so, as `namespace/name`.
-    pub virtual_service: String,
+    /// Who says so: `VirtualService shop/catalog`; empty for the command line.
+    pub by: String,
     /// What a reader of the figures should know.
     pub notes: Vec<String>,
 }
@@ -72,7 +73,10 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
 pub fn configured(mesh: &Mesh, namespace: &str, name: &str) -> Result<Split, String> {
     let host = format!("{name}.{namespace}{SERVICE_DOMAIN}");
     let services = mesh.virtual_services(mesh.namespace_scope(namespace), &host);
-    let service = services.first().ok_or_else(|| format!("no VirtualService routes calls to {host}"))?;
+    let Some(service) = services.first() else {
+        let of_route = routes::configured(mesh, namespace, name);
+        return of_route.unwrap_or_else(|| Err(format!("no VirtualService and no HTTPRoute splits calls to {host}")));
+    };
     let told = format!("{}/{}", service.id.namespace, service.id.name);
     let routes = service.spec_list("http");
     let default = routes.iter().position(|route| conditions(route).is_empty());
@@ -88,7 +92,10 @@ pub fn configured(mesh: &Mesh, namespace: &str, name: &str) -> Result<Split, Str
     }
     let (label, parts) = parts(mesh, service, &routes[default], namespace)?;
     let parts = normal(parts).ok_or_else(|| format!("all weights of VirtualService {told} are 0"))?;
-    Ok(Split { label, parts, virtual_service: told, notes })
+    if let Some(route) = routes::of_service(mesh, namespace, name).next() {
+        notes.push(format!("HTTPRoute {}/{} routes calls to it as well", route.id.namespace, route.id.name));
+    }
+    Ok(Split { label, parts, by: format!("VirtualService {told}"), notes })
 }
 
 fn conditions(route: &Node) -> &[Node] {
@@ -145,7 +152,7 @@ fn version(mesh: &Mesh, namespace: &str, host: &str, entry: &Node) -> Result<Str
 }
 
 /// Weights as shares; none when they add up to nothing.
-fn normal(mut parts: Vec<Part>) -> Option<Vec<Part>> {
+pub(super) fn normal(mut parts: Vec<Part>) -> Option<Vec<Part>> {
     let sum: f64 = parts.iter().map(|part| part.share).sum();
     for part in &mut parts {
         part.share /= sum;
@@ -156,14 +163,7 @@ fn normal(mut parts: Vec<Part>) -> Option<Vec<Part>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::{Builder, DocId};
-
-    fn split(yaml: &str) -> Result<Split, String> {
-        let mut builder = Builder::new();
-        builder.add(DocId::new("k8s/all.yaml"), "all.yaml".to_owned(), yaml.as_bytes().to_vec());
-        let snapshot = builder.finish();
-        configured(&Mesh::build(&snapshot), "shop", "catalog")
-    }
+    use crate::canary::tests::split;
 
     const SUBSETS: &str = "
 apiVersion: networking.istio.io/v1
@@ -202,7 +202,7 @@ spec: {ports: [{port: 8080}]}
         let http = "[{match: [{headers: {beta: {exact: 'yes'}}}], route: [{destination: {host: catalog, subset: canary}}]}, {route: [{destination: {host: catalog, subset: stable}, weight: 90}, {destination: {host: catalog, subset: canary}, weight: 10}]}]";
         let split = split(&virtual_service(http)).expect("a split");
         assert_eq!((split.label, split.parts), (Label::Version, vec![part("v1", 0.9), part("v2", 0.1)]));
-        assert_eq!((split.virtual_service.as_str(), split.notes.len()), ("shop/catalog", 1));
+        assert_eq!((split.by.as_str(), split.notes.len()), ("VirtualService shop/catalog", 1));
     }
 
     #[test]

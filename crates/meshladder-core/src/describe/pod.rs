@@ -1,6 +1,6 @@
 //! A pod: in the mesh or not, its ports, mutual TLS, policies, and what reaches it.
 
-use super::{Facts, Section, few, policies, service};
+use super::{Facts, Section, callers, few, policies, service};
 use crate::doc::tree::Node;
 use crate::mesh::Stored;
 use crate::mesh::injection::{REVISION, Template};
@@ -13,6 +13,7 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
     let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
     sections.push(policies::mutual_tls(facts, pod));
     sections.extend(policies::sections(facts, pod));
+    sections.push(seen_by_callers(facts, pod));
     for service in facts.mesh.services_of(pod) {
         sections.extend(service::traffic(facts, service));
         sections.extend(service::exposed(facts, service));
@@ -137,6 +138,12 @@ pub(super) fn why(port: &ServicePort<'_>) -> String {
         None if port.name.is_empty() => "the port has no name: by its first bytes".to_owned(),
         None => format!("by its name {}", port.name),
     }
+}
+
+/// Its own endpoints of every Service that selects it.
+fn seen_by_callers(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let hosts: Vec<String> = facts.mesh.services_of(pod).into_iter().map(service::host).collect();
+    callers::section(facts, &hosts, facts.mesh.pod(&pod.id.namespace, &pod.id.name))
 }
 
 /// What it may call.

@@ -1,7 +1,7 @@
 //! A Service: its ports and endpoints, who routes to it, and where it is exposed.
 
 use super::pod::why;
-use super::{Facts, Section, count, few, virtual_service};
+use super::{Facts, Section, callers, count, few, virtual_service};
 use crate::doc::tree::Node;
 use crate::mesh::gateways::{Server, servers};
 use crate::mesh::host::SERVICE_DOMAIN;
@@ -11,6 +11,7 @@ use crate::mesh::{ObjectRef, Stored};
 
 pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
     let mut sections = vec![about(service), endpoints(facts, service)];
+    sections.push(callers::section(facts, &[host(service)], None));
     sections.extend(traffic(facts, service));
     sections.extend(exposed(facts, service));
     if let Some(pod) = facts.mesh.selected_pods(service).first() {
@@ -18,6 +19,11 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
         sections.extend(super::policies::sections(facts, pod));
     }
     sections
+}
+
+/// The name by which proxies know it.
+pub(super) fn host(service: &Stored) -> String {
+    format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace)
 }
 
 fn about(service: &Stored) -> Section {
@@ -55,7 +61,7 @@ fn endpoints(facts: &Facts<'_>, service: &Stored) -> Section {
 
 /// Who routes to it and how clients connect: as the Service's own namespace sees it, and where other namespaces differ.
 pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
-    let host = format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+    let host = host(service);
     let mut routes = Section::new("Routing");
     let scope = facts.mesh.namespace_scope(&service.id.namespace);
     for (at, virtual_service) in facts.mesh.virtual_services(scope, &host).into_iter().enumerate() {
@@ -125,7 +131,7 @@ fn rule_in_words(rule: &Stored) -> String {
 
 /// The hosts at gateways that lead to it.
 pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
-    let host = format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+    let host = host(service);
     let mut section = Section::new("Exposed at gateways");
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         let pods = facts.mesh.gateway_pods(gateway);

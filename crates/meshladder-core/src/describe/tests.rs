@@ -38,8 +38,16 @@ spec: {hosts: [cart], http: [{timeout: 2s, route: [{destination: {host: cart, su
 ";
 
 fn said(kind: &str, name: &str) -> Vec<String> {
+    said_with(&[], kind, name)
+}
+
+/// The same with what proxies say of their endpoints.
+fn said_with(callers: &[(&str, &str)], kind: &str, name: &str) -> Vec<String> {
     let mut builder = Builder::new();
     builder.add(DocId::new("k8s/a.yaml"), "a.yaml", OBJECTS.into());
+    for (pod, text) in callers {
+        builder.add(DocId::new(format!("proxies/shop/{pod}/clusters.json")), *pod, (*text).into());
+    }
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
     let object = ObjectRef::new(kind, "shop", name);
@@ -84,4 +92,65 @@ fn a_virtual_service_tells_where_it_leads() {
 fn a_service_tells_its_endpoints() {
     let said = said("Service", "cart");
     assert!(said.contains(&"Endpoints | selector | app=cart selects 1 pod".to_owned()), "{said:#?}");
+}
+
+/// A cluster of `/clusters`, with hosts and what is wrong with each.
+fn cluster(subset: &str, hosts: &[(&str, &str)]) -> String {
+    let host = |(address, wrong): &(&str, &str)| {
+        let wrong = if wrong.is_empty() { String::new() } else { format!(r#""{wrong}":true"#) };
+        format!(
+            r#"{{"address":{{"socket_address":{{"address":"{address}","port_value":8080}}}},"health_status":{{{wrong}}}}}"#
+        )
+    };
+    let hosts: Vec<String> = hosts.iter().map(host).collect();
+    format!(r#"{{"name":"outbound|80|{subset}|cart.shop.svc.cluster.local","host_statuses":[{}]}}"#, hosts.join(","))
+}
+
+fn clusters(all: &[String]) -> String {
+    format!(r#"{{"cluster_statuses":[{}]}}"#, all.join(","))
+}
+
+#[test]
+fn endpoints_are_told_as_each_caller_sees_them() {
+    let fine = clusters(&[cluster("", &[("10.0.0.1", ""), ("10.0.0.2", "")])]);
+    // Put aside for a subset only, and the second one not heard of.
+    let ejects = clusters(&[cluster("", &[("10.0.0.1", "")]), cluster("v1", &[("10.0.0.1", "failed_outlier_check")])]);
+    let none = clusters(&[]);
+    let callers = [("a-1", fine.as_str()), ("b-1", ejects.as_str()), ("c-1", none.as_str())];
+    let first = "10.0.0.1:8080 | HEALTHY for 1 of 2 callers, EJECTED for b-1.shop: outlier detection";
+    let second = "10.0.0.2:8080 | HEALTHY for 1 of 2 callers, not known to b-1.shop";
+    for (kind, name, lines) in [("Service", "cart", &[first, second][..]), ("Pod", "cart-1", &[first])] {
+        let said = said_with(&callers, kind, name);
+        let told: Vec<_> =
+            said.iter().filter_map(|line| line.strip_prefix("Endpoints as callers see them | ")).collect();
+        assert_eq!(told, lines);
+    }
+}
+
+#[test]
+fn that_no_caller_was_asked_or_knows_is_not_that_there_are_no_endpoints() {
+    let told = |callers: &[(&str, &str)]| {
+        let said = said_with(callers, "Service", "cart");
+        said.into_iter().find_map(|line| Some(line.strip_prefix("Endpoints as callers see them |  | ")?.to_owned()))
+    };
+    assert_eq!(told(&[]).as_deref(), Some("unknown: no proxy was asked for its endpoints"));
+    let unknown = "1 proxy asked, and none knows cart.shop.svc.cluster.local";
+    assert_eq!(told(&[("a-1", &clusters(&[]))]).as_deref(), Some(unknown));
+    let empty = clusters(&[cluster("", &[])]);
+    assert_eq!(
+        told(&[("a-1", &empty)]).as_deref(),
+        Some("1 caller of cart.shop.svc.cluster.local, and none has an endpoint of it")
+    );
+}
+
+#[test]
+fn the_proxies_to_ask_are_those_that_a_thing_is_about() {
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/a.yaml"), "a.yaml", OBJECTS.into());
+    let mesh = Mesh::build(&builder.finish());
+    for (kind, name) in [("Pod", "cart-1"), ("Service", "cart"), ("VirtualService", "cart")] {
+        let pods = concerned(&mesh, &ObjectRef::new(kind, "shop", name));
+        assert_eq!(pods, [ObjectRef::new("Pod", "shop", "cart-1")], "{kind}");
+    }
+    assert_eq!(concerned(&mesh, &ObjectRef::new("AuthorizationPolicy", "shop", "typo")), []);
 }

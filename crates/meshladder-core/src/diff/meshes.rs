@@ -11,6 +11,7 @@ use crate::mesh::{Mesh, ObjectRef, PodFacts};
 use crate::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 
 use super::names::Names;
+use super::shown::Shown;
 use super::{Change, Diff, Edit, Side, What, fate, objects, proxies};
 
 /// One capture.
@@ -46,7 +47,10 @@ pub fn meshes(a: (&Snapshot, &Mesh), b: (&Snapshot, &Mesh), names: (&str, &str))
         for ((proxy_a, doc_a), (proxy_b, doc_b)) in old.iter().zip(new) {
             log_levels(&left, proxy_a, &right, proxy_b, workload, &mut diff);
             match compare(left.open(doc_a, proxy_a), right.open(doc_b, proxy_b)) {
-                Ok(one) => shown.add(one, workload, &changed, &right, proxy_b, &mut diff),
+                Ok(one) => {
+                    let on = format!("{}/{}", workload.namespace, workload.name);
+                    shown.add(one, &on, &mut diff, |change| blame(change, &changed, &right, proxy_b));
+                }
                 Err(why) => diff.unknown.push(why),
             }
         }
@@ -96,48 +100,6 @@ impl<'s> Capture<'s> {
     fn open(&self, doc: &DocId, proxy: &ProxyRef) -> Result<Opened, String> {
         let document = self.snapshot.open(doc).map_err(|problem| problem.to_string())?;
         Ok(Opened { name: proxy.to_string(), document, names: Arc::clone(&self.names) })
-    }
-}
-
-/// What makes two changes the same: what happened, kind, name, meaning, and the parts.
-type Key = (What, String, String, Option<String>, Vec<String>);
-
-/// What proxies show, each thing once.
-#[derive(Default)]
-struct Shown {
-    changes: Vec<Change>,
-    places: BTreeMap<Key, usize>,
-}
-
-impl Shown {
-    fn add(
-        &mut self,
-        one: Diff,
-        workload: &ObjectRef,
-        changed: &BTreeSet<ObjectRef>,
-        b: &Capture<'_>,
-        proxy: &ProxyRef,
-        diff: &mut Diff,
-    ) {
-        diff.noise.absorb(one.noise);
-        diff.compared += one.compared;
-        diff.unknown.extend(one.unknown);
-        let on = format!("{}/{}", workload.namespace, workload.name);
-        for mut change in one.changes {
-            let paths = change.edits.iter().map(|edit| edit.path.clone()).collect();
-            let key = (change.what, change.kind.clone(), change.name.clone(), change.means.clone(), paths);
-            if let Some(&at) = self.places.get(&key) {
-                let seen = &mut self.changes[at].on;
-                if seen.last() != Some(&on) {
-                    seen.push(on.clone());
-                }
-                continue;
-            }
-            change.on = vec![on.clone()];
-            blame(&mut change, changed, b, proxy);
-            self.places.insert(key, self.changes.len());
-            self.changes.push(change);
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Two proxies compared, resource by resource. Only a resource whose bytes differ is parsed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::doc::json::Fault;
+use crate::doc::json::{Fault, Raw};
 use crate::doc::tree::Node;
 use crate::envoy::dump::{Dump, Resource, Section, State};
 use crate::snapshot::DocId;
@@ -101,7 +101,8 @@ fn compare_section(section: Section, a: &Open<'_>, b: &Open<'_>, is_same_mesh: b
         return;
     }
     let mut noise = Noise::default();
-    let (left, right) = (a.resources(section, &mut noise), b.resources(section, &mut noise));
+    let ((left, aside_a), (right, aside_b)) = (a.resources(section), b.resources(section));
+    left_aside(&aside_a, &aside_b, &mut noise);
     let Pairs { both, only_a, only_b } = pair(&a.keys(&left), &b.keys(&right));
     diff.compared += both.len() + only_a.len() + only_b.len();
     let mut changes = Vec::new();
@@ -119,6 +120,24 @@ fn compare_section(section: Section, a: &Open<'_>, b: &Open<'_>, is_same_mesh: b
     changes.extend(only_b.into_iter().map(|(name, at)| resources::alone(section, &name, right[at], What::Added)));
     diff.noise.absorb(noise);
     diff.changes.extend(changes);
+}
+
+/// What is not compared, and why.
+type Aside<'o, 'd> = (&'static str, &'o Resource<'d>);
+
+/// What both sides have alike is no difference, not even an expected one.
+fn left_aside(a: &[Aside<'_, '_>], b: &[Aside<'_, '_>], noise: &mut Noise) {
+    let mut surplus: BTreeMap<(&'static str, &str, Option<&str>), isize> = BTreeMap::new();
+    for (side, by) in [(a, 1), (b, -1)] {
+        for (why, resource) in side {
+            *surplus.entry((why, &resource.name, resource.raw.map(Raw::text))).or_default() += by;
+        }
+    }
+    for ((why, name, _), count) in surplus {
+        for _ in 0..count.unsigned_abs() {
+            noise.count(why, name);
+        }
+    }
 }
 
 fn is_same(a: &Resource<'_>, b: &Resource<'_>) -> bool {
@@ -145,21 +164,22 @@ fn state(section: Section, name: &str, a: &Resource<'_>, b: &Resource<'_>, chang
 }
 
 impl<'d> Open<'d> {
-    /// What is in use, or would be: of several states of one resource the one that counts.
-    fn resources(&self, section: Section, noise: &mut Noise) -> Vec<&Resource<'d>> {
-        let mut found: Vec<&Resource<'d>> = Vec::new();
+    /// What is in use, or would be: of several states of one resource the one that counts. And what is not compared,
+    /// with the reason.
+    fn resources(&self, section: Section) -> (Vec<&Resource<'d>>, Vec<Aside<'_, 'd>>) {
+        let (mut found, mut aside) = (Vec::new(), Vec::new());
         for resource in self.dump.of(section) {
             match resource.state {
-                State::Draining => noise.count("listeners on their way out", &resource.name),
-                // Inline route configurations stand in their listeners too.
+                State::Draining => aside.push(("listeners on their way out", resource)),
                 _ if section == Section::Endpoints && self.is_made_by_traffic(&resource.name) => {
-                    noise.count("endpoints that traffic makes", &resource.name);
+                    aside.push(("endpoints that traffic makes", resource));
                 }
+                // Inline route configurations stand in their listeners too.
                 State::Static if self.is_dynamic_only || section == Section::Routes => {}
                 _ => found.push(resource),
             }
         }
-        found
+        (found, aside)
     }
 
     /// Whether the endpoints of a cluster come and go with connections: those of `ORIGINAL_DST`.

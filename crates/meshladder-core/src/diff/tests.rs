@@ -1,8 +1,11 @@
 //! Two small proxies, compared.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use super::*;
+use crate::mesh::Mesh;
+use crate::snapshot::{Builder, Snapshot};
 
 fn dump(pod: &str, ip: &str, weights: (u32, u32), extra: &str) -> String {
     let route = format!(
@@ -100,4 +103,90 @@ fn what_is_no_dump_is_said_with_its_name() {
         proxies(&side("a", &good), &side("b", "{}")).err().as_deref(),
         Some("b: not a config dump: it has no list `configs`")
     );
+}
+
+#[test]
+fn what_is_left_aside_counts_only_where_it_differs() {
+    let listener = |port: u16| {
+        format!(r#"{{"name":"out","draining_state":{{"listener":{{"name":"out","address":{{"port":{port}}}}}}}}}"#)
+    };
+    let text = |port| {
+        let clusters = r#",{"cluster":{"name":"PassthroughCluster","type":"ORIGINAL_DST"}}"#;
+        let more = format!(
+            r#",{{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","dynamic_listeners":[{}]}},
+            {{"@type":"type.googleapis.com/envoy.admin.v3.EndpointsConfigDump","dynamic_endpoint_configs":[{{"endpoint_config":{{"cluster_name":"PassthroughCluster"}}}}]}}]}}"#,
+            listener(port)
+        );
+        let dump = dump("c-1", "10.0.0.1", (90, 10), clusters);
+        format!("{}{more}", dump.trim_end().strip_suffix("]}").expect("the end of a dump"))
+    };
+    assert_eq!(between(&text(80), &text(80)).noise.counts, BTreeMap::new());
+    let other = between(&text(80), &text(90)).noise.counts;
+    assert_eq!(other, BTreeMap::from([("listeners on their way out", 2)]));
+}
+
+/// Pods as `name workload revision kind`.
+fn mesh_of(pods: &[(&str, &str, &str, &str)], dumps: bool) -> (Snapshot, Mesh) {
+    let mut builder = Builder::new();
+    let mut yaml = String::new();
+    for (at, (name, workload, revision, kind)) in pods.iter().enumerate() {
+        let written = write!(
+            yaml,
+            "---\nkind: Pod\napiVersion: v1\nmetadata: {{name: {name}, namespace: shop, ownerReferences: [{{kind: StatefulSet, name: {workload}, controller: true}}], \
+             labels: {{istio.io/rev: a-tag}}, annotations: {{sidecar.istio.io/status: '{{\"revision\":\"{revision}\"}}'}}}}\n\
+             spec: {{containers: [{{name: istio-proxy, args: [proxy, {kind}]}}]}}\nstatus: {{phase: Running, podIP: 10.0.1.{at}}}\n"
+        );
+        written.expect("a String takes it");
+        let (canary, ip) = (if *revision == "old" { 10 } else { 0 }, format!("10.0.1.{at}"));
+        if dumps {
+            let id = DocId::new(format!("proxies/shop/{name}/config_dump.json"));
+            builder.add(id, *name, dump(name, &ip, (100 - canary, canary), "").into());
+        }
+    }
+    builder.add(DocId::new("k8s/pods.yaml"), "pods.yaml", yaml.into());
+    let snapshot = builder.finish();
+    let mesh = Mesh::build(&snapshot);
+    (snapshot, mesh)
+}
+
+#[test]
+fn revisions_are_compared_by_workloads_that_have_both() {
+    let pods = [
+        ("cart-0", "cart", "old", "sidecar"),
+        ("cart-1", "cart", "new", "sidecar"),
+        ("front-0", "front", "old", "sidecar"),
+        ("pay-0", "pay", "new", "sidecar"),
+    ];
+    let (snapshot, mesh) = mesh_of(&pods, true);
+    let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");
+    let pod = |name: &str| ObjectRef::new("Pod", "shop", name);
+    let workload = Some(ObjectRef::new("StatefulSet", "shop", "cart"));
+    assert_eq!(pairs, [Pair { a: pod("cart-0"), b: pod("cart-1"), workload }]);
+    let [change] = diff.changes.as_slice() else { panic!("one change: {:?}", diff.changes) };
+    assert_eq!((change.on.as_slice(), change.kind.as_str()), (&["shop/cart".to_owned()][..], "route"));
+    assert_eq!((diff.a.as_str(), diff.b.as_str()), ("revision old", "revision new"));
+}
+
+#[test]
+fn without_such_a_workload_one_of_each_kind_stands_for_its_revision() {
+    let pods = [
+        ("front-0", "front", "old", "sidecar"),
+        ("pay-0", "pay", "new", "sidecar"),
+        ("gate-0", "gate", "old", "router"),
+    ];
+    let (snapshot, mesh) = mesh_of(&pods, true);
+    let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");
+    assert_eq!(
+        pairs.iter().map(|pair| (pair.a.name.as_str(), pair.b.name.as_str())).collect::<Vec<_>>(),
+        [("front-0", "pay-0")]
+    );
+    assert_eq!(pairs[0].workload, None);
+    assert_eq!(diff.changes[0].on, ["shop/front-0 and shop/pay-0"]);
+}
+
+#[test]
+fn a_revision_that_nobody_has_is_told_with_those_that_there_are() {
+    let (snapshot, mesh) = mesh_of(&[("cart-0", "cart", "old", "sidecar")], true);
+    let told = revisions(&snapshot, &mesh, ("old", "none")).expect_err("nobody has it");
+    assert_eq!(told, "no proxy of revision `none` in what was read; there are old");
 }

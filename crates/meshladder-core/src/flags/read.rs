@@ -141,29 +141,31 @@ fn reset(reason: &str) -> &'static str {
     }
 }
 
+/// The names of gRPC's statuses, each at its number.
+pub const GRPC_STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
 fn grpc(text: &str) -> Option<Reading> {
-    const STATUSES: [&str; 17] = [
-        "OK",
-        "CANCELLED",
-        "UNKNOWN",
-        "INVALID_ARGUMENT",
-        "DEADLINE_EXCEEDED",
-        "NOT_FOUND",
-        "ALREADY_EXISTS",
-        "PERMISSION_DENIED",
-        "RESOURCE_EXHAUSTED",
-        "FAILED_PRECONDITION",
-        "ABORTED",
-        "OUT_OF_RANGE",
-        "UNIMPLEMENTED",
-        "INTERNAL",
-        "UNAVAILABLE",
-        "DATA_LOSS",
-        "UNAUTHENTICATED",
-    ];
     let text = text.trim_start_matches("grpc-status").trim_start_matches([':', ' ', '=']);
-    let number = text.parse().ok().or_else(|| STATUSES.iter().position(|name| name.eq_ignore_ascii_case(text)))?;
-    let name: &str = STATUSES.get(number)?;
+    let number = text.parse().ok().or_else(|| GRPC_STATUSES.iter().position(|name| name.eq_ignore_ascii_case(text)))?;
+    let name: &str = GRPC_STATUSES.get(number)?;
     let from_proxy = match number {
         14 => "a proxy sends it for UH, NC, UF, UO and other 502, 503, 504 and 429",
         12 => "a proxy sends it for NR (404)",

@@ -1,6 +1,6 @@
 //! Gathers what is known of a request.
 
-use crate::access_log::{self, Formats, Line};
+use crate::access_log::{self, Format, Formats, Line};
 use crate::logs;
 use crate::mesh::{Mesh, PodFacts, ServiceFacts};
 use crate::rules::{Asked, Facts, Seen};
@@ -27,8 +27,8 @@ pub(super) fn build<'a>(
     let servers: Vec<&PodFacts> = pods_on_path(mesh, question, trace)
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
-    let formats = Formats::new(logs::of_mesh(mesh).0);
-    let log_of = |pod: &str| log_of(facts, pod, question, &formats);
+    let of_mesh = logs::of_mesh(mesh).0;
+    let log_of = |pod: &str| log_of(facts, pod, question, &of_mesh);
     let client_log = client_pod.map(|pod| log_of(&pod)).unwrap_or_default();
     let server_log = servers.iter().flat_map(|pod| log_of(&format!("{}/{}", pod.namespace, pod.name))).collect();
     Asked { question, trace, seen, client, service, host, servers, client_log, server_log }
@@ -99,9 +99,13 @@ pub(super) fn pods_on_path<'a>(
     all.into_values()
 }
 
-fn log_of(facts: &Facts<'_>, pod: &str, question: &Question, formats: &Formats) -> Vec<Line> {
+fn log_of(facts: &Facts<'_>, pod: &str, question: &Question, of_mesh: &[Format]) -> Vec<Line> {
     let Ok(doc) = facts.snapshot.open(&DocId::new(format!("logs/{pod}/istio-proxy.log"))) else { return Vec::new() };
-    access_log::lines_in(&doc, formats).filter(|line| fits(line, question)).collect()
+    // What the proxy says of itself counts more than what it should have been told.
+    let mut formats = pod.split_once('/').map_or_else(Vec::new, |own| logs::of_proxies(facts.snapshot, &[own]).0);
+    formats.extend(of_mesh.iter().cloned());
+    let formats = Formats::new(formats);
+    access_log::lines_in(&doc, &formats).filter(|line| fits(line, question)).collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.

@@ -23,6 +23,8 @@ pub struct Reading {
     pub read_at: Option<Time>,
     /// How many seconds that took.
     pub took: f64,
+    /// How many tries have failed since the start.
+    pub failed: u32,
 }
 
 /// The families of a mesh.
@@ -56,7 +58,9 @@ fn about(reading: Reading, version: &str) -> Vec<Family> {
     up.add(0, [], f64::from(u8::from(reading.is_up)));
     let mut info = Family::new("meshladder_build_info", "The version of meshladder");
     info.add(0, [("version", version)], 1.0);
-    let mut families = vec![up, info];
+    let mut failed = Family::counter("meshladder_reads_failed_total", "Times that the mesh could not be read");
+    failed.add(0, [], f64::from(reading.failed));
+    let mut families = vec![up, info, failed];
     if let Some(time) = reading.read_at {
         let mut last = Family::new("meshladder_last_read_timestamp_seconds", "When the mesh was last read");
         last.add(0, [], seconds(time));

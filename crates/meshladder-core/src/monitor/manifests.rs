@@ -1,12 +1,11 @@
 //! What installs the exporter, the rules and the dashboard in a cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::value::{list, number, object, text, texts, truth, words};
 use super::{dashboard, rules as prometheus_rules};
 use crate::doc::tree::Node;
 use crate::render::yaml;
-use crate::rules;
 
 /// What differs from one installation to the next.
 #[derive(Clone, Debug)]
@@ -15,8 +14,25 @@ pub struct Options {
     pub namespace: String,
     /// The image that holds meshladder.
     pub image: String,
+    /// Istio's own namespace.
+    pub istio_namespace: String,
+    /// The rights that the exporter needs.
+    pub rights: Vec<Right>,
     /// For the rules.
     pub rules: prometheus_rules::Options,
+}
+
+/// A right: these verbs on this resource.
+#[derive(Clone, Debug)]
+pub struct Right {
+    /// Empty for the core group.
+    pub group: String,
+    /// Such as `pods/portforward`.
+    pub resource: String,
+    /// Such as `list`.
+    pub verbs: Vec<String>,
+    /// Only in Istio's own namespace.
+    pub in_istio: bool,
 }
 
 const NAME: &str = "meshladder";
@@ -25,14 +41,17 @@ const PORT: usize = 15099;
 /// All objects, one document each.
 pub fn to_yaml(options: &Options) -> String {
     let namespace = options.namespace.as_str();
+    let istio = options.istio_namespace.as_str();
     let objects = [
         object([
             ("apiVersion", text("v1")),
             ("kind", text("ServiceAccount")),
             ("metadata", metadata(NAME, Some(namespace))),
         ]),
-        cluster_role(),
-        cluster_role_binding(namespace),
+        role(options, None),
+        binding(namespace, None),
+        role(options, Some(istio)),
+        binding(namespace, Some(istio)),
         deployment(options),
         service(namespace),
         service_monitor(namespace),
@@ -59,30 +78,26 @@ fn head(api: &str, kind: &str, namespace: Option<&str>, spec: Vec<(&str, Node)>)
     object(members)
 }
 
-/// Reading, of what rules need and nothing else. Secrets stay closed: what only they can tell is skipped.
-fn cluster_role() -> Node {
-    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for path in rules::all().flat_map(|rule| rule.needs.iter().chain(rule.uses)) {
-        let Some(kind) = path.strip_prefix("k8s/").and_then(|path| path.strip_suffix(".json")) else { continue };
-        let (plural, group) = kind.split_once('.').unwrap_or((kind, ""));
-        if plural != "secrets" {
-            kinds.entry(group).or_default().insert(plural);
-        }
+/// The rights in the whole cluster, or those in Istio's namespace.
+fn role(options: &Options, istio: Option<&str>) -> Node {
+    let mut grouped: BTreeMap<(&str, &[String]), Vec<&str>> = BTreeMap::new();
+    for right in options.rights.iter().filter(|right| right.in_istio == istio.is_some()) {
+        grouped.entry((&right.group, &right.verbs)).or_default().push(&right.resource);
     }
-    let rule = |group: &str, resources: Node, verbs: &[&str]| {
-        object([("apiGroups", texts([group])), ("resources", resources), ("verbs", texts(verbs))])
+    let rule = |((group, verbs), resources): (&(&str, &[String]), &Vec<&str>)| {
+        let verbs = verbs.iter().map(String::as_str);
+        object([("apiGroups", texts([*group])), ("resources", texts(resources)), ("verbs", texts(verbs))])
     };
-    let read = kinds.iter().map(|(group, plurals)| rule(group, texts(plurals), &["get", "list"]));
-    // Logs, and the debug ports of proxies and istiod.
-    let inside = [rule("", texts(["pods/log"]), &["get"]), rule("", texts(["pods/portforward"]), &["create"])];
-    head("rbac.authorization.k8s.io/v1", "ClusterRole", None, vec![("rules", list(read.chain(inside)))])
+    let kind = if istio.is_some() { "Role" } else { "ClusterRole" };
+    head("rbac.authorization.k8s.io/v1", kind, istio, vec![("rules", list(grouped.iter().map(rule)))])
 }
 
-fn cluster_role_binding(namespace: &str) -> Node {
-    let role = words([("apiGroup", "rbac.authorization.k8s.io"), ("kind", "ClusterRole"), ("name", NAME)]);
+fn binding(namespace: &str, istio: Option<&str>) -> Node {
+    let (kind, of) = if istio.is_some() { ("RoleBinding", "Role") } else { ("ClusterRoleBinding", "ClusterRole") };
+    let role = words([("apiGroup", "rbac.authorization.k8s.io"), ("kind", of), ("name", NAME)]);
     let subject = words([("kind", "ServiceAccount"), ("name", NAME), ("namespace", namespace)]);
     let spec = vec![("roleRef", role), ("subjects", list([subject]))];
-    head("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", None, spec)
+    head("rbac.authorization.k8s.io/v1", kind, istio, spec)
 }
 
 fn deployment(options: &Options) -> Node {
@@ -91,7 +106,7 @@ fn deployment(options: &Options) -> Node {
         ("securityContext", pod_security()),
         // It holds nothing that needs a goodbye.
         ("terminationGracePeriodSeconds", number(1)),
-        ("containers", list([container(&options.image)])),
+        ("containers", list([container(options)])),
         ("volumes", list([object([("name", text("tmp")), ("emptyDir", object([("sizeLimit", text("4Gi"))]))])])),
     ]);
     let template_labels = words([
@@ -120,7 +135,9 @@ fn pod_security() -> Node {
     ])
 }
 
-fn container(image: &str) -> Node {
+fn container(options: &Options) -> Node {
+    let (listen, istio) = (format!("0.0.0.0:{PORT}"), options.istio_namespace.as_str());
+    let args = ["monitor", "serve", "--listen", &listen, "--every", "60s", "--istio-namespace", istio];
     let security = object([
         ("allowPrivilegeEscalation", truth(false)),
         ("readOnlyRootFilesystem", truth(true)),
@@ -134,8 +151,8 @@ fn container(image: &str) -> Node {
         object([("requests", words([("cpu", "100m"), ("memory", "256Mi")])), ("limits", words([("memory", "1Gi")]))]);
     object([
         ("name", text(NAME)),
-        ("image", text(image)),
-        ("args", texts(["monitor", "serve", "--listen", &format!("0.0.0.0:{PORT}"), "--every", "60s"])),
+        ("image", text(&options.image)),
+        ("args", texts(args)),
         ("ports", list([object([("name", text("metrics")), ("containerPort", number(PORT))])])),
         ("readinessProbe", probe),
         ("livenessProbe", object([("tcpSocket", object([("port", text("metrics"))])), ("periodSeconds", number(30))])),

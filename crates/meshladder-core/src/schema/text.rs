@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::fault::Flaw;
 use super::{header, names};
 use crate::doc::json::escape;
+use crate::flags::GRPC_STATUSES;
 use crate::sim::regex;
 
 /// What a text may say.
@@ -108,26 +109,6 @@ impl Text {
 }
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
-
-const GRPC_STATUSES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
 
 fn host(what: String) -> (Flaw, String) {
     (Flaw::InvalidHost, what)

@@ -41,8 +41,8 @@ Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document
         visible_alias = "des",
         before_help = "\
 Examples:
+  meshladder describe svc catalog -n shop                     in the cluster of the current context
   meshladder describe pod cart-69cc797c6b-plkgk.shop -s bundle.tar.gz
-  meshladder describe svc catalog -n shop -s bundle.tar.gz
   meshladder describe virtualservice catalog -n shop -o json -s bundle.tar.gz
   meshladder describe gateway shop-gateway -n istio-ingress -s bundle.tar.gz"
     )]
@@ -50,9 +50,11 @@ Examples:
     /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or one capture from another
     #[command(before_help = "\
 Examples:
-  meshladder diff cart-1.shop cart-2.shop -s bundle.tar.gz
+  meshladder diff cart-1.shop cart-2.shop                    two proxies of the cluster
   meshladder diff deploy/cart -n shop -s bundle.tar.gz       who of the replicas is the odd one out
-  meshladder diff cart-1.shop istiod -s bundle.tar.gz        what the proxy has and what istiod would send
+  meshladder diff deploy/cart istiod -n shop                 what the proxy has and what istiod would send
+  meshladder diff deploy/cart yesterday.tar.zst -n shop      a proxy and what it was
+  meshladder diff revision/1-29 revision/1-30                two revisions, workload by workload
   meshladder diff yesterday.json today.json                  two config dumps
   meshladder diff before.tar.gz after.tar.gz                 two captures: objects, proxies, requests
 
@@ -74,7 +76,8 @@ Examples:
   meshladder flags
   meshladder flags UH URX
   meshladder flags --prometheus http://127.0.0.1:9090
-  meshladder flags --prometheus http://127.0.0.1:9090 --by destination -n shop
+  meshladder flags --prometheus --by destination -n shop         one that is found in the cluster
+  meshladder flags --prometheus service/monitoring/prometheus:9090
   meshladder flags --prometheus https://mimir.example.com/prometheus --tenant shop --bearer-token-file token
 
 Exit code with --prometheus: 0 rates are shown, 5 there are none to show, 4 not let in, 3 no answer")]
@@ -82,6 +85,7 @@ Exit code with --prometheus: 0 rates are shown, 5 there are none to show, 4 not 
     /// Whether observed traffic matches the configured weights
     #[command(before_help = "\
 Examples:
+  meshladder canary --service catalog -n shop --prometheus auto  weights and Prometheus of the cluster
   meshladder canary --service catalog -n shop --prometheus http://127.0.0.1:9090 -s bundle.tar.gz
   meshladder canary --service catalog -n shop --weights v1=90,v2=10 --prometheus http://127.0.0.1:9090
 

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use super::cluster::Reading;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Describe {
     /// `pod`, `service`, `virtualservice` or `gateway`, or an abbreviation; or `kind/name` at once
@@ -13,6 +15,8 @@ pub(crate) struct Describe {
     /// `text` or `json`
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: DescribeOutput,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

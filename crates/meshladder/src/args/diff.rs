@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
-    /// A pod (`cart-1.shop`), a workload (`deploy/cart`), `revision/NAME`, a config dump or a bundle. Alone: a workload, whose
-    /// replicas are compared with each other
+    /// A pod (`cart-1.shop`) or a workload (`deploy/cart`) of the cluster or of -s, a config dump, a bundle, or with another of its
+    /// kind `revision/NAME`. Alone: a workload, whose replicas are compared with each other
     #[arg(value_name = "A")]
     pub(crate) a: String,
     /// The same, or `istiod`: what istiod would send to A

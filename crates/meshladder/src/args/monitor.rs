@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::cluster::Reading;
 use super::prometheus::duration;
 
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,7 @@ Examples:
     /// Serve what Prometheus lacks, as metrics: sync, refusals, findings, endpoints, log levels, certificates
     #[command(before_help = "\
 Examples:
+  meshladder monitor serve --every 1m                      the cluster of the current context
   meshladder monitor serve -s bundle/ --listen 127.0.0.1:15099
   curl http://127.0.0.1:15099/metrics")]
     Serve(Serve),
@@ -46,12 +48,14 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:15099", value_name = "ADDRESS:PORT")]
     pub(crate) listen: SocketAddr,
-    /// How often to read the source again
+    /// How often to read the cluster or the source again
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = interval)]
     pub(crate) every: Duration,
     /// At most so many series of one metric; the worst are told, the others counted
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub(crate) max_series: usize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, clap::Args)]

@@ -39,7 +39,7 @@ pub(crate) struct Canary {
     /// The service whose traffic is split; -n names its namespace
     #[arg(long, value_name = "NAME")]
     pub(crate) service: String,
-    /// The weights, as `v1=90,v2=10`; without them those of the VirtualService in the source
+    /// The weights, as `v1=90,v2=10`; without them those of the VirtualService or HTTPRoute in the source or the cluster
     #[arg(long, value_name = "VERSION=WEIGHT,…")]
     pub(crate) weights: Option<String>,
     #[command(flatten)]
@@ -58,8 +58,9 @@ pub(crate) struct Canary {
 /// Where Prometheus is, and how to be let in.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Server {
-    /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics), at this base URL
-    #[arg(long, value_name = "URL", help_heading = "Prometheus")]
+    /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics): a base URL; `service/NAMESPACE/NAME[:PORT]`
+    /// of the cluster, reached through the API server; or `auto`, or nothing, to look for such a Service
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, default_missing_value = "auto", help_heading = "Prometheus")]
     pub(crate) prometheus: Option<String>,
     /// A header to send. Repeatable
     #[arg(long = "header", value_name = "NAME: VALUE", requires = "prometheus", help_heading = "Prometheus")]

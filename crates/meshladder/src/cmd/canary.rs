@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use meshladder_collect::live::{Purpose, Session};
 use meshladder_collect::prometheus::Client;
 use meshladder_core::canary::{self, Judgement, Label, Split, Verdict};
 use meshladder_core::doc::json::escape;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::prometheus::query::Calls;
+use meshladder_core::snapshot::{Coverage, Need, Snapshot};
 use meshladder_core::tables::flag_rates;
 
 use super::prometheus::{ask, client};
-use super::{ladder, source};
+use super::{ladder, live, source};
 use crate::args::ladder::Why;
 use crate::args::prometheus::Canary;
 use crate::args::request::RequestFlags;
@@ -41,11 +43,13 @@ struct Next {
 const SEEN: &str = "200";
 
 pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
-    let namespace = global.namespace.as_deref();
-    let namespace =
-        namespace.ok_or_else(|| Failure::new(USAGE, "in which namespace is the service? name it with -n"))?;
-    let (split, port) = split(global, args, namespace)?;
-    let client = client(&args.server)?;
+    if args.server.prometheus.is_none() {
+        // Before a cluster is read for nothing.
+        client(global, &args.server, None)?;
+    }
+    let Known { namespace, split, port, session } = known(global, args)?;
+    let namespace = namespace.as_str();
+    let client = client(global, &args.server, session)?;
     let calls = calls(args, namespace, &split);
     let seen = count(&client, &calls, &split)?;
     let judgement = canary::judge(&split.parts, &seen.counts, args.tolerance / 100.0);
@@ -73,27 +77,61 @@ pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
     })
 }
 
-/// The weights, and where the source has it the service's first port.
-fn split(global: &Global, args: &Canary, namespace: &str) -> Result<(Split, Option<u16>), Failure> {
+/// What is known before Prometheus is asked.
+struct Known {
+    namespace: String,
+    split: Split,
+    /// The service's first port, where the source has it.
+    port: Option<u16>,
+    /// The cluster that was read.
+    session: Option<Session>,
+}
+
+/// The weights: those given, those of the source, or those of the cluster.
+fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
+    let given = args.weights.as_deref().map(canary::parse).transpose().map_err(|why| Failure::new(USAGE, why))?;
+    let mut session = None;
     let snapshot = match &global.source[..] {
-        [] => None,
+        [] if given.is_some() => None,
+        [] => {
+            let session = session.insert(live::connect_for(global, args.server.timeout)?);
+            Some(session.objects(&live::wish(global, Purpose::Canary, None))?)
+        }
         _ => Some(source::named(global, None, USAGE)?),
     };
+    let of_context = || session.as_ref().map(|session| session.namespace().to_owned());
+    let namespace = global.namespace.clone().or_else(of_context);
+    let namespace =
+        namespace.ok_or_else(|| Failure::new(USAGE, "in which namespace is the service? name it with -n"))?;
     let mesh = snapshot.as_ref().map(Mesh::build);
     let port = mesh.as_ref().and_then(|mesh| {
         let service =
             mesh.services.iter().find(|service| service.namespace == namespace && service.name == args.service);
         service?.ports.first().map(|(port, _)| *port)
     });
-    if let Some(text) = &args.weights {
-        let parts = canary::parse(text).map_err(|why| Failure::new(USAGE, why))?;
-        let split = Split { label: Label::Version, parts, virtual_service: String::new(), notes: Vec::new() };
-        return Ok((split, port));
+    if let Some(parts) = given {
+        let split = Split { label: Label::Version, parts, by: String::new(), notes: Vec::new() };
+        return Ok(Known { namespace, split, port, session });
     }
-    let hint = "give them with --weights v1=90,v2=10, or name a source with -s that holds the VirtualService";
-    let mesh = mesh.ok_or_else(|| Failure::new(USAGE, "which weights?").hint(hint))?;
-    let found = canary::configured(&mesh, namespace, &args.service);
-    Ok((found.map_err(|why| Failure::new(USAGE, format!("cannot tell the weights: {why}")).hint(hint))?, port))
+    let hint =
+        "give them with --weights v1=90,v2=10, or name a source with -s that holds the VirtualService or HTTPRoute";
+    let (Some(mesh), Some(snapshot)) = (mesh, snapshot) else {
+        return Err(Failure::new(USAGE, "which weights?").hint(hint));
+    };
+    let split = canary::configured(&mesh, &namespace, &args.service).map_err(|why| {
+        let unread = unread(&snapshot).map(|why| format!(" ({why})")).unwrap_or_default();
+        Failure::new(USAGE, format!("cannot tell the weights: {why}{unread}")).hint(hint)
+    })?;
+    Ok(Known { namespace, split, port, session })
+}
+
+/// What may be there and could not be read.
+fn unread(snapshot: &Snapshot) -> Option<String> {
+    let kinds = ["k8s/virtualservices.networking.istio.io.json", "k8s/httproutes.gateway.networking.k8s.io.json"];
+    kinds.iter().find_map(|path| match snapshot.coverage(&Need::of_path(path)) {
+        Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
+        _ => None,
+    })
 }
 
 fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
@@ -124,9 +162,9 @@ fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure>
 
 fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement) -> String {
     let service = format!("{}.{namespace}", args.service);
-    let weights = match split.virtual_service.as_str() {
+    let weights = match split.by.as_str() {
         "" => "the weights given".to_owned(),
-        name => format!("the weights of VirtualService {name}"),
+        by => format!("the weights of {by}"),
     };
     let of = format!("{:.0} requests in {}", judgement.requests, args.window);
     match judgement.verdict {
@@ -174,8 +212,8 @@ fn next(client: &Client, calls: &Calls, args: &Canary, namespace: &str, port: Op
 fn lead_on(global: &Global, next: &Next, judgement: &Judgement) -> Result<(), Failure> {
     let starved: Vec<_> = judgement.starved().map(|share| share.name.as_str()).collect();
     let (starved, command) = (starved.join(", "), next.command());
-    if global.source.is_empty() || next.from.is_none() || next.port.is_none() {
-        out::note(&format!("{starved} gets nothing; to see why: {command} -s SOURCE"));
+    if next.from.is_none() || next.port.is_none() {
+        out::note(&format!("{starved} gets nothing; to see why: {command}"));
         return Ok(());
     }
     out::text(&format!("\n{starved} gets nothing: {command}\n\n"))?;

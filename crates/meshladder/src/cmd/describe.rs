@@ -7,22 +7,27 @@ use meshladder_core::ladder::Scope;
 use meshladder_core::mesh::{Mesh, ObjectRef};
 use meshladder_core::render::describe::{to_json, to_text};
 
-use super::{ladder, source, target};
+use super::{ladder, live, source, target};
 use crate::args::Global;
 use crate::args::describe::{Describe, DescribeOutput};
 use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome};
 use crate::out;
 
 pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
-    let snapshot = source::snapshot(global)?;
-    let mesh = Mesh::build(&snapshot);
-    let (text, namespace) = named(args, global.namespace.as_deref());
-    let scope = target::scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
-    let object = match &scope {
-        Scope::Object(object) => object.clone(),
-        Scope::Workload { object, pods } => pod_of(object, pods),
-        _ => unreachable!("a target is a workload or an object"),
+    let (text, own) = named(args);
+    let (snapshot, namespace) = if global.source.is_empty() {
+        live::describe(global, &text, own, &args.reading)?
+    } else {
+        (source::snapshot(global)?, own.or(global.namespace.clone()))
     };
+    let mesh = Mesh::build(&snapshot);
+    let scope = target::scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
+    let object = described(&scope);
+    if let Scope::Workload { object: workload, .. } = &scope
+        && *workload != object
+    {
+        out::note(&format!("{workload}: this is its pod {}", object.name));
+    }
     let report = ladder::climb(&snapshot, &mesh, scope, None);
     let description = describe(&snapshot, &mesh, &object, &report).ok_or_else(|| {
         Failure::new(ISTIOCTL_USAGE, format!("{object} has no description"))
@@ -37,21 +42,23 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     Ok(0)
 }
 
-/// `KIND NAME`, `KIND NAME.NAMESPACE` or `KIND/NAME`, as a target with its namespace.
-fn named(args: &Describe, namespace: Option<&str>) -> (String, Option<String>) {
-    let namespace = namespace.map(str::to_owned);
-    let Some(name) = &args.name else { return (args.kind.clone(), namespace) };
+/// `KIND NAME`, `KIND NAME.NAMESPACE` or `KIND/NAME`, as a target and the namespace that it names.
+fn named(args: &Describe) -> (String, Option<String>) {
+    let Some(name) = &args.name else { return (args.kind.clone(), None) };
     match name.rsplit_once('.') {
         Some((name, own)) => (format!("{}/{name}", args.kind), Some(own.to_owned())),
-        None => (format!("{}/{name}", args.kind), namespace),
+        None => (format!("{}/{name}", args.kind), None),
     }
 }
 
-/// A workload is described by one of its pods.
-fn pod_of(object: &ObjectRef, pods: &[ObjectRef]) -> ObjectRef {
-    let pod = pods.iter().find(|pod| pod.kind == "Pod").filter(|_| object.kind != "Pod");
-    if let Some(pod) = pod {
-        out::note(&format!("{object}: this is its pod {}", pod.name));
+/// What is described: an object, and for a workload one of its pods.
+pub(super) fn described(scope: &Scope) -> ObjectRef {
+    match scope {
+        Scope::Object(object) => object.clone(),
+        Scope::Workload { object, pods } => {
+            let pod = pods.iter().find(|pod| pod.kind == "Pod").filter(|_| object.kind != "Pod");
+            pod.unwrap_or(object).clone()
+        }
+        _ => unreachable!("a target is a workload or an object"),
     }
-    pod.unwrap_or(object).clone()
 }

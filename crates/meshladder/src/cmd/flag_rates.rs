@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
         let hint = "without --prometheus it is explained; with it rates of all flags are shown";
         return Err(Failure::new(USAGE, format!("`{code}` beside --prometheus")).hint(hint));
     }
-    let client = client(&args.server)?;
+    let client = client(global, &args.server, None)?;
     match &args.query {
         Some(query) => own(&client, query, args.output),
         None => standard(&client, &question(global, args), args.output),

@@ -1,6 +1,7 @@
 //! From a question to what must be read of a cluster to answer it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use meshladder_collect::CollectError;
 use meshladder_collect::live::{Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish};
@@ -20,6 +21,13 @@ use crate::args::request::RequestFlags;
 use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
 use crate::progress;
 
+mod describe;
+pub(super) mod diff;
+mod monitor;
+
+pub(super) use describe::describe;
+pub(super) use monitor::{monitor, named};
+
 /// How many proxies are read when nothing says which.
 pub(super) const SAMPLE: usize = 50;
 
@@ -27,7 +35,7 @@ pub(super) const SAMPLE: usize = 50;
 const STEP: usize = 20;
 
 /// Envoy's admin port.
-const ADMIN: u16 = 15000;
+pub(super) const ADMIN: u16 = 15000;
 
 /// Connects to the clusters that the flags name.
 pub(super) fn connect(global: &Global) -> Result<Session, Failure> {
@@ -42,7 +50,22 @@ fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Fa
     })
 }
 
+/// Connects to ask a few questions, of which each may take so long.
+pub(super) fn connect_for(global: &Global, each: Duration) -> Result<Session, Failure> {
+    const QUESTIONS: u32 = 20;
+    Ok(connect_within(global, false, each.saturating_mul(QUESTIONS), each)?)
+}
+
 fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError> {
+    connect_within(global, is_beside, global.cluster.timeout, global.cluster.request_timeout)
+}
+
+fn connect_within(
+    global: &Global,
+    is_beside: bool,
+    timeout: Duration,
+    request_timeout: Duration,
+) -> Result<Session, CollectError> {
     let flags = &global.cluster;
     let access = Access {
         kubeconfig: flags.kubeconfig.clone(),
@@ -51,12 +74,7 @@ fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError>
         groups: flags.groups.clone(),
         is_beside,
     };
-    let limits = Limits {
-        concurrency: flags.concurrency,
-        timeout: flags.timeout,
-        request_timeout: flags.request_timeout,
-        max_size: global.max_size,
-    };
+    let limits = Limits { concurrency: flags.concurrency, timeout, request_timeout, max_size: global.max_size };
     let tally = Arc::new(Tally::default());
     follow(Arc::clone(&tally));
     Session::connect(&access, limits, tally)
@@ -204,7 +222,7 @@ fn targets(
     Ok(session.proxies(snapshot, &ProxyWish { choice: Choice::These(pods), ..proxies })?)
 }
 
-fn of_documents(shape: Shape, sections: &[Section], port: u16) -> ProxyWish {
+pub(super) fn of_documents(shape: Shape, sections: &[Section], port: u16) -> ProxyWish {
     let (shapes, sections) = (vec![shape], sections.to_vec());
     ProxyWish { choice: Choice::These(Vec::new()), shapes, sections, port, logs: None, is_enough: true }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use meshladder_core::access_log::{Format, Formats};
-use meshladder_core::logs::{Class, Event, Filter, Stats, Summary, of_mesh};
+use meshladder_core::logs::{Class, Event, Filter, Stats, Summary, of_mesh, of_proxies};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::logs::{Told, causes, headline, line_json, line_text, shown, to_json, to_markdown};
 use meshladder_core::snapshot::Snapshot;
@@ -58,8 +58,9 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     }
     let behind = live::behind(snapshot);
     let filter = filter::of(&args.filters, None)?;
-    let formats = formats(args, Some(&behind))?;
-    let (inputs, stats, unread) = live.follow(args, (&formats, &filter))?;
+    let inputs = live.inputs();
+    let formats = formats(args, &inputs, Some(&behind))?;
+    let (stats, unread) = live.follow(args, &inputs, (&formats, &filter))?;
     let code = tell(args, &inputs, Some(&behind), stats)?;
     Ok(if unread { UNREADABLE } else { code })
 }
@@ -70,8 +71,8 @@ fn judge(global: &Global, args: &Logs, behind: Option<Behind>) -> Outcome {
         return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
     }
     let filter = filter::of(&args.filters, behind.as_ref().and_then(|behind| behind.snapshot.taken_at()))?;
-    let formats = formats(args, behind.as_ref())?;
     let inputs = input::find(global, args, behind.as_ref())?;
+    let formats = formats(args, &inputs, behind.as_ref())?;
     if args.lines || args.malformed {
         return print_lines(args, &inputs, behind.as_ref(), &formats, &filter);
     }
@@ -90,17 +91,20 @@ fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
     Ok(Some(Behind { snapshot, mesh }))
 }
 
-/// Those on the command line before those of the source.
-fn formats(args: &Logs, behind: Option<&Behind>) -> Result<Formats, Failure> {
+/// Those on the command line, then what the proxies that wrote the logs say, then what the mesh says.
+fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<Formats, Failure> {
     let given = args.format.iter().map(|text| Format::compile(text));
     let mut given =
         given.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
     if let Some(behind) = behind {
-        let (found, problems) = of_mesh(&behind.mesh);
-        for problem in &problems {
-            out::warn(problem);
+        let pods = input::proxies(inputs, behind);
+        let pods: Vec<(&str, &str)> = pods.iter().map(|(namespace, pod)| (namespace.as_str(), pod.as_str())).collect();
+        for (found, problems) in [of_proxies(&behind.snapshot, &pods), of_mesh(&behind.mesh)] {
+            for problem in &problems {
+                out::warn(problem);
+            }
+            given.extend(found);
         }
-        given.extend(found);
     }
     Ok(Formats::new(given))
 }

@@ -1,5 +1,6 @@
 //! `monitor`: what a platform team installs as its standard.
 
+use meshladder_collect::live::{Purpose, Right};
 use meshladder_core::monitor::{dashboard, manifests, rules};
 
 use crate::args::Global;
@@ -39,16 +40,21 @@ fn install(global: &Global, args: &Install) -> Outcome {
     if !args.dry_run {
         out::note("nothing is changed in any cluster: pipe this into `kubectl apply -f -`");
     }
-    out::note(
-        "the Deployment reads the live cluster, which this version does not do yet: `monitor serve` reads bundles",
-    );
     let namespace = global.namespace.as_deref().unwrap_or(NAMESPACE);
     out::text(&manifests::to_yaml(&manifests::Options {
         namespace: namespace.to_owned(),
         image: args.image.clone(),
+        istio_namespace: global.cluster.istio_namespace.clone(),
+        rights: Purpose::Monitor.rights().into_iter().map(right).collect(),
         rules: options(&args.settings),
     }))?;
     Ok(0)
+}
+
+/// The same that `rbac --for monitor` prints.
+fn right(right: Right) -> manifests::Right {
+    let Right { group, resource, verbs, in_istio, .. } = right;
+    manifests::Right { group, resource, verbs: verbs.into_iter().map(str::to_owned).collect(), in_istio }
 }
 
 fn options(settings: &RuleSettings) -> rules::Options {

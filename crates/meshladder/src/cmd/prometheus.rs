@@ -1,16 +1,26 @@
 //! What commands that ask Prometheus share.
 
+use meshladder_collect::live::{Purpose, Session, Wish};
 use meshladder_collect::prometheus::{Access, AskError, Client};
+use meshladder_core::mesh::Mesh;
 use meshladder_core::prometheus::answer::Answer;
+use meshladder_core::prometheus::place::{self, Named, Place};
+use meshladder_core::snapshot::{Coverage, Need};
 
+use super::live;
+use crate::args::Global;
 use crate::args::prometheus::Server;
 use crate::exit::{Failure, NOT_ALLOWED, UNREADABLE, USAGE};
 use crate::out;
 
-/// The server that the flags name; none is named without `--prometheus`.
-pub(super) fn client(server: &Server) -> Result<Client, Failure> {
-    let hint = "name it with --prometheus URL, such as http://127.0.0.1:9090";
-    let url = server.prometheus.as_deref().ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
+/// Where to look when nobody says where it is.
+const AUTO: &str = "auto";
+
+/// The server that the flags name: at a URL, or in the cluster. A session that is open already is taken for it.
+pub(super) fn client(global: &Global, server: &Server, session: Option<Session>) -> Result<Client, Failure> {
+    let hint =
+        "name it with --prometheus URL, such as http://127.0.0.1:9090, or --prometheus auto to look in the cluster";
+    let text = server.prometheus.as_deref().ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
     let access = Access {
         headers: server.headers.clone(),
         token: server.bearer_token_file.clone(),
@@ -20,7 +30,41 @@ pub(super) fn client(server: &Server) -> Result<Client, Failure> {
         key: server.key.clone(),
         timeout: Some(server.timeout),
     };
-    Ok(Client::at(url, &access)?)
+    let named = Named::parse(text);
+    if named.is_none() && text != AUTO {
+        return Ok(Client::at(text, &access)?);
+    }
+    let mut session = session.map_or_else(|| live::connect_for(global, server.timeout), Ok)?;
+    let place = match named.as_ref().and_then(Named::place) {
+        Some(place) => place,
+        None => look(global, &mut session, named.as_ref())?,
+    };
+    Ok(Client::through(session, &place, &access)?)
+}
+
+/// Looks among the Services: in the namespace that is named, or in all that may be listed.
+fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result<Place, Failure> {
+    let wish = Wish { only: named.map(|named| named.namespace.clone()), ..live::wish(global, Purpose::Flags, None) };
+    let snapshot = session.objects(&wish)?;
+    let coverage = snapshot.coverage(&Need::of_path("k8s/services.json"));
+    if let Coverage::Denied(why) = &coverage {
+        let hint = "with its port nothing is looked up: --prometheus service/NAMESPACE/NAME:PORT";
+        return Err(Failure::new(NOT_ALLOWED, format!("cannot look for Prometheus: {why}")).hint(hint));
+    }
+    let mesh = Mesh::build(&snapshot);
+    if let Some(named) = named {
+        return place::of_service(&mesh, named).map_err(|why| Failure::new(UNREADABLE, why));
+    }
+    let mut found = place::find(&mesh).into_iter();
+    let Some(first) = found.next() else {
+        let missing = coverage.why().map(|why| format!(" ({why})")).unwrap_or_default();
+        let hint = "name it: --prometheus service/NAMESPACE/NAME:PORT, or a URL";
+        return Err(Failure::new(UNREADABLE, format!("no Service looks like Prometheus{missing}")).hint(hint));
+    };
+    let others: Vec<String> = found.map(|place| place.to_string()).collect();
+    let beside = if others.is_empty() { String::new() } else { format!("; there are also {}", others.join(", ")) };
+    out::note(&format!("asking {first}{beside}"));
+    Ok(first)
 }
 
 /// Asks; what the server warns of is told, each warning once.
@@ -39,7 +83,7 @@ impl From<AskError> for Failure {
     fn from(error: AskError) -> Self {
         let code = match error {
             AskError::Url { .. } | AskError::File { .. } | AskError::Header { .. } | AskError::Query { .. } => USAGE,
-            AskError::Denied { .. } => NOT_ALLOWED,
+            AskError::Denied { .. } | AskError::Refused { .. } => NOT_ALLOWED,
             _ => UNREADABLE,
         };
         Self::new(code, error.to_string()).hint(error.hint())

@@ -129,12 +129,13 @@ pub(super) fn find(
 }
 
 /// In a source that is cut short, what is not there may still exist.
-fn not_there(snapshot: &Snapshot, why: String) -> Failure {
+pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
     match snapshot.coverage(&Need::Part(String::new())) {
         Coverage::Partial(lost) => Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost),
         _ => match snapshot.coverage(&Need::Part("proxies/".to_owned())) {
-            Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
-                .hint("`meshladder rbac --for proxy-config` prints the rights it needs"),
+            Coverage::Denied(lost) => {
+                Failure::new(ISTIOCTL_ERROR, lost).hint("`meshladder rbac` prints the rights that a command needs")
+            }
             Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),
             _ => Failure::new(ISTIOCTL_ERROR, why),
         },

@@ -23,6 +23,7 @@ fn a_capture_does_not_differ_from_itself() {
     let (diff, run) = json(&[&demo(), &demo()]);
     assert_eq!((run.code, &diff["same"], &diff["changes"]), (0, &true.into(), &Value::Array(Vec::new())));
     assert!(diff["compared"].as_u64() > Some(100), "{diff}");
+    assert_eq!(diff["noise"], serde_json::json!({}), "{diff}");
 }
 
 /// The demo's proxies outside `shop` got the last push, those inside did not.
@@ -53,7 +54,8 @@ fn what_cannot_be_compared_is_said() {
         (&["diff", "deploy/frontend.shop"][..], "has no sibling"),
         (&["diff", "deploy/frontend.shop", "istiod"], "no view of istiod's"),
         (&["diff", "deploy/nobody.shop", "deploy/curl.tools"], "no proxy for Deployment `nobody`"),
-        (&["diff", "revision/1-99", "deploy/curl.tools"], "no proxy of revision `1-99`"),
+        (&["diff", "revision/1-99", "revision/default"], "no proxy of revision `1-99`"),
+        (&["diff", "revision/1-99", "deploy/curl.tools"], "only be compared with another revision"),
     ] {
         let run = meshladder(&[words, &["-s", &demo()]].concat());
         assert!(run.code > 1 && run.stderr.contains(says), "{says}: {run:?}");

@@ -10,6 +10,9 @@ use crate::expect::{expect_file, root};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble, capture};
 use crate::support::{Run, meshladder, shared};
 
+mod compare;
+mod metrics;
+
 const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 
 /// Runs a command on the fake.
@@ -185,19 +188,24 @@ fn the_page_lists_the_rights_that_are_printed() {
         Purpose::ProxyConfig,
         Purpose::Snapshot,
         Purpose::LogLevel,
+        Purpose::Diff,
+        Purpose::Monitor,
+        Purpose::Canary,
+        Purpose::Flags,
     ];
+    assert_eq!(Purpose::Check.rights(), Purpose::Describe.rights());
     let told = |right: &Right| {
         let dot = if right.group.is_empty() { "" } else { "." };
         format!("`{}` {}{dot}{}", right.verbs.join("`, `"), right.resource, right.group)
     };
-    let mut rows: BTreeMap<(String, String), ([&str; 6], &str)> = BTreeMap::new();
+    let mut rows: BTreeMap<(String, String), ([&str; 10], &str)> = BTreeMap::new();
     for (column, purpose) in purposes.into_iter().enumerate() {
         for right in purpose.rights() {
-            let row = rows.entry((right.resource.clone(), told(&right))).or_insert(([""; 6], right.without));
+            let row = rows.entry((right.resource.clone(), told(&right))).or_insert(([""; 10], right.without));
             row.0[column] = if right.in_istio { "istio" } else { "x" };
         }
     }
-    let mut table = "| right | `check`, `why`, `trace`, `authz` | `analyze` | `ps` | `pc` | `snapshot` | `log-level` | without it you lose |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut table = "| right | `check`, `why`, `trace`, `authz`, `describe` | `analyze` | `ps` | `pc` | `snapshot` | `log-level` | `diff` | `monitor serve` | `canary` | `flags --prometheus` | without it you lose |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for ((_, right), (marks, without)) in rows {
         table.extend([format!("| {right} | {} | {without} |\n", marks.join(" | "))]);
     }

@@ -221,6 +221,40 @@ fn formats_of_the_mesh_are_known() {
     assert_eq!((told["requests"].as_u64(), flags), (Some(2), BTreeSet::from(["UH", "UT"])), "{told}");
 }
 
+/// An EnvoyFilter changes what is written and no object tells how: the proxy's own dump does.
+#[test]
+fn what_a_proxy_says_of_its_own_format_is_taken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    let log = |kind: &str, more: Value| {
+        let mut typed = more;
+        typed["@type"] = format!("type.googleapis.com/envoy.extensions.access_loggers.{kind}").into();
+        serde_json::json!({"name": "x", "typed_config": typed})
+    };
+    let text = |text: &str| serde_json::json!({"log_format": {"text_format_source": {"inline_string": text}}});
+    let mut to_a_file = text("%RESPONSE_CODE% of a file %RESPONSE_FLAGS%\n");
+    to_a_file["path"] = "/var/log/other".into();
+    let labels = serde_json::json!({"path": "/dev/stdout", "log_format": {"json_format": {"status": "%RESPONSE_CODE%", "flags": "%RESPONSE_FLAGS%"}}});
+    let manager = serde_json::json!({"filters": [{"name": "m", "typed_config": {"access_log": [
+        log("stream.v3.StdoutAccessLog", text("%RESPONSE_FLAGS%;%RESPONSE_CODE%;%REQ(:METHOD)%\n")), log("file.v3.FileAccessLog", to_a_file)]}}]});
+    let listener = serde_json::json!({"name": "l", "filter_chains": [manager], "access_log": [log("file.v3.FileAccessLog", labels)]});
+    let dump = serde_json::json!({"configs": [{"@type": "type.googleapis.com/envoy.admin.v3.ListenersConfigDump",
+        "dynamic_listeners": [{"name": "l", "active_state": {"listener": listener}}]}]});
+    write("proxies/shop/a-1/config_dump.json", &dump.to_string());
+    let lines = "UH;503;GET\n{\"status\":504,\"flags\":\"UT\"}\n503 of a file UO\n";
+    write("logs/shop/a-1/istio-proxy.log", lines);
+    // Another one's lines are not of that format, as far as anybody knows.
+    write("logs/shop/b-1/istio-proxy.log", "nothing\n");
+    let told = json(&["-s", &folder.path().display().to_string()], "");
+    let flags: BTreeSet<&str> =
+        told["groups"].as_array().into_iter().flatten().filter_map(|group| group["flags"][0].as_str()).collect();
+    assert_eq!((told["requests"].as_u64(), flags), (Some(2), BTreeSet::from(["UH", "UT"])), "{told}");
+}
+
 #[test]
 fn causes_in_a_bundle_s_logs_lead_to_root_causes() {
     let Some(shared) = shared() else { return };

@@ -11,7 +11,7 @@ mod exporter;
 mod flags;
 mod install;
 mod rules;
-mod server;
+pub(crate) mod server;
 
 /// A program that `scripts/test` installs: in `.tools/bin`, or on the PATH.
 fn program(name: &str) -> Command {

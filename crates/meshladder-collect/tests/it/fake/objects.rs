@@ -145,5 +145,6 @@ pub(crate) fn review(state: &State, asked: &Value) -> Value {
         grant("get", kind);
     }
     grant("get", "pods/log");
+    grant("get", "services/proxy");
     json!({"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1", "status": {"incomplete": false, "resourceRules": rules, "nonResourceRules": []}})
 }

@@ -13,9 +13,11 @@ use super::{State, growing, real};
 
 /// A bundle's file for what Envoy's admin port or istiod's monitoring port is asked.
 fn document(state: &State, namespace: &str, pod: &str, path: &str) -> Option<Vec<u8>> {
-    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let path = path.trim_matches('/');
+    let proxy = query.split('&').find_map(|pair| pair.strip_prefix("proxyID="));
     let file = match path {
+        "debug/config_dump" => format!("istiod/{pod}/debug/config_dump/{}.json", proxy.unwrap_or_default()),
         "config_dump" | "clusters" | "server_info" | "certs" | "listeners" => {
             format!("proxies/{namespace}/{pod}/{path}.json")
         }

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use super::objects::{self, Target, status};
-use super::{State, TOKEN, Trouble, pod};
+use super::{State, TOKEN, Trouble, pod, service};
 
 pub(crate) fn app(state: Arc<State>) -> Router {
     Router::new().fallback(move |request: Request| {
@@ -61,6 +61,7 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
     let query: Query<Vec<(String, String)>> = Query::try_from_uri(&parts.uri).unwrap_or_default();
     match target.sub.as_deref() {
         Some("log") => pod::log(state, &target, &query),
+        Some("proxy") => service::proxy(state, &target, &parts.uri, &parts.headers).await,
         Some(sub @ ("portforward" | "exec")) => {
             let Ok(upgrade) = WebSocketUpgrade::from_request_parts(&mut parts, &()).await else {
                 return json(400, &status(400, "Upgrade request required"));

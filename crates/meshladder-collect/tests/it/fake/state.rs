@@ -23,7 +23,7 @@ pub(crate) struct State {
     /// `list pods`, `create pods/portforward`; with ` in shop` only there, with ` in all` only for the whole cluster.
     pub(crate) denied: BTreeSet<String>,
     pub(crate) faults: Mutex<Vec<Fault>>,
-    /// Ports that lead to something real, by `namespace/pod:port`.
+    /// Ports that lead to something real, by `namespace/pod:port` or `namespace/service:port`.
     pub(crate) real: BTreeMap<String, SocketAddr>,
     /// Logs that are files which grow, by `namespace/pod`.
     pub(crate) growing: BTreeMap<String, PathBuf>,

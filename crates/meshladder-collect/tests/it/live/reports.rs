@@ -1,11 +1,15 @@
 //! A report of a cluster is the report of the bundle it was saved as, byte for byte.
 
+use std::sync::Arc;
+
 use meshladder_collect::{bundle, live::Purpose};
+use meshladder_core::describe;
+use meshladder_core::diff::{self, Side};
 use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::report::to_json;
+use meshladder_core::mesh::{Mesh, ObjectRef};
+use meshladder_core::render::{self, report::to_json};
 use meshladder_core::sim::request::Claims;
-use meshladder_core::snapshot::Snapshot;
+use meshladder_core::snapshot::{Document, Shape, Snapshot};
 use meshladder_core::walk::{Caller, Question, Url};
 
 use super::{all_proxies, quick, session, wish};
@@ -33,7 +37,37 @@ fn reports(snapshot: &Snapshot) -> Vec<String> {
     };
     let climb = |scope| to_json(&ladder::climb(snapshot, &mesh, &Inquiry { scope, seen: None, threads: 2 }));
     let analyzed = ladder::analyze(snapshot, &mesh, &Analysis::default());
-    vec![climb(Scope::Mesh), climb(Scope::Request(Box::new(question))), to_json(&analyzed)]
+    let mut all = vec![climb(Scope::Mesh), climb(Scope::Request(Box::new(question))), to_json(&analyzed)];
+    all.extend(descriptions(snapshot, &mesh));
+    all.extend(differences(snapshot));
+    all
+}
+
+/// A pod, a Service, a VirtualService and a Gateway, described.
+fn descriptions(snapshot: &Snapshot, mesh: &Mesh) -> Vec<String> {
+    let first = |kind: &str| mesh.objects.of_kind(kind).first().map(|object| object.id.clone());
+    let objects = ["Pod", "Service", "VirtualService", "Gateway"].into_iter().filter_map(first);
+    let described = |object: ObjectRef| {
+        let inquiry = Inquiry { scope: Scope::Object(object.clone()), seen: None, threads: 2 };
+        let report = ladder::climb(snapshot, mesh, &inquiry);
+        describe::describe(snapshot, mesh, &object, &report).map(|told| render::describe::to_json(&told))
+    };
+    objects.filter_map(described).collect()
+}
+
+/// The first proxy compared with each of the others.
+fn differences(snapshot: &Snapshot) -> Vec<String> {
+    let dumps: Vec<_> = snapshot.proxies_with(Shape::ConfigDump).collect();
+    let documents: Vec<_> = dumps.iter().filter_map(|(_, id)| snapshot.open(id).ok()).collect();
+    let Some((first, others)) = documents.split_first() else { return Vec::new() };
+    let compared = |other: &Document| {
+        let [a, b] = [first, other].map(|document| {
+            let (name, doc, text) = (document.id.to_string(), document.id.clone(), document.text.as_str());
+            Side { name, doc, text, names: Arc::default(), is_same_mesh: true, is_istiods: false }
+        });
+        diff::proxies(&a, &b).map_or_else(|why| why, |diff| render::diff::to_json(&diff, true))
+    };
+    others.iter().map(compared).collect()
 }
 
 fn saved_and_loaded(fake: &Fake) {

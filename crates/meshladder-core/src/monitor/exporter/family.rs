@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A gauge and its series.
+/// A gauge or a counter and its series.
 #[derive(Clone, Debug)]
 pub struct Family {
     /// Its name.
     pub name: &'static str,
     help: &'static str,
+    kind: &'static str,
     series: Vec<Series>,
 }
 
@@ -22,7 +23,12 @@ struct Series {
 
 impl Family {
     pub(super) fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, series: Vec::new() }
+        Self { name, help, kind: "gauge", series: Vec::new() }
+    }
+
+    /// Something that only grows.
+    pub(super) fn counter(name: &'static str, help: &'static str) -> Self {
+        Self { kind: "counter", ..Self::new(name, help) }
     }
 
     /// Adds a series; those of low rank are told first when there are too many.
@@ -47,8 +53,8 @@ impl Family {
         if self.series.is_empty() {
             return;
         }
-        let Self { name, help, .. } = self;
-        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge");
+        let Self { name, help, kind, .. } = self;
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
         let mut series: Vec<&Series> = self.series.iter().collect();
         series.sort_by_key(|series| series.rank);
         // Two clusters may have pods of one name, and Prometheus refuses what is told twice.

@@ -61,7 +61,7 @@ fn told(documents: &[(&str, &str)], most: usize) -> String {
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
     let report = ladder::climb(&snapshot, &mesh, &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
-    let reading = Reading { is_up: true, read_at: Some(Time::from_seconds(7)), took: 0.5 };
+    let reading = Reading { is_up: true, read_at: Some(Time::from_seconds(7)), took: 0.5, failed: 3 };
     text(reading, "0", &families(&snapshot, &mesh, &report), most)
 }
 

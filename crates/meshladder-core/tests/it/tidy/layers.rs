@@ -24,11 +24,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("authz", &["cidr", "doc", "envoy", "mesh", "model", "sim", "snapshot", "target", "time", "tri", "walk"]),
     ("flags", &[]),
     ("access_log", &["doc", "flags", "snapshot", "time"]),
-    ("prometheus", &["doc"]),
+    ("prometheus", &["doc", "mesh"]),
     ("canary", &["doc", "mesh", "prometheus"]),
     ("finding", &["doc", "mesh", "snapshot"]),
     ("fleet", &["doc", "envoy", "istiod", "mesh", "snapshot"]),
-    ("schema", &["doc", "mesh", "sim", "snapshot"]),
+    ("schema", &["doc", "flags", "mesh", "sim", "snapshot"]),
     (
         "rules",
         &[
@@ -71,7 +71,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "walk",
         ],
     ),
-    ("describe", &["doc", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
+    ("describe", &["doc", "envoy", "finding", "fleet", "ladder", "mesh", "report", "snapshot", "tri"]),
     (
         "render",
         &[

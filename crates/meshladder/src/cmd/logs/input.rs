@@ -4,6 +4,7 @@ use std::path::Path;
 
 use meshladder_collect::{Log, Options, Source};
 use meshladder_core::ladder::Scope;
+use meshladder_core::mesh::{ObjectRef, PodFacts};
 use meshladder_core::snapshot::{DocId, Shape};
 
 use super::Behind;
@@ -75,6 +76,19 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
         _ => {}
     }
     Ok(inputs)
+}
+
+/// Who wrote the logs of a bundle, as namespace and pod: of each workload one, since its pods write alike.
+pub(super) fn proxies(inputs: &[Input], behind: &Behind) -> Vec<(String, String)> {
+    let mut found = std::collections::BTreeMap::new();
+    for id in inputs.iter().filter_map(|input| if let Input::Document(id) = input { Some(id) } else { None }) {
+        let mut parts = id.split().1.split('/').skip(1);
+        let (Some(namespace), Some(pod)) = (parts.next(), parts.next()) else { continue };
+        let own = || ObjectRef::new("Pod", namespace, pod);
+        let workload = behind.mesh.pod(namespace, pod).map_or_else(own, PodFacts::workload);
+        found.entry(workload).or_insert_with(|| (namespace.to_owned(), pod.to_owned()));
+    }
+    found.into_values().collect()
 }
 
 /// Whether a word names a file, or stdin; else it names a pod or workload.

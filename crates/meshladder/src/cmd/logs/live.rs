@@ -4,11 +4,12 @@ use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use meshladder_collect::live::{Logs as Wish, Session};
+use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Session};
 use meshladder_core::access_log::Formats;
+use meshladder_core::envoy::dump::Section;
 use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
 use meshladder_core::mesh::Mesh;
-use meshladder_core::snapshot::{DocId, Need, ProxyRef, Snapshot};
+use meshladder_core::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
 
 use super::input::Input;
@@ -30,18 +31,22 @@ pub(super) struct Live {
 }
 
 /// Finds the pods that the words name. What was read to find them is behind their logs, with the formats that the mesh's
-/// settings name.
+/// settings name and that one proxy of each writes.
 pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Failure> {
     let mut session = live::connect(global)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
     let mut wish = live::wish(global, meshladder_collect::live::Purpose::LogLevel, None);
     wish.needs.insert(Need::of_path("k8s/configmaps.json"));
     let snapshot = session.objects(&wish)?;
-    let mut all = Vec::new();
+    let (mut all, mut firsts) = (Vec::new(), Vec::new());
     for target in pods::parsed(&args.what, &namespace)? {
-        all.extend(pods::running(&session, &snapshot, &target)?);
+        let pods = pods::running(&session, &snapshot, &target)?;
+        firsts.extend(pods.first().cloned());
+        all.extend(pods);
     }
     all.dedup();
+    let formats = live::of_documents(Shape::ConfigDump, &[Section::Listeners], live::ADMIN);
+    let snapshot = session.proxies(snapshot, &ProxyWish { choice: Choice::These(firsts), ..formats })?;
     Ok((Live { session, pods: all }, snapshot))
 }
 
@@ -55,17 +60,22 @@ impl Live {
         Ok(snapshot)
     }
 
-    /// Prints lines as they come; gives their logs and what they come to, and whether one could not be read.
-    pub(super) fn follow(
-        &self,
-        args: &Logs,
-        (formats, filter): (&Formats, &Filter),
-    ) -> Result<(Vec<Input>, Stats, bool), Failure> {
+    /// The logs, as a bundle would name them.
+    pub(super) fn inputs(&self) -> Vec<Input> {
         let document = |pod: &ProxyRef| {
             let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
             Input::Document(if pod.source.is_empty() { id } else { id.in_source(&pod.source) })
         };
-        let inputs: Vec<Input> = self.pods.iter().map(document).collect();
+        self.pods.iter().map(document).collect()
+    }
+
+    /// Prints lines as they come; gives what they come to, and whether a log could not be read.
+    pub(super) fn follow(
+        &self,
+        args: &Logs,
+        inputs: &[Input],
+        (formats, filter): (&Formats, &Filter),
+    ) -> Result<(Stats, bool), Failure> {
         progress::stop();
         let (sender, receiver) = sync_channel(256);
         let printed = std::thread::scope(|scope| {
@@ -80,7 +90,7 @@ impl Live {
                     let mut written = Ok(());
                     collector.each(chunk, |event: Event<'_>| {
                         if written.is_ok() {
-                            written = print_event(&mut out, args, true, &inputs, event);
+                            written = print_event(&mut out, args, true, inputs, event);
                         }
                     });
                     written.and_then(|()| out.flush())?;
@@ -95,7 +105,7 @@ impl Live {
         for (pod, why) in &ended {
             out::warn(&format!("{pod}: {why}"));
         }
-        Ok((inputs, stats?, !ended.is_empty()))
+        Ok((stats?, !ended.is_empty()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `monitor serve`: reads the source again and again, and answers with metrics of what was read.
+//! `monitor serve`: reads the cluster or the source again and again, and answers with metrics of what was read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, RwLock};
@@ -12,9 +12,9 @@ use meshladder_core::time::Time;
 use super::http;
 use crate::args::Global;
 use crate::args::monitor::Serve;
-use crate::cmd::{ladder, source};
-use crate::exit::{Failure, Outcome, UNREADABLE, USAGE};
-use crate::out;
+use crate::cmd::{ladder, live, source};
+use crate::exit::{Failure, INTERRUPTED, Outcome, UNREADABLE, USAGE};
+use crate::{out, progress};
 
 /// What is told until the next reading.
 struct State {
@@ -24,7 +24,7 @@ struct State {
 
 pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
     if global.source.is_empty() {
-        return Err(source::none_named(USAGE));
+        live::named(global)?;
     }
     if global.source.iter().any(|path| path.as_os_str() == "-") {
         let hint = "write it to a file or a directory first";
@@ -34,13 +34,13 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
     let cannot = |why| Failure::new(UNREADABLE, format!("cannot listen on {}: {why}", args.listen));
     let listener = listener.map_err(cannot)?;
     out::note(&format!("listening on http://{}/metrics", listener.local_addr().map_err(cannot)?));
-    let reading = Reading { is_up: false, read_at: None, took: 0.0 };
+    let reading = Reading { is_up: false, read_at: None, took: 0.0, failed: 0 };
     let state = Arc::new(RwLock::new(State { reading, families: Vec::new() }));
     let (shown, most) = (Arc::clone(&state), args.max_series);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             loop {
-                read(global, &state);
+                read(global, args, &state);
                 std::thread::sleep(args.every);
             }
         });
@@ -56,33 +56,46 @@ fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
             http::Answer::metrics(exporter::text(state.reading, env!("CARGO_PKG_VERSION"), &state.families, most))
         }
         "/healthz" if state.reading.is_up => http::Answer::text(200, "ok\n"),
-        "/healthz" => http::Answer::text(503, "the source cannot be read\n"),
+        "/healthz" => http::Answer::text(503, "what is watched cannot be read\n"),
         "/" => http::Answer::text(200, "meshladder: see /metrics and /healthz\n"),
         _ => http::Answer::text(404, "see /metrics and /healthz\n"),
     }
 }
 
 /// Reads once. What was read before stays when it fails: the time of the last reading tells its age.
-fn read(global: &Global, state: &RwLock<State>) {
+fn read(global: &Global, args: &Serve, state: &RwLock<State>) {
     let begin = Instant::now();
-    let families = catch_unwind(AssertUnwindSafe(|| families(global)));
+    let families = catch_unwind(AssertUnwindSafe(|| families(global, args)));
+    progress::stop();
     let mut state = held(state.write());
     match families {
         Ok(Ok(families)) => {
             state.families = families;
-            state.reading = Reading { is_up: true, read_at: Some(now()), took: begin.elapsed().as_secs_f64() };
+            let (read_at, took) = (Some(now()), begin.elapsed().as_secs_f64());
+            state.reading = Reading { is_up: true, read_at, took, ..state.reading };
+            return;
         }
-        Ok(Err(failure)) => {
-            out::error(failure.message(), None);
-            state.reading.is_up = false;
-        }
+        Ok(Err(failure)) if failure.code() == INTERRUPTED => quit(),
+        Ok(Err(failure)) => out::error(failure.message(), None),
         // The panic's own message is on stderr already.
-        Err(_) => state.reading.is_up = false,
+        Err(_) => {}
     }
+    state.reading.is_up = false;
+    state.reading.failed = state.reading.failed.saturating_add(1);
 }
 
-fn families(global: &Global) -> Result<Vec<Family>, Failure> {
-    let snapshot = source::named(global, None, USAGE)?;
+/// Who presses Ctrl-C while something is read wants the server to end too.
+#[expect(clippy::exit, reason = "what the signal would have done had nobody listened to it")]
+fn quit() -> ! {
+    std::process::exit(i32::from(INTERRUPTED))
+}
+
+fn families(global: &Global, args: &Serve) -> Result<Vec<Family>, Failure> {
+    let snapshot = if global.source.is_empty() {
+        live::monitor(global, &args.reading)?
+    } else {
+        source::named(global, None, USAGE)?
+    };
     let mesh = Mesh::build(&snapshot);
     let report = ladder::climb(&snapshot, &mesh, Scope::Mesh, None);
     Ok(exporter::families(&snapshot, &mesh, &report))

@@ -5,11 +5,13 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use meshladder_collect::live::{Purpose, Right};
 use meshladder_collect::prometheus::{Access, Client};
 
 use super::server::Prometheus;
 use super::{program, run};
 use crate::expect::root;
+use crate::fake::{Fake, Fault, State, Trouble};
 use crate::support::{meshladder, shared};
 
 /// A running exporter.
@@ -20,9 +22,18 @@ struct Exporter {
 
 impl Exporter {
     fn start(source: &Path, words: &[&str]) -> Self {
+        Self::reading("-s", source, words)
+    }
+
+    /// One that reads a running cluster.
+    fn of(fake: &Fake, words: &[&str]) -> Self {
+        Self::reading("--kubeconfig", &fake.kubeconfig(), words)
+    }
+
+    fn reading(flag: &str, path: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_meshladder"))
-            .args(["monitor", "serve", "--listen", "127.0.0.1:0", "--every", "1s", "-s"])
-            .arg(source)
+            .args(["monitor", "serve", "--listen", "127.0.0.1:0", "--every", "1s", flag])
+            .arg(path)
             .args(words)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -49,12 +60,17 @@ impl Exporter {
 
     /// The metrics once the source has been read.
     fn metrics(&self) -> String {
+        self.wait("200");
+        self.get("/metrics").1
+    }
+
+    /// Waits for a state of health.
+    fn wait(&self, status: &str) {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
-        while !self.get("/healthz").0.contains("200") {
-            assert!(std::time::Instant::now() < deadline, "the source was not read in time");
+        while !self.get("/healthz").0.contains(status) {
+            assert!(std::time::Instant::now() < deadline, "not {status} in time");
             std::thread::park_timeout(std::time::Duration::from_millis(50));
         }
-        self.get("/metrics").1
     }
 }
 
@@ -123,6 +139,71 @@ fn a_real_prometheus_scrapes_it_and_the_alerts_fire() {
     expect("MeshExporterStale", &[""]);
     assert!(exporter.get("/healthz").0.contains("503"));
     assert!(exporter.get("/metrics").1.contains("meshladder_up 0\n"));
+}
+
+#[test]
+fn a_cluster_is_read_round_by_round_and_the_last_round_is_kept_when_one_fails() {
+    let fake = Fake::demo();
+    let exporter = Exporter::of(&fake, &[]);
+    let config = format!(
+        "global: {{scrape_interval: 1s}}\nscrape_configs:\n- {{job_name: meshladder, honor_labels: true, static_configs: [{{targets: ['{}']}}]}}\n",
+        exporter.address
+    );
+    let mut prometheus = Prometheus::start("http", &Access::default(), &config, |_, _| {});
+    let client = prometheus.client();
+    let mut holds = |query: &str| {
+        let is_so = || client.query(query).is_ok_and(|answer| !answer.samples.is_empty());
+        prometheus.wait(&format!("has {query}"), is_so);
+    };
+    let stale = "meshladder_proxy_sync{pod=~\"frontend-.*\",type=\"RDS\",state=\"STALE\"} == 1";
+    holds(stale);
+    holds("meshladder_up == 1 and meshladder_reads_failed_total == 0");
+    // A round ends, the next begins: each connects anew.
+    holds("changes(meshladder_last_read_timestamp_seconds[1m]) > 0");
+    fake.state.fault(Fault::always("/version", Trouble::Status(409, None)));
+    holds("meshladder_up == 0 and meshladder_reads_failed_total > 1");
+    holds(stale);
+    holds("time() - meshladder_last_read_timestamp_seconds > 1");
+    assert!(exporter.get("/healthz").0.contains("503"));
+}
+
+#[test]
+fn ctrl_c_while_a_cluster_is_read_ends_the_server() {
+    let fake = Fake::demo();
+    fake.state.fault(Fault::always("/api/v1/pods", Trouble::Silence));
+    let mut exporter = Exporter::of(&fake, &["--request-timeout", "10m", "--timeout", "10m"]);
+    while !fake.state.requests().iter().any(|line| line.contains("/api/v1/pods")) {
+        assert!(exporter.child.try_wait().expect("the child can be asked").is_none(), "it ended by itself");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    let kill = Command::new("kill").args(["-INT", &exporter.child.id().to_string()]).status();
+    assert!(kill.expect("kill starts").success());
+    assert_eq!(exporter.child.wait().expect("it ends").code(), Some(130));
+}
+
+/// With the rights that `monitor install` grants, nothing that is asked for is refused.
+#[test]
+fn the_rights_it_is_installed_with_are_enough() {
+    let rights = Purpose::Monitor.rights();
+    let mut state = State::demo();
+    for kind in state.objects.keys().cloned().collect::<Vec<_>>() {
+        for verb in ["list", "get"] {
+            let (plural, group) = kind.split_once('.').unwrap_or((&kind, ""));
+            let is = |right: &&Right| right.resource == plural && right.group == group && right.verbs.contains(&verb);
+            match rights.iter().find(is) {
+                None => state = state.deny(&[&format!("{verb} {kind}")]),
+                Some(right) if right.in_istio => {
+                    state = state.deny(&[&format!("{verb} {kind} in shop"), &format!("{verb} {kind} in all")]);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    let fake = Fake::with(state.deny(&["create pods/exec", "get services/proxy"]));
+    let metrics = Exporter::of(&fake, &[]).metrics();
+    let unread: Vec<_> = metrics.lines().filter(|line| line.starts_with("meshladder_unread{")).collect();
+    assert!(!unread.iter().any(|line| line.contains("\"denied\"") || line.contains("\"partial\"")), "{unread:?}");
+    assert!(!fake.state.requests().iter().any(|line| line.contains("secrets")));
 }
 
 #[test]

@@ -84,6 +84,8 @@ fn the_manifests_are_objects_with_least_rights_and_safe_defaults() {
             "ServiceAccount",
             "ClusterRole",
             "ClusterRoleBinding",
+            "Role",
+            "RoleBinding",
             "Deployment",
             "Service",
             "ServiceMonitor",
@@ -92,17 +94,25 @@ fn the_manifests_are_objects_with_least_rights_and_safe_defaults() {
         ]
     );
     for object in &loaded.documents {
-        let is_cluster_wide = object.str_at("kind").is_some_and(|kind| kind.starts_with("ClusterRole"));
-        let namespace = object.at(["metadata", "namespace"]).and_then(Node::str);
-        assert_eq!(namespace, (!is_cluster_wide).then_some("watch"));
+        let place = match object.str_at("kind") {
+            Some("ClusterRole" | "ClusterRoleBinding") => None,
+            Some("Role" | "RoleBinding") => Some("istio-system"),
+            _ => Some("watch"),
+        };
+        assert_eq!(object.at(["metadata", "namespace"]).and_then(Node::str), place);
     }
+    // What is granted is what `rbac` says it needs.
+    let printed_roles = yaml::load(&meshladder(&["rbac", "--for", "monitor"]).stdout).documents;
+    let needed = printed_roles.iter().map(|role| role.get("rules").map(Node::to_json)).collect::<Vec<_>>();
+    let granted = ["ClusterRole", "Role"].map(|kind| of(kind).get("rules").map(Node::to_json));
+    assert_eq!(granted.to_vec(), needed);
     let rules = of("ClusterRole").get("rules").map_or(&[][..], Node::items);
     assert!(rules.len() > 3);
     for rule in rules {
         let (resources, verbs) = (strings(rule.get("resources")), strings(rule.get("verbs")));
         assert!(!resources.iter().chain(&verbs).any(|word| word.contains('*')), "{resources:?}");
         assert!(!resources.contains(&"secrets") && !resources.contains(&"pods/exec"), "{resources:?}");
-        let allowed: &[&str] = if resources == ["pods/portforward"] { &["create"] } else { &["get", "list"] };
+        let allowed: &[&str] = if resources == ["pods/portforward"] { &["create", "get"] } else { &["get", "list"] };
         assert!(verbs.iter().all(|verb| allowed.contains(verb)), "{resources:?}: {verbs:?}");
     }
     let pod = of("Deployment").at(["spec", "template", "spec"]).expect("a pod");

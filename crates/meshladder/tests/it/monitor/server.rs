@@ -16,9 +16,9 @@ use super::{program, run};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running Prometheus.
-pub(super) struct Prometheus {
+pub(crate) struct Prometheus {
     child: Child,
-    pub(super) url: String,
+    pub(crate) url: String,
     folder: tempfile::TempDir,
 }
 
@@ -47,7 +47,7 @@ impl Prometheus {
     }
 
     /// One that holds these series; see [`Series`].
-    pub(super) fn with(series: &[Series]) -> Self {
+    pub(crate) fn with(series: &[Series]) -> Self {
         Self::start("http", &Access::default(), "{}", |folder, _| store(folder, series))
     }
 
@@ -77,9 +77,9 @@ impl Drop for Prometheus {
 }
 
 /// A counter: labels of `istio_requests_total`, and how many a minute there are now, were an hour ago and a day ago.
-pub(super) struct Series {
-    pub(super) labels: String,
-    pub(super) per_minute: [Option<f64>; 3],
+pub(crate) struct Series {
+    pub(crate) labels: String,
+    pub(crate) per_minute: [Option<f64>; 3],
 }
 
 /// Writes the samples of all series into a storage, around now, an hour ago and a day ago.
@@ -111,13 +111,13 @@ pub(super) fn free_port() -> u16 {
 }
 
 /// A server that gives one answer to the first request and hands the request over.
-pub(super) struct Once {
-    pub(super) url: String,
+pub(crate) struct Once {
+    pub(crate) url: String,
     thread: JoinHandle<String>,
 }
 
 impl Once {
-    pub(super) fn answering(response: String) -> Self {
+    pub(crate) fn answering(response: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let thread = std::thread::spawn(move || {
@@ -129,7 +129,7 @@ impl Once {
         Self { url, thread }
     }
 
-    pub(super) fn request(self) -> String {
+    pub(crate) fn request(self) -> String {
         self.thread.join().expect("the server ends")
     }
 }
