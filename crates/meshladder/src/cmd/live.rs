@@ -48,6 +48,7 @@ fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError>
         kubeconfig: flags.kubeconfig.clone(),
         contexts: flags.context.clone(),
         impersonate: flags.impersonate.clone(),
+        uid: flags.uid.clone(),
         groups: flags.groups.clone(),
         is_beside,
     };
