@@ -87,7 +87,7 @@ pub(crate) fn tell(tree: &Tree) -> Layout {
 }
 
 /// The folders that are bundles with manifests, if every file lies in one.
-fn bundles<'a>(files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> Vec<(String, Manifest)> {
+fn bundles<'a>(mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> Vec<(String, Manifest)> {
     let manifest = |(path, found): (&str, &Found)| {
         let folder = path.strip_suffix("/manifest.json").filter(|folder| !folder.contains('/'))?;
         Some((folder.to_owned(), Manifest::of(found)?))
@@ -95,7 +95,7 @@ fn bundles<'a>(files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> Vec
     let bundles: Vec<(String, Manifest)> = files.clone().filter_map(manifest).collect();
     let is_inside =
         |path: &str| path.split_once('/').is_some_and(|(top, _)| bundles.iter().any(|(name, _)| name == top));
-    if files.clone().all(|(path, _)| is_inside(path)) { bundles } else { Vec::new() }
+    if files.all(|(path, _)| is_inside(path)) { bundles } else { Vec::new() }
 }
 
 /// The folders that may be around it all: none, and each that every file lies in.

@@ -175,7 +175,7 @@ impl Session {
             let origin = format!("context {} ({})", cluster.context, cluster.server);
             let meta = Meta { origin, form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
             let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
-            self.seen[number].pods = runtime::run(gather::objects(&mut into, wish))?;
+            runtime::run(gather::objects(&mut into, &mut self.seen[number], wish))?;
         }
         Ok(builder.finish())
     }
@@ -256,7 +256,7 @@ async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result
 /// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.
 async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let (server, context) = (cluster.server.clone(), cluster.context.clone());
-    match cluster.get("/version", JSON).await {
+    match cluster.get_json("/version", JSON).await {
         Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
         Err(Lack::Refused(why)) if why.contains("cannot impersonate") => {
             Err(CollectError::Unauthorized { server, context, why })

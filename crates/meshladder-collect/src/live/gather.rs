@@ -27,13 +27,15 @@ pub(crate) struct Into<'a> {
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) pods: Vec<PodNote>,
+    /// Why there may be more pods than these.
+    pods_lack: Option<String>,
     /// Proxies that were asked, and those that did not answer.
     asked: BTreeSet<(String, String)>,
     lacks: Vec<(String, Lack)>,
 }
 
-/// Reads objects and istiods; gives what was noted of the pods.
-pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodNote>, CollectError> {
+/// Reads objects and istiods, and notes what there is of the pods.
+pub(crate) async fn objects(into: &mut Into<'_>, seen: &mut Seen, wish: &Wish) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let pace = &cluster.pace;
     into.store.begin(&into.meta.origin);
@@ -71,7 +73,9 @@ pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodN
     }
     let Into { cluster, meta, builder, .. } = into;
     builder.source(&cluster.source, std::mem::take(meta));
-    Ok(pods)
+    seen.pods_lack = pods_coverage.why().map(str::to_owned);
+    seen.pods = pods;
+    Ok(())
 }
 
 /// Where to look for objects, and where for pods.
@@ -155,7 +159,13 @@ pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWi
     let asked = seen.asked.len();
     let all = if wish.is_enough { asked } else { with_proxy(&seen.pods).count().max(asked) };
     if !files.is_empty() {
-        into.note("proxies/", together("proxies", asked, all, &seen.lacks));
+        let coverage = match (together("proxies", asked, all, &seen.lacks), &seen.pods_lack) {
+            (Coverage::Complete, Some(why)) if !wish.is_enough => {
+                Coverage::Partial(format!("proxies are found among the pods: {why}"))
+            }
+            (coverage, _) => coverage,
+        };
+        into.note("proxies/", coverage);
     }
     if let Some(logs) = &wish.logs {
         read_logs(into, &chosen.iter().collect::<Vec<_>>(), logs).await?;

@@ -15,17 +15,11 @@ pub(crate) fn choose(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Uri>, String> {
     let either = |name: &str| env(name).or_else(|| env(&name.to_lowercase())).filter(|value| !value.is_empty());
-    let text = match named.filter(|named| !named.is_empty()) {
-        // What stands in the kubeconfig counts for its cluster alone: nothing in the environment excepts it.
-        Some(named) => named.to_owned(),
-        None => {
-            let name = if server.scheme_str() == Some("http") { "HTTP_PROXY" } else { "HTTPS_PROXY" };
-            match either(name).filter(|_| !is_excepted(server, &either("NO_PROXY").unwrap_or_default())) {
-                Some(text) => text,
-                None => return Ok(None),
-            }
-        }
-    };
+    let of_server = if server.scheme_str() == Some("http") { "HTTP_PROXY" } else { "HTTPS_PROXY" };
+    let excepted = || is_excepted(server, &either("NO_PROXY").unwrap_or_default());
+    // What stands in the kubeconfig counts for its cluster alone: nothing in the environment excepts it.
+    let named = named.filter(|named| !named.is_empty()).map(str::to_owned);
+    let Some(text) = named.or_else(|| either(of_server).filter(|_| !excepted())) else { return Ok(None) };
     let url = if text.contains("://") { text } else { format!("http://{text}") };
     // The names of servers are resolved by the proxy in any case.
     let url = url.replacen("socks5h://", "socks5://", 1);

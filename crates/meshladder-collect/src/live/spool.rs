@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn what_was_added_since_a_mark_can_be_taken_back() {
-        let item = |name: &str| serde_json::json!({"name": name, "noise": "x".repeat(HOLD as usize / 3)});
+        let noise = usize::try_from(HOLD / 3).expect("it fits into memory");
+        let item = |name: &str| serde_json::json!({"name": name, "noise": "x".repeat(noise)});
         for (before, after) in [(0, 1), (1, 1), (2, 5), (5, 2), (4, 0)] {
             let mut spool = Spool::default();
             (0..before).for_each(|_| spool.push(&item("kept")).expect("space"));

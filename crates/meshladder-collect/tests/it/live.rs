@@ -361,6 +361,20 @@ fn what_was_read_before_the_deadline_is_kept() {
 }
 
 #[test]
+fn where_pods_could_not_be_listed_proxies_are_not_complete() {
+    for (trouble, expected) in [
+        (Fault::always("/api/v1/pods?", Trouble::Status(500, None)), "proxies are found among the pods: "),
+        (Fault::always("/nothing", Trouble::Cut), ""),
+    ] {
+        let fake = Fake::with(State::made_up(2, 10));
+        fake.state.fault(trouble);
+        let snapshot = whole(&fake, quick());
+        assert!(why(&snapshot, "proxies/").starts_with(expected), "{}", why(&snapshot, "proxies/"));
+        assert_eq!(coverage(&snapshot, "proxies/") == "complete", expected.is_empty());
+    }
+}
+
+#[test]
 fn a_sample_is_noted_as_one() {
     let fake = Fake::demo();
     let mut session = session(&fake, quick());

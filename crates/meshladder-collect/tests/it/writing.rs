@@ -147,7 +147,7 @@ fn several_sources_are_bundles_side_by_side() {
         let verified = bundle::verify(&Source::from(place.path(name)), &Options::default()).expect("a bundle");
         assert_eq!((verified.documents, verified.problems.len()), (2, 0), "{verified:?}");
     }
-    place.put("both/1/notes.txt", "mine".to_owned());
+    place.put("both/1/notes.txt", "mine");
     bundle::write(&snapshot, &place.path("both")).expect_err("somebody's notes lie in it");
 }
 

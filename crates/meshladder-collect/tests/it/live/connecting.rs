@@ -10,7 +10,7 @@ use meshladder_collect::live::{Access, Limits, Session, Tally, Wish};
 use meshladder_core::snapshot::Need;
 
 use super::quick;
-use crate::fake::{Fake, State, TOKEN};
+use crate::fake::{Fake, Fault, State, TOKEN, Trouble};
 use crate::support::coverage;
 use crate::wire::{Wire, pem};
 
@@ -190,6 +190,23 @@ fn an_id_token_of_a_provider_is_sent_while_it_is_good() {
     fake.state.expect_token(&token);
     let config = format!("id-token: {token}, client-id: x, idp-issuer-url: 'https://issuer.example'");
     works(&kubeconfig(&fake, &plain(&fake), &format!("auth-provider: {{name: oidc, config: {{{config}}}}}")));
+}
+
+#[test]
+fn who_brings_no_credentials_is_told_so_and_not_that_a_right_is_missing() {
+    let fake = Fake::demo();
+    let mut session = connect(&kubeconfig(&fake, &plain(&fake), "")).expect("everybody may ask for the version");
+    let needs = [Need::of_path("k8s/pods.json")].into();
+    let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
+    assert!(super::why(&snapshot, "k8s/pods.json").contains("system:anonymous"));
+}
+
+#[test]
+fn a_page_to_sign_in_is_no_api_server() {
+    let fake = Fake::demo();
+    fake.state.fault(Fault::always("/version", Trouble::Html));
+    let error = fails(&super::access(&fake));
+    assert!(matches!(error, CollectError::Unreachable { .. }) && error.to_string().contains("Sign in"), "{error}");
 }
 
 #[test]

@@ -81,9 +81,8 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     {
         // `secretKey` is also what operators call a key of a Secret's data.
         certain(is_env || !is_one(before, &["secret", "app"]))
-    } else if TAILS.iter().any(|tail| ends_with(last, tail)) {
-        Some(Class::Credential)
-    } else if is_one(last, &["auth"]) && is_env && !before.is_empty() {
+    } else if TAILS.iter().any(|tail| ends_with(last, tail)) || is_one(last, &["auth"]) && is_env && !before.is_empty()
+    {
         Some(Class::Credential)
     } else if is_one(last, &["token"]) {
         (!is_one(before, &["page", "next", "continue", "continuation"])).then_some(Class::Credential)
