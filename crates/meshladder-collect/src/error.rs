@@ -155,12 +155,9 @@ pub enum CollectError {
         /// What it said.
         why: String,
     },
-    /// A bundle is one source.
-    #[error("a bundle holds one source, but {count} were given")]
-    SeveralSources {
-        /// How many.
-        count: usize,
-    },
+    /// The user pressed Ctrl-C before there was anything to keep.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl CollectError {
@@ -185,16 +182,22 @@ impl CollectError {
             Self::Unwritable { .. } => "check that the directory exists, may be written to and has space left",
             Self::InTheWay { .. } => "choose another name, or remove it first",
             Self::NoFormat { .. } => "end it in .tar, .tar.gz or .tar.zst; a directory has no extension",
-            Self::SeveralSources { .. } => "write one bundle for each",
             Self::NoCluster => {
                 "name a source with -s: a bundle, a bug-report, a directory, a config dump; or a cluster with --kubeconfig"
             }
             Self::Kubeconfig { .. } => "check the file, or name another with --kubeconfig",
             Self::NoContext { .. } => "name one with --context, or choose one with `kubectl config use-context`",
             Self::Credentials { .. } => "check that `kubectl get namespaces` works with this context",
+            Self::Unreachable { why, .. } if why.contains("certificate") => {
+                "check that certificate-authority in the kubeconfig is the server's, and tls-server-name its name"
+            }
             Self::Unreachable { .. } => {
                 "check the address, the network and a proxy in between; --request-timeout waits longer"
             }
+            Self::Unauthorized { why, .. } if why.contains("cannot impersonate") => {
+                "ask for the right to impersonate, or leave --as out"
+            }
+            Self::Interrupted => "`meshladder snapshot FILE` keeps what was read when it is interrupted",
             Self::Unauthorized { .. } => "log in again, or name another context with --context",
         }
     }

@@ -7,7 +7,7 @@ use crate::archive::Tree;
 use crate::found::Found;
 use crate::gather::Gathered;
 use crate::manifest::Manifest;
-use crate::names::{ends_in, is_document, unpacked};
+use crate::names::{ends_in, is_document, parts, unpacked};
 use crate::packing::{Unpacked, unpack};
 use crate::sniff::{Content, Sniffed, sniff, wrong_shape};
 use crate::store::Store;
@@ -29,6 +29,11 @@ pub(crate) enum Layout {
         top: String,
         manifest: Option<Manifest>,
     },
+    /// Bundles side by side, each in a folder of its own: the folder and its manifest.
+    Several {
+        top: String,
+        bundles: Vec<(String, Manifest)>,
+    },
     BugReport {
         top: String,
     },
@@ -36,24 +41,29 @@ pub(crate) enum Layout {
     Loose,
 }
 
-/// Names the files of a source.
+/// Names the files of a source. What holds several bundles is as many sources, each with the name of its folder.
 ///
 /// # Errors
 /// When there is nothing in it that is known, or more than allowed.
-pub(crate) fn settle(mut gathered: Gathered, store: &mut Store) -> Result<Settled, CollectError> {
+pub(crate) fn settle(mut gathered: Gathered, store: &mut Store) -> Result<Vec<(String, Settled)>, CollectError> {
     let layout = if gathered.is_file { Layout::Loose } else { tell(&gathered.tree) };
     let origin = gathered.origin.clone();
     let cut = gathered.tree.cut.take().map(|why| (Need::Part(String::new()), Coverage::Partial(why)));
     let mut problems = std::mem::take(&mut gathered.tree.problems);
-    let mut settled = match layout {
-        Layout::Bundle { top, manifest } => bundle(gathered.tree, &top, manifest, store)?,
-        Layout::BugReport { top } => bug_report::settle(gathered.tree, &top, store)?,
-        Layout::Loose => loose::settle(gathered, store)?,
+    let alone = |settled| vec![(String::new(), settled)];
+    let mut all = match layout {
+        Layout::Bundle { top, manifest } => alone(bundle(gathered.tree.files, &top, manifest, store)?),
+        Layout::Several { top, bundles } => several(gathered.tree.files, &top, bundles, store)?,
+        Layout::BugReport { top } => alone(bug_report::settle(gathered.tree, &top, store)?),
+        Layout::Loose => alone(loose::settle(gathered, store)?),
     };
-    settled.meta.origin = origin;
-    settled.notes.extend(cut);
-    problems.append(&mut settled.problems);
-    Ok(Settled { problems, ..settled })
+    for (_, settled) in &mut all {
+        settled.meta.origin.clone_from(&origin);
+        settled.notes.extend(cut.clone());
+        problems.append(&mut settled.problems);
+        settled.problems = std::mem::take(&mut problems);
+    }
+    Ok(all)
 }
 
 /// Tells what the files are together.
@@ -67,8 +77,25 @@ pub(crate) fn tell(tree: &Tree) -> Layout {
         if inside().any(|(path, _)| bug_report::is_part(path)) {
             return Layout::BugReport { top };
         }
+        let bundles = bundles(inside());
+        // One alone lies in a folder that is around it all.
+        if bundles.len() > 1 {
+            return Layout::Several { top, bundles };
+        }
     }
     Layout::Loose
+}
+
+/// The folders that are bundles with manifests, if every file lies in one.
+fn bundles<'a>(mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> Vec<(String, Manifest)> {
+    let manifest = |(path, found): (&str, &Found)| {
+        let folder = path.strip_suffix("/manifest.json").filter(|folder| !folder.contains('/'))?;
+        Some((folder.to_owned(), Manifest::of(found)?))
+    };
+    let bundles: Vec<(String, Manifest)> = files.clone().filter_map(manifest).collect();
+    let is_inside =
+        |path: &str| path.split_once('/').is_some_and(|(top, _)| bundles.iter().any(|(name, _)| name == top));
+    if files.all(|(path, _)| is_inside(path)) { bundles } else { Vec::new() }
 }
 
 /// The folders that may be around it all: none, and each that every file lies in.
@@ -117,9 +144,31 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
     known.then(|| DocId::new(path))
 }
 
-fn bundle(tree: Tree, top: &str, manifest: Option<Manifest>, store: &mut Store) -> Result<Settled, CollectError> {
+fn several(
+    files: Vec<Found>,
+    top: &str,
+    bundles: Vec<(String, Manifest)>,
+    store: &mut Store,
+) -> Result<Vec<(String, Settled)>, CollectError> {
+    let mut rest = files;
+    let mut all = Vec::new();
+    for (name, manifest) in bundles {
+        let folder = format!("{top}{name}/");
+        let (own, others) = rest.into_iter().partition(|found| found.path.starts_with(&folder));
+        rest = others;
+        all.push((parts(&name), bundle(own, &folder, Some(manifest), store)?));
+    }
+    Ok(all)
+}
+
+fn bundle(
+    files: Vec<Found>,
+    top: &str,
+    manifest: Option<Manifest>,
+    store: &mut Store,
+) -> Result<Settled, CollectError> {
     let mut settled = Settled { meta: Meta { form: "bundle", ..Meta::default() }, ..Settled::default() };
-    for found in tree.files {
+    for found in files {
         if let Some(id) = id_in_bundle(&found.path[top.len()..]) {
             settled.take(id, found, store)?;
         }

@@ -51,7 +51,8 @@ pub struct Options {
 }
 
 /// Reads sources into one Snapshot. What cannot be read in part becomes a problem or coverage of the Snapshot. With
-/// several sources each document's id starts with the number of its source, from 1.
+/// several sources each document's id starts with the number of its source, from 1. A source that holds several bundles,
+/// as of several clusters, is as many sources with the names of their folders.
 ///
 /// # Errors
 /// When a source cannot be read at all, or is larger than allowed.
@@ -62,9 +63,12 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
     let mut store = Store::new(options.max_size);
     let mut builder = Builder::new();
     for (number, source) in sources.iter().enumerate() {
-        let name = if sources.len() > 1 { (number + 1).to_string() } else { String::new() };
+        let number = if sources.len() > 1 { (number + 1).to_string() } else { String::new() };
         let gathered = gather::gather(source, options, &mut store)?;
-        add(layout::settle(gathered, &mut store)?, &name, &mut builder, &mut store)?;
+        for (name, settled) in layout::settle(gathered, &mut store)? {
+            let dash = if number.is_empty() || name.is_empty() { "" } else { "-" };
+            add(settled, &format!("{number}{dash}{name}"), &mut builder, &mut store)?;
+        }
     }
     Ok(builder.finish())
 }

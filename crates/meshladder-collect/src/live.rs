@@ -28,12 +28,16 @@ mod kinds;
 pub(crate) mod lack;
 mod levels;
 pub(crate) mod list;
+mod login;
 mod logs;
 mod maps;
+mod nodes;
 mod pace;
+mod plugin;
 mod pods;
 mod progress;
 mod proxies;
+mod proxy;
 mod raise;
 mod rights;
 mod runtime;
@@ -55,6 +59,8 @@ pub struct Access {
     pub contexts: Vec<String>,
     /// Act as this user.
     pub impersonate: Option<String>,
+    /// With this id.
+    pub uid: Option<String>,
     /// And as a member of these groups.
     pub groups: Vec<String>,
     /// Documents are named by their context even when there is only one: there are other sources beside it.
@@ -124,7 +130,7 @@ pub enum Choice {
 pub struct ProxyWish {
     /// Which.
     pub choice: Choice,
-    /// Which documents; all when none is named.
+    /// Which documents; all when none is named. Logs alone are read without a word to the proxy.
     pub shapes: Vec<Shape>,
     /// Which sections of the config dump; all when none is named.
     pub sections: Vec<Section>,
@@ -176,7 +182,7 @@ impl Session {
             let origin = format!("context {} ({})", cluster.context, cluster.server);
             let meta = Meta { origin, form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
             let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
-            self.seen[number].pods = runtime::run(gather::objects(&mut into, wish))?;
+            runtime::run(gather::objects(&mut into, &mut self.seen[number], wish))?;
         }
         Ok(builder.finish())
     }
@@ -265,7 +271,9 @@ impl Session {
 }
 
 async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
-    let connections = connect::connect(access, limits).await?;
+    // Credentials may take a while: a plugin may wait for somebody to log in.
+    pace.tally.begin("looking for credentials", access.contexts.len().max(1));
+    let connections = connect::connect(access, limits, pace).await?;
     let is_only = connections.len() == 1 && !access.is_beside;
     let (mut clusters, mut names) = (Vec::new(), Vec::new());
     for connection in connections {
@@ -282,8 +290,16 @@ async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result
 /// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.
 async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let (server, context) = (cluster.server.clone(), cluster.context.clone());
-    match cluster.get("/version", JSON).await {
+    match cluster.get_json("/version", JSON).await {
         Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
+        Err(Lack::Refused(why)) if why.contains("cannot impersonate") => {
+            Err(CollectError::Unauthorized { server, context, why })
+        }
+        Err(Lack::Stopped) => Err(CollectError::Interrupted),
+        // With TLS 1.3 a client learns only after the handshake that its certificate is missing or no good.
+        Err(Lack::Failed(why)) if why.contains("received fatal alert") => {
+            Err(CollectError::Unauthorized { server, context, why })
+        }
         Ok(_) | Err(Lack::Refused(_) | Lack::Absent) => Ok(()),
         Err(lack) => Err(CollectError::Unreachable { server, context, why: lack.why() }),
     }

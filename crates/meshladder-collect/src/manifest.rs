@@ -87,24 +87,27 @@ impl Reading<'_> {
     }
 }
 
-/// The manifest of a Snapshot of one source. `failed` are documents that could not be written, and why.
-pub(crate) fn write(snapshot: &Snapshot, failed: &[(DocId, String)]) -> String {
-    let meta = snapshot.sources().find_map(|(_, meta)| meta).cloned().unwrap_or_default();
+/// The manifest of one source of a Snapshot. `failed` are documents that could not be written, and why.
+pub(crate) fn write(snapshot: &Snapshot, source: &str, failed: &[(DocId, String)]) -> String {
+    let meta = snapshot.sources().find_map(|(name, meta)| meta.filter(|_| name == source)).cloned().unwrap_or_default();
     let mut text = format!("{{\n  \"format\": {},\n  \"version\": {VERSION},\n", quoted(FORMAT));
-    if let Some(time) = snapshot.taken_at() {
+    if let Some(time) = meta.taken_at.or_else(|| snapshot.taken_at()) {
         let _ = writeln!(text, "  \"takenAt\": {},", quoted(&time.to_string()));
     }
     let or_empty = |value: &Option<String>| quoted(value.as_deref().unwrap_or_default());
-    let (id, network) = (or_empty(&meta.cluster), or_empty(&meta.network));
-    let _ = writeln!(text, "  \"cluster\": {{\"id\": {id}, \"network\": {network}}},");
+    let (cluster, network) = (or_empty(&meta.cluster), or_empty(&meta.network));
+    let _ = writeln!(text, "  \"cluster\": {{\"id\": {cluster}, \"network\": {network}}},");
     if let Some(version) = &meta.istio_version {
         let _ = writeln!(text, "  \"istioVersion\": {},", quoted(version));
     }
     text.push_str("  \"coverage\": {");
-    let failed = failed.iter().map(|(id, why)| (id.to_string(), Coverage::Partial(why.clone())));
-    let noted = snapshot.coverages().map(|(_, need, coverage)| (need.path(), coverage.clone()));
+    let failed = failed.iter().filter(|(id, _)| id.split().0 == source);
+    let failed = failed.map(|(id, why)| (id.split().1.to_owned(), Coverage::Partial(why.clone())));
+    let noted = snapshot.coverages().filter(|(of, ..)| *of == source);
+    let noted = noted.map(|(_, need, coverage)| (need.path(), coverage.clone()));
+    let id = |path: &str| if source.is_empty() { DocId::new(path) } else { DocId::new(path).in_source(source) };
     // That a document is complete goes without saying, unless the kind lies in a document of another name.
-    let is_said = |path: &str, coverage: &Coverage| *coverage != Coverage::Complete || !snapshot.has(&DocId::new(path));
+    let is_said = |path: &str, coverage: &Coverage| *coverage != Coverage::Complete || !snapshot.has(&id(path));
     let entries = noted.filter(|(path, coverage)| is_said(path, coverage)).chain(failed);
     for (number, (path, coverage)) in entries.enumerate() {
         let why = coverage.why().map(|why| format!(", \"why\": {}", quoted(why))).unwrap_or_default();

@@ -81,6 +81,7 @@ impl From<CollectError> for Failure {
         let code = match error {
             CollectError::NoCluster => USAGE,
             CollectError::Unauthorized { .. } => NOT_ALLOWED,
+            CollectError::Interrupted => INTERRUPTED,
             _ => UNREADABLE,
         };
         Self::new(code, error.to_string()).hint(error.hint())

@@ -35,20 +35,30 @@ pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectErr
     let mut store = Store::new(options.max_size);
     let gathered = gather::gather(source, options, &mut store)?;
     let not_a_bundle = |form| Err(CollectError::NotABundle { origin: gathered.origin.clone(), form });
-    let (top, manifest) = match tell(&gathered.tree) {
+    let bundles = match tell(&gathered.tree) {
         _ if gathered.is_file => return not_a_bundle("a single document"),
-        Layout::Bundle { top, manifest } => (top, manifest),
+        Layout::Bundle { top, manifest } => vec![(top, manifest)],
+        Layout::Several { top, bundles } => {
+            bundles.into_iter().map(|(name, manifest)| (format!("{top}{name}/"), Some(manifest))).collect()
+        }
         Layout::BugReport { .. } => return not_a_bundle("a bug-report"),
         Layout::Loose => return not_a_bundle("a collection of files"),
     };
     let mut verified = Verified { documents: 0, bytes: 0, notes: Vec::new(), problems: gathered.tree.problems };
-    match manifest {
-        Some(manifest) => verified.problems.extend(manifest.problems),
-        // "optional: without it a directory still opens"
-        None => verified.notes.push(format!("{} has no manifest.json that tells when it was taken", gathered.origin)),
+    let mut tops = Vec::new();
+    for (top, manifest) in bundles {
+        match manifest {
+            Some(manifest) => verified.problems.extend(manifest.problems),
+            // "optional: without it a directory still opens"
+            None => {
+                verified.notes.push(format!("{} has no manifest.json that tells when it was taken", gathered.origin));
+            }
+        }
+        tops.push(top);
     }
     for found in gathered.tree.files {
-        let path = found.path[top.len()..].to_owned();
+        let inside = tops.iter().find_map(|top| found.path.strip_prefix(top.as_str()));
+        let path = inside.unwrap_or(&found.path).to_owned();
         verified.check(&path, found, &mut store)?;
     }
     Ok(verified)

@@ -37,15 +37,12 @@ enum Format {
 }
 
 /// Writes a bundle: `.tar`, `.tar.gz`, `.tar.zst` or a directory, by its name. It appears under its name only when it
-/// is whole. An archive of that name is replaced, and so is a directory that is empty or a bundle.
+/// is whole. An archive of that name is replaced, and so is a directory that is empty or a bundle. Several sources are
+/// bundles side by side, each in the folder of its name.
 ///
 /// # Errors
-/// When the Snapshot is of several sources, something else has that name, or the disk refuses.
+/// When something else has that name, or the disk refuses.
 pub fn write(snapshot: &Snapshot, to: &Path) -> Result<Summary, CollectError> {
-    let count = snapshot.sources().count();
-    if count > 1 {
-        return Err(CollectError::SeveralSources { count });
-    }
     let format = check(to)?;
     let unwritable = |why| CollectError::Unwritable { path: shown(&to.to_string_lossy()), why };
     match format {
@@ -104,11 +101,26 @@ fn may_replace(directory: &Path) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let of_bundle = ["k8s", "proxies", "istiod", "logs", "other", "manifest.json"];
-    let is_bundle = || matches!(walk(directory).map(|tree| tell(&tree)), Ok(Layout::Bundle { manifest: Some(_), .. }));
-    names.is_empty() || (names.iter().all(|name| of_bundle.contains(&name.as_str())) && is_bundle())
+    if names.is_empty() {
+        return true;
+    }
+    match walk(directory).map(|tree| tell(&tree)) {
+        Ok(Layout::Bundle { manifest: Some(_), top }) if top.is_empty() => {
+            names.iter().all(|name| of_bundle.contains(&name.as_str()))
+        }
+        Ok(Layout::Several { top, bundles }) if top.is_empty() => {
+            let is_ours = |folder: &str| {
+                fs::read_dir(directory.join(folder)).is_ok_and(|inside| {
+                    inside.flatten().all(|entry| of_bundle.contains(&entry.file_name().to_string_lossy().as_ref()))
+                })
+            };
+            names.iter().all(|name| bundles.iter().any(|(folder, _)| folder == name) && is_ours(name))
+        }
+        _ => false,
+    }
 }
 
-/// Calls `put` with the path and text of each file of the bundle, the manifest last.
+/// Calls `put` with the path and text of each file of the bundle, the manifests last.
 fn each(snapshot: &Snapshot, mut put: impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<Summary> {
     let mut summary = Summary { documents: 0, bytes: 0, written: 0, failed: Vec::new() };
     for id in snapshot.ids() {
@@ -127,9 +139,14 @@ fn each(snapshot: &Snapshot, mut put: impl FnMut(&str, &[u8]) -> io::Result<()>)
         summary.documents += 1;
         summary.bytes += text.len() as u64;
     }
-    let manifest = manifest::write(snapshot, &summary.failed);
-    put("manifest.json", manifest.as_bytes())?;
-    summary.written = summary.bytes + manifest.len() as u64;
+    summary.written = summary.bytes;
+    let sources: Vec<&str> = snapshot.sources().map(|(name, _)| name).collect();
+    for name in if sources.is_empty() { vec![""] } else { sources } {
+        let manifest = manifest::write(snapshot, name, &summary.failed);
+        let slash = if name.is_empty() { "" } else { "/" };
+        put(&format!("{name}{slash}manifest.json"), manifest.as_bytes())?;
+        summary.written += manifest.len() as u64;
+    }
     Ok(summary)
 }
 

@@ -12,6 +12,8 @@ use serde_json::Value;
 use super::connect::{Connection, chain};
 use super::door::Refusals;
 use super::lack::{Lack, clean};
+use super::login::Login;
+use super::nodes::Nodes;
 use super::pace::Pace;
 use super::rights::Reviews;
 
@@ -34,10 +36,11 @@ pub(crate) struct Cluster {
     pub(crate) server: String,
     /// The namespace of the context.
     pub(crate) namespace: String,
-    pub(crate) client: kube::Client,
+    pub(crate) login: Arc<Login>,
     pub(crate) pace: Arc<Pace>,
     pub(crate) reviews: Reviews,
     pub(crate) refusals: Refusals,
+    pub(crate) nodes: Nodes,
 }
 
 enum Answer {
@@ -48,19 +51,19 @@ enum Answer {
 
 impl Cluster {
     pub(crate) fn new(connection: Connection, source: String, pace: Arc<Pace>) -> Self {
-        let Connection { context, server, namespace, client } = connection;
-        let (reviews, refusals) = (Reviews::default(), Refusals::default());
-        Self { source, context, server, namespace, client, pace, reviews, refusals }
+        let Connection { context, server, namespace, login } = connection;
+        let (reviews, refusals, nodes) = (Reviews::default(), Refusals::default(), Nodes::default());
+        Self { source, context, server, namespace, login, pace, reviews, refusals, nodes }
     }
 
     /// The same cluster at another pace; what was refused may be tried again.
     pub(crate) fn paced(&self, pace: Arc<Pace>) -> Self {
-        let Self { source, context, server, namespace, client, .. } = self;
+        let Self { source, context, server, namespace, login, .. } = self;
         let connection = Connection {
             context: context.clone(),
             server: server.clone(),
             namespace: namespace.clone(),
-            client: client.clone(),
+            login: Arc::clone(login),
         };
         Self::new(connection, source.clone(), pace)
     }
@@ -83,17 +86,26 @@ impl Cluster {
 
     async fn ask(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Vec<u8>, Lack> {
         let mut wait = FIRST_WAIT;
+        let mut is_renewed = false;
         for attempt in 1.. {
+            let turn = self.login.turn(&self.pace).await?;
             let answer = {
                 let _place = self.pace.place().await?;
-                match self.pace.within(self.once(method, path, accept, body)).await {
+                match self.pace.within(once(&turn.client, method, path, accept, body)).await {
+                    Ok(Err(Lack::Stranger(_))) if !is_renewed && self.login.renew(&turn, &self.pace).await => {
+                        is_renewed = true;
+                        continue;
+                    }
                     Ok(answer) => answer?,
-                    Err(late @ Lack::Failed(_)) => Answer::Again(late, None),
+                    Err(late @ Lack::Late(_)) => Answer::Again(late, None),
                     Err(lack) => return Err(lack),
                 }
             };
             match answer {
                 Answer::Body(body) => {
+                    if is_renewed {
+                        self.login.accepted().await;
+                    }
                     self.pace.tally.read(body.len());
                     return Ok(body);
                 }
@@ -113,34 +125,35 @@ impl Cluster {
             all.extend(headers.clone());
         }
         let request = request.body(Body::empty()).map_err(|error| Lack::failed(error.to_string()))?;
+        let turn = self.login.turn(&self.pace).await?;
         let _place = self.pace.place().await?;
-        let (head, body) = self.pace.within(self.exchange(request)).await??;
+        let (head, body) = self.pace.within(exchange(&turn.client, request)).await??;
         self.pace.tally.read(body.len());
         Ok((head.status.as_u16(), body))
     }
+}
 
-    async fn once(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Answer, Lack> {
-        let mut request = Request::builder().method(method).uri(path).header("Accept", accept);
-        if !body.is_empty() {
-            request = request.header("Content-Type", JSON);
-        }
-        let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
-        match self.exchange(request).await {
-            Ok((head, body)) => judge(head.status, &head.headers, body),
-            Err(lack @ Lack::Failed(_)) => Ok(Answer::Again(lack, None)),
-            Err(lack) => Err(lack),
-        }
+async fn once(client: &kube::Client, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Answer, Lack> {
+    let mut request = Request::builder().method(method).uri(path).header("Accept", accept);
+    if !body.is_empty() {
+        request = request.header("Content-Type", JSON);
     }
+    let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
+    match exchange(client, request).await {
+        Ok((head, body)) => judge(head.status, &head.headers, body),
+        Err(lack @ Lack::Failed(_)) => Ok(Answer::Again(lack, None)),
+        Err(lack) => Err(lack),
+    }
+}
 
-    async fn exchange(&self, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
-        let response = self.client.send(request).await.map_err(|error| match error {
-            kube::Error::Auth(error) => Lack::Stranger(chain(&error)),
-            error => Lack::failed(chain(&error)),
-        })?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAX_ANSWER).collect().await;
-        Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
-    }
+async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
+    let response = client.send(request).await.map_err(|error| match error {
+        kube::Error::Auth(error) => Lack::Stranger(chain(&error)),
+        error => Lack::failed(chain(&error)),
+    })?;
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, MAX_ANSWER).collect().await;
+    Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
 }
 
 fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Lack> {
@@ -151,6 +164,8 @@ fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answe
     match status.as_u16() {
         200..=299 => Ok(Answer::Body(body)),
         401 => Err(Lack::Stranger(told())),
+        // Who brings no credentials is not turned away at the door where everybody may ask for the version.
+        403 if told().contains("system:anonymous") => Err(Lack::Stranger(told())),
         403 => Err(Lack::Refused(told())),
         404 | 405 => Err(Lack::Absent),
         410 => Err(Lack::Expired),

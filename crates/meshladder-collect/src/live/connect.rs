@@ -1,10 +1,14 @@
 //! From kubeconfig files, or from inside a pod, to clients of API servers.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
-use super::lack::clean;
+use super::lack::{Lack, clean};
+use super::login::Login;
+use super::pace::Pace;
+use super::proxy;
 use super::{Access, Limits};
 use crate::CollectError;
 use crate::names::{part, shown};
@@ -15,16 +19,16 @@ pub(crate) struct Connection {
     pub(crate) context: String,
     pub(crate) server: String,
     pub(crate) namespace: String,
-    pub(crate) client: kube::Client,
+    pub(crate) login: Arc<Login>,
 }
 
 /// A client for each context that is named, or for the current one.
 ///
 /// # Errors
 /// When there is no kubeconfig and no pod around us, a context is not in it, or its credentials cannot be read.
-pub(crate) async fn connect(access: &Access, limits: &Limits) -> Result<Vec<Connection>, CollectError> {
+pub(crate) async fn connect(access: &Access, limits: &Limits, pace: &Pace) -> Result<Vec<Connection>, CollectError> {
     let Some((origin, config)) = kubeconfig(access)? else {
-        return in_cluster(access, limits).map(|connection| vec![connection]);
+        return in_cluster(access, limits, pace).await.map(|connection| vec![connection]);
     };
     let mut connections = Vec::new();
     let named = access.contexts.iter().map(|name| Some(name.clone()));
@@ -34,7 +38,8 @@ pub(crate) async fn connect(access: &Access, limits: &Limits) -> Result<Vec<Conn
         let name = context.or_else(|| config.current_context.clone()).unwrap_or_default();
         let loaded = Config::from_custom_kubeconfig(config.clone(), &options).await;
         let loaded = loaded.map_err(|error| told(&origin, &name, &config, &error))?;
-        connections.push(build(name, loaded, access, limits)?);
+        let proxy = proxy_named(&config, &name);
+        connections.push(build(name, loaded, proxy, access, limits, pace).await?);
     }
     Ok(connections)
 }
@@ -48,13 +53,18 @@ fn kubeconfig(access: &Access) -> Result<Option<(String, Kubeconfig)>, CollectEr
     };
     let origin = paths.iter().map(|path| shown(&path.to_string_lossy())).collect::<Vec<_>>().join(", ");
     let merged = paths.iter().try_fold(None, |merged: Option<Kubeconfig>, path| {
-        let next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
+        let mut next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
+        // For kubectl what is empty is not set, and what kind of file it says to be does not matter.
+        next.current_context = next.current_context.filter(|name| !name.is_empty());
+        (next.kind, next.api_version) = (None, None);
         let both = match merged {
             Some(merged) => merged.merge(next).map_err(|error| unusable(path, &error))?,
             None => next,
         };
         Ok(Some(both))
     })?;
+    let is_empty = |config: &Kubeconfig| config.contexts.is_empty() && config.clusters.is_empty();
+    let merged = merged.filter(|config| access.kubeconfig.is_some() || !is_empty(config));
     Ok(merged.map(|config| (origin, config)))
 }
 
@@ -65,32 +75,59 @@ fn files() -> Vec<PathBuf> {
     }
 }
 
-fn in_cluster(access: &Access, limits: &Limits) -> Result<Connection, CollectError> {
+async fn in_cluster(access: &Access, limits: &Limits, pace: &Pace) -> Result<Connection, CollectError> {
     let config = Config::incluster().map_err(|_| CollectError::NoCluster)?;
     if let Some(context) = access.contexts.first() {
         return Err(CollectError::NoContext { name: context.clone(), origin: "a pod".to_owned(), known: Vec::new() });
     }
-    build("in-cluster".to_owned(), config, access, limits)
+    build("in-cluster".to_owned(), config, None, access, limits, pace).await
 }
 
-fn build(context: String, mut config: Config, access: &Access, limits: &Limits) -> Result<Connection, CollectError> {
+/// The proxy that the cluster of a context names.
+fn proxy_named(config: &Kubeconfig, context: &str) -> Option<String> {
+    let context = config.contexts.iter().find(|named| named.name == context)?.context.as_ref()?;
+    let cluster = config.clusters.iter().find(|named| named.name == context.cluster)?;
+    cluster.cluster.as_ref()?.proxy_url.clone()
+}
+
+async fn build(
+    context: String,
+    mut config: Config,
+    proxy: Option<String>,
+    access: &Access,
+    limits: &Limits,
+    pace: &Pace,
+) -> Result<Connection, CollectError> {
     let server = config.cluster_url.to_string();
     // Our own retries know the deadline; the client's do not.
     config.default_retry = false;
     config.connect_timeout = Some(limits.request_timeout);
     if access.impersonate.is_some() {
         config.auth_info.impersonate.clone_from(&access.impersonate);
+        config.auth_info.impersonate_uid.clone_from(&access.uid);
         config.auth_info.impersonate_groups = (!access.groups.is_empty()).then(|| access.groups.clone());
     }
+    if config.default_namespace.is_empty() {
+        "default".clone_into(&mut config.default_namespace);
+    }
     let namespace = config.default_namespace.clone();
-    let client = kube::Client::try_from(config);
-    let client = client.map_err(|error| CollectError::Credentials { context: context.clone(), why: chain(&error) })?;
-    Ok(Connection { context, server, namespace, client })
+    let credentials = |why: String| CollectError::Credentials { context: context.clone(), why };
+    // The client library looks for the proxy's name among the exceptions, not for the server's.
+    let proxy = proxy::choose(proxy.as_deref(), &config.cluster_url, |name| std::env::var(name).ok());
+    config.proxy_url = proxy.map_err(credentials)?;
+    let login = Login::new(config, pace).await.map_err(|lack| match lack {
+        Lack::Stopped => CollectError::Interrupted,
+        lack => credentials(lack.why()),
+    })?;
+    Ok(Connection { context, server, namespace, login: Arc::new(login) })
 }
 
 /// The part of a document's id that names a context: with several, each is a source of its own.
 pub(crate) fn source_name(context: &str, others: &[String]) -> String {
     let name = part(context);
+    // The folders of a bundle are no names of sources.
+    let is_taken = ["", "k8s", "istiod", "proxies", "logs", "other"].contains(&name.as_str());
+    let name = if is_taken { format!("context-{name}") } else { name };
     let clash = others.iter().filter(|other| **other == name || other.starts_with(&format!("{name}-"))).count();
     if clash == 0 { name } else { format!("{name}-{}", clash + 1) }
 }

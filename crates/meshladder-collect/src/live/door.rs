@@ -17,7 +17,7 @@ use tokio::sync::SemaphorePermit;
 use super::api::Cluster;
 use super::connect::chain;
 use super::lack::{Lack, clean};
-use super::pods::PROXY;
+use super::pods::PodNote;
 
 /// Envoy's admin port, and ztunnel's.
 pub(crate) const ADMIN: u16 = 15000;
@@ -38,7 +38,7 @@ pub(crate) struct Port<'a> {
     pub(crate) pod: &'a str,
     pub(crate) number: u16,
     /// The container and the program in it that asks the port from inside.
-    pub(crate) agent: (&'static str, &'static str),
+    pub(crate) agent: (&'a str, &'static str),
 }
 
 /// What was refused in a namespace, so that it is not tried for each of a thousand pods.
@@ -68,8 +68,8 @@ enum Way {
 
 impl<'a> Port<'a> {
     /// The admin port of a pod's proxy.
-    pub(crate) fn admin(namespace: &'a str, pod: &'a str) -> Self {
-        Self { namespace, pod, number: ADMIN, agent: (PROXY, "pilot-agent") }
+    pub(crate) fn admin(pod: &'a PodNote) -> Self {
+        Self { namespace: &pod.namespace, pod: &pod.name, number: ADMIN, agent: (&pod.proxy, "pilot-agent") }
     }
 
     /// The monitoring port of an istiod.
@@ -86,7 +86,15 @@ impl<'c> Door<'c> {
         if refused.forward {
             return Self::through_agent(cluster, port, place, refused);
         }
-        let way = match cluster.pace.within(forward(cluster, port)).await? {
+        let turn = cluster.login.turn(&cluster.pace).await?;
+        let way = match cluster.pace.within(forward(turn.client.clone(), port)).await? {
+            Err(Lack::Stranger(_)) if cluster.login.renew(&turn, &cluster.pace).await => {
+                let turn = cluster.login.turn(&cluster.pace).await?;
+                cluster.pace.within(forward(turn.client, port)).await?
+            }
+            way => way,
+        };
+        let way = match way {
             Ok(way) => way,
             Err(Lack::Refused(_)) => {
                 let refused = cluster.refusals.note(port.namespace, |refused| refused.forward = true);
@@ -122,10 +130,17 @@ impl<'c> Door<'c> {
                 pace.within(request(sender, forwarder, self.port.number, (method, path, body))).await
             }
             Way::Exec if !body.is_empty() => return Err(neither(self.port.namespace)),
-            Way::Exec => pace.within(exec(self.cluster, self.port, method, path)).await,
+            Way::Exec => {
+                let turn = self.cluster.login.turn(pace).await?;
+                pace.within(exec(turn.client, self.port, method, path)).await
+            }
         };
         self.is_stuck |= answer.is_err();
         match answer? {
+            // Nodes of old need a program for it that not all have. The agent inside needs none.
+            Err(Lack::Failed(why)) if why.contains("unable to do port forwarding") && self.turns_to_agent() => {
+                Box::pin(self.ask(method, path)).await
+            }
             Err(Lack::Refused(_)) => {
                 self.cluster.refusals.note(self.port.namespace, |refused| refused.exec = true);
                 Err(neither(self.port.namespace))
@@ -140,6 +155,14 @@ impl<'c> Door<'c> {
 }
 
 impl Door<'_> {
+    /// Whether the agent is to be asked from now on.
+    fn turns_to_agent(&mut self) -> bool {
+        let Way::Forward { forwarder, .. } = &self.way else { return false };
+        forwarder.abort();
+        self.way = Way::Exec;
+        !self.cluster.refusals.of(self.port.namespace).exec
+    }
+
     /// Whether asking for something else makes sense after a failure.
     pub(crate) fn is_open(&self) -> bool {
         match &self.way {
@@ -175,8 +198,8 @@ fn neither(namespace: &str) -> Lack {
     Lack::Refused(format!("no right to create pods/portforward or pods/exec in namespace {namespace}"))
 }
 
-async fn forward(cluster: &Cluster, port: Port<'_>) -> Result<Way, Lack> {
-    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), port.namespace);
+async fn forward(client: kube::Client, port: Port<'_>) -> Result<Way, Lack> {
+    let pods: Api<Pod> = Api::namespaced(client, port.namespace);
     let mut forwarder = pods.portforward(port.pod, &[port.number]).await.map_err(|error| refusal(&error))?;
     let stream = forwarder.take_stream(port.number).ok_or_else(|| Lack::failed("the port was not forwarded"))?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| Lack::failed(chain(&error)))?;
@@ -221,8 +244,8 @@ async fn answer(
 }
 
 /// The agent asks the port from inside and prints the answer.
-async fn exec(cluster: &Cluster, port: Port<'_>, method: &Method, path: &str) -> Result<Vec<u8>, Lack> {
-    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), port.namespace);
+async fn exec(client: kube::Client, port: Port<'_>, method: &Method, path: &str) -> Result<Vec<u8>, Lack> {
+    let pods: Api<Pod> = Api::namespaced(client, port.namespace);
     let (container, program) = port.agent;
     let command = [program, "request", method.as_str(), path.trim_start_matches('/')];
     let params = AttachParams::default().container(container).stdin(false).stdout(true).stderr(true);
@@ -246,20 +269,29 @@ async fn exec(cluster: &Cluster, port: Port<'_>, method: &Method, path: &str) ->
         None => None,
     };
     match status {
-        Some(status) if status.status.as_deref() == Some("Success") => Ok(out),
+        Some(status) if status.status.as_deref() == Some("Success") => {
+            // The agent ends what it prints with a line end of its own.
+            out.pop_if(|last| *last == b'\n');
+            if is_no_page(&out) { Err(Lack::Absent) } else { Ok(out) }
+        }
         Some(status) => {
             let (message, err) = (status.message.unwrap_or_default(), String::from_utf8_lossy(&err));
-            if err.contains("status code 404") {
-                return Err(Lack::Absent);
-            }
             Err(Lack::failed(format!("{program} in the pod failed: {message} {err}")))
         }
         None => Err(Lack::failed(format!("{program} in the pod was cut short"))),
     }
 }
 
+/// Of what is not there the agent prints the page that says so, and succeeds: only Envoy's, Go's and ztunnel's own words
+/// tell it from an answer.
+fn is_no_page(answer: &[u8]) -> bool {
+    let pages: [&[u8]; 3] = [b"invalid path. admin commands are:", b"404 page not found", b"Not Found"];
+    pages.iter().any(|page| answer.starts_with(page))
+}
+
 fn refusal(error: &kube::Error) -> Lack {
     match error {
+        kube::Error::Api(status) if status.code == 401 => Lack::Stranger(clean(&*status.message)),
         kube::Error::Api(status) if status.code == 403 => Lack::Refused(clean(&*status.message)),
         kube::Error::Api(status) if status.code == 404 => Lack::Gone(clean(&*status.message)),
         error => Lack::failed(chain(error)),

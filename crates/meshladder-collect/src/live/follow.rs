@@ -133,14 +133,26 @@ impl<'c> Follow<'c> {
 }
 
 async fn opened(cluster: &Cluster, path: &str) -> Result<BodyDataStream<Body>, Lack> {
+    let turn = cluster.login.turn(&cluster.pace).await?;
+    match stream(cluster, &turn.client, path).await {
+        Err(Lack::Stranger(_)) if cluster.login.renew(&turn, &cluster.pace).await => {
+            let turn = cluster.login.turn(&cluster.pace).await?;
+            stream(cluster, &turn.client, path).await
+        }
+        opened => opened,
+    }
+}
+
+async fn stream(cluster: &Cluster, client: &kube::Client, path: &str) -> Result<BodyDataStream<Body>, Lack> {
     let request = Request::builder().uri(path).header("Accept", "*/*").body(Body::empty());
     let request = request.map_err(|error| Lack::failed(error.to_string()))?;
     let _place = cluster.pace.place().await?;
-    let answer = cluster.pace.within(cluster.client.send(request)).await?;
+    let answer = cluster.pace.within(client.send(request)).await?;
     let response = answer.map_err(|error| Lack::failed(chain(&error)))?;
     match response.status().as_u16() {
         200 => Ok(response.into_body().into_data_stream()),
-        401 | 403 => Err(Lack::Refused("no right to get pods/log".to_owned())),
+        401 => Err(Lack::Stranger("the API server does not accept the credentials".to_owned())),
+        403 => Err(Lack::Refused("no right to get pods/log".to_owned())),
         404 => Err(Lack::Absent),
         status => Err(Lack::failed(format!("the API server answered {status} for its log"))),
     }

@@ -27,13 +27,15 @@ pub(crate) struct Into<'a> {
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) pods: Vec<PodNote>,
+    /// Why there may be more pods than these.
+    pods_lack: Option<String>,
     /// Proxies that were asked, and those that did not answer.
     asked: BTreeSet<(String, String)>,
     lacks: Vec<(String, Lack)>,
 }
 
-/// Reads objects and istiods; gives what was noted of the pods.
-pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodNote>, CollectError> {
+/// Reads objects and istiods, and notes what there is of the pods.
+pub(crate) async fn objects(into: &mut Into<'_>, seen: &mut Seen, wish: &Wish) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let pace = &cluster.pace;
     into.store.begin(&into.meta.origin);
@@ -71,7 +73,9 @@ pub(crate) async fn objects(into: &mut Into<'_>, wish: &Wish) -> Result<Vec<PodN
     }
     let Into { cluster, meta, builder, .. } = into;
     builder.source(&cluster.source, std::mem::take(meta));
-    Ok(pods)
+    seen.pods_lack = pods_coverage.why().map(str::to_owned);
+    seen.pods = pods;
+    Ok(())
 }
 
 /// Where to look for objects, and where for pods.
@@ -163,10 +167,11 @@ pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWi
     let mut chosen = chosen(cluster, seen, &wish.choice);
     // What was read once is not read again.
     chosen.retain(|pod| seen.asked.insert((pod.namespace.clone(), pod.name.clone())));
-    cluster.pace.tally.begin("reading proxies", chosen.len());
     let files = proxies::files(&wish.shapes);
     let files = &files;
-    let mut answers = stream::iter(chosen.iter())
+    cluster.pace.tally.begin("reading proxies", chosen.len());
+    let asked = if files.is_empty() { &[][..] } else { &chosen };
+    let mut answers = stream::iter(asked)
         .map(|pod| async move { (pod, proxies::ask(cluster, pod, wish, files).await) })
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
@@ -182,7 +187,15 @@ pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWi
     drop(answers);
     let asked = seen.asked.len();
     let all = if wish.is_enough { asked } else { with_proxy(&seen.pods).count().max(asked) };
-    into.note("proxies/", together("proxies", asked, all, &seen.lacks));
+    if !files.is_empty() {
+        let coverage = match (together("proxies", asked, all, &seen.lacks), &seen.pods_lack) {
+            (Coverage::Complete, Some(why)) if !wish.is_enough => {
+                Coverage::Partial(format!("proxies are found among the pods: {why}"))
+            }
+            (coverage, _) => coverage,
+        };
+        into.note("proxies/", coverage);
+    }
     if let Some(logs) = &wish.logs {
         read_logs(into, &chosen.iter().collect::<Vec<_>>(), logs).await?;
     }
@@ -194,7 +207,12 @@ pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWi
 pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<PodNote> {
     let pods = || with_proxy(&seen.pods);
     match choice {
-        Choice::All => pods().cloned().collect(),
+        // Those that say they are not ready last: they may not answer, and time may run out.
+        Choice::All => {
+            let mut all: Vec<PodNote> = pods().cloned().collect();
+            all.sort_by_key(|pod| pod.unready);
+            all
+        }
         Choice::Sample(count, namespace) => {
             let here = pods().filter(|pod| namespace.as_ref().is_none_or(|ns| *ns == pod.namespace));
             sample(&here.cloned().collect::<Vec<_>>(), *count).into_iter().cloned().collect()
@@ -206,6 +224,7 @@ pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<Pod
                 let unseen = || PodNote {
                     namespace: proxy.namespace.clone(),
                     name: proxy.pod.clone(),
+                    proxy: super::pods::PROXY.to_owned(),
                     containers: vec![super::pods::PROXY.to_owned()],
                     ..PodNote::default()
                 };

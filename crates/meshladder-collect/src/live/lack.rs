@@ -15,6 +15,8 @@ pub(crate) enum Lack {
     Gone(String),
     /// A continue token is too old.
     Expired,
+    /// `--request-timeout` is over.
+    Late(String),
     /// Anything else that went wrong.
     Failed(String),
     /// `--timeout` is over.
@@ -32,7 +34,9 @@ impl Lack {
     /// In words.
     pub(crate) fn why(&self) -> String {
         match self {
-            Self::Refused(why) | Self::Stranger(why) | Self::Failed(why) | Self::Gone(why) => why.clone(),
+            Self::Refused(why) | Self::Stranger(why) | Self::Late(why) | Self::Failed(why) | Self::Gone(why) => {
+                why.clone()
+            }
             Self::Absent => "there is no such thing".to_owned(),
             Self::Expired => "the list changed faster than it could be read".to_owned(),
             Self::OutOfTime => "--timeout was over before it could be read".to_owned(),

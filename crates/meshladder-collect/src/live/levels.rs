@@ -8,6 +8,7 @@ use meshladder_core::snapshot::ProxyRef;
 use super::api::Cluster;
 use super::door::{CONTROLZ, Door, Port};
 use super::lack::Lack;
+use super::pods::PROXY;
 use super::{Choice, Session, gather, runtime};
 
 /// What each pod answered, or why it did not.
@@ -150,7 +151,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Lack> {
 }
 
 pub(crate) fn admin(pod: &ProxyRef, number: u16) -> Port<'_> {
-    Port { number, ..Port::admin(&pod.namespace, &pod.pod) }
+    Port { namespace: &pod.namespace, pod: &pod.pod, number, agent: (PROXY, "pilot-agent") }
 }
 
 fn controlz(pod: &ProxyRef) -> Port<'_> {

@@ -14,7 +14,7 @@ use super::spool::Spool;
 use crate::found::Body;
 
 /// Like `kubectl`: large enough that few requests are needed, small enough for any server.
-const PAGE: usize = 500;
+pub(crate) const PAGE: usize = 500;
 
 /// How often a list is started again when its continue token expires.
 const RESTARTS: usize = 2;
@@ -162,13 +162,12 @@ impl Lister<'_> {
 
     async fn of_version(&mut self, version: &str, namespace: Option<&str>) -> Result<(), Lack> {
         for _ in 0..=RESTARTS {
-            let (spool, pods) = (self.spool.count(), self.pods.len());
+            let (mark, pods) = (self.spool.mark(), self.pods.len());
             match self.once(version, namespace, PAGE).await {
-                Err(Lack::Expired) if spool == 0 => {
-                    self.spool = Spool::default();
+                Err(Lack::Expired) => {
+                    self.spool.rewind(mark).map_err(|error| no_space(&error))?;
                     self.pods.truncate(pods);
                 }
-                Err(Lack::Expired) => return Err(Lack::Expired),
                 done => return done,
             }
         }
@@ -212,18 +211,8 @@ impl Lister<'_> {
     }
 
     fn take(&mut self, answer: &Value, version: &str) -> Result<(), Lack> {
-        let rows = if answer["kind"] == "Table" { &answer["rows"] } else { &answer["items"] };
-        let Some(rows) = rows.as_array() else {
-            // Go writes a list of nothing as null.
-            let is_list = answer["kind"].as_str().is_some_and(|kind| kind.ends_with("List") || kind == "Table");
-            return if is_list {
-                Ok(())
-            } else {
-                Err(Lack::failed("the API server answered something that is no list"))
-            };
-        };
         let api_version = self.kind.api_version(version);
-        for row in rows {
+        for row in items(answer)? {
             let item = item(self.kind, &api_version, row, answer);
             if !self.except.is_empty() && self.except.contains(&id(&item)) {
                 continue;
@@ -231,10 +220,26 @@ impl Lister<'_> {
             if self.kind.plural == "pods" {
                 self.pods.push(PodNote::of(&item));
             }
-            self.spool.push(&item).map_err(|error| Lack::failed(format!("no space to keep it: {error}")))?;
+            self.spool.push(&item).map_err(|error| no_space(&error))?;
         }
         Ok(())
     }
+}
+
+/// What a page holds.
+pub(crate) fn items(page: &Value) -> Result<&[Value], Lack> {
+    let kind = page["kind"].as_str().unwrap_or_default();
+    let items = if kind == "Table" { &page["rows"] } else { &page["items"] };
+    match items.as_array() {
+        Some(items) => Ok(items),
+        // Go writes a list of nothing as null.
+        None if kind.ends_with("List") || kind == "Table" => Ok(&[]),
+        None => Err(Lack::failed("the API server answered something that is no list")),
+    }
+}
+
+pub(crate) fn no_space(error: &std::io::Error) -> Lack {
+    Lack::failed(format!("no space to keep it: {error}"))
 }
 
 /// An object as `kubectl get -o json` prints it: with its kind, without `managedFields`; of a Secret no value, ever.

@@ -4,14 +4,14 @@ use super::Logs;
 use super::api::Cluster;
 use super::lack::Lack;
 use super::list::escaped;
-use super::pods::{PROXY, PodNote};
+use super::pods::PodNote;
 
 /// The container of an istiod.
 const DISCOVERY: &str = "discovery";
 
 /// The containers of a pod whose logs are read.
 pub(crate) fn containers<'p>(pod: &'p PodNote, logs: &Logs) -> Vec<&'p str> {
-    let wanted = |name: &&String| logs.all || name.as_str() == PROXY || (pod.is_istiod && name.as_str() == DISCOVERY);
+    let wanted = |name: &&String| logs.all || **name == pod.proxy || (pod.is_istiod && name.as_str() == DISCOVERY);
     pod.containers.iter().filter(wanted).map(String::as_str).collect()
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::api::{Cluster, JSON};
 use super::kinds;
 use super::lack::Lack;
-use super::list::METADATA;
+use super::list::{METADATA, PAGE, escaped, items, no_space};
 use super::pods::PodNote;
 use super::spool::Spool;
 use crate::found::Body;
@@ -41,12 +41,8 @@ async fn read_in(
 ) -> Result<(), Lack> {
     let kind = kinds::named("configmaps").expect("a kind of the table");
     let path = kind.path("v1", Some(namespace));
-    let (names, listed) = match cluster.get_json(&format!("{path}?limit=500"), METADATA).await {
-        Ok(list) => {
-            let items = list["items"].as_array().cloned().unwrap_or_default();
-            let names = items.iter().filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned));
-            (names.filter(|name| is_istios(name)).collect(), true)
-        }
+    let (names, listed) = match names(cluster, &path).await {
+        Ok(names) => (names, true),
         // Who may get one by its name need not be allowed to list them.
         Err(Lack::Refused(_)) => (usual(revisions), false),
         Err(Lack::Absent) => return Ok(()),
@@ -59,7 +55,7 @@ async fn read_in(
                 if let Some(metadata) = map["metadata"].as_object_mut() {
                     metadata.remove("managedFields");
                 }
-                spool.push(&map).map_err(|error| Lack::failed(format!("no space to keep it: {error}")))?;
+                spool.push(&map).map_err(|error| no_space(&error))?;
             }
             Err(Lack::Absent) => {}
             Err(Lack::Refused(_)) => {
@@ -70,6 +66,20 @@ async fn read_in(
         }
     }
     Ok(())
+}
+
+/// The names of Istio's own, page by page.
+async fn names(cluster: &Cluster, path: &str) -> Result<Vec<String>, Lack> {
+    let (mut names, mut token) = (Vec::new(), String::new());
+    loop {
+        let list = cluster.get_json(&format!("{path}?limit={PAGE}{token}"), METADATA).await?;
+        let all = items(&list)?.iter().filter_map(|item| item["metadata"]["name"].as_str());
+        names.extend(all.filter(|name| is_istios(name)).map(str::to_owned));
+        match list["metadata"]["continue"].as_str() {
+            Some(next) if !next.is_empty() => token = format!("&continue={}", escaped(next)),
+            _ => return Ok(names),
+        }
+    }
 }
 
 fn is_istios(name: &str) -> bool {

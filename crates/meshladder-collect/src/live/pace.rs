@@ -34,8 +34,7 @@ impl Pace {
 
     /// A place among the requests under way.
     pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, Lack> {
-        self.until(self.deadline, Lack::OutOfTime, async { self.gate.acquire().await.map_err(|_| Lack::Stopped) })
-            .await?
+        self.before_the_end(async { self.gate.acquire().await.map_err(|_| Lack::Stopped) }).await?
     }
 
     /// Runs one request within its limit and within what is left of all.
@@ -43,10 +42,15 @@ impl Pace {
         let own = Instant::now() + self.limits.request_timeout;
         if own < self.deadline {
             let seconds = self.limits.request_timeout.as_secs_f64();
-            self.until(own, Lack::Failed(format!("no answer within {seconds} s (--request-timeout)")), request).await
+            self.until(own, Lack::Late(format!("no answer within {seconds} s (--request-timeout)")), request).await
         } else {
-            self.until(self.deadline, Lack::OutOfTime, request).await
+            self.before_the_end(request).await
         }
+    }
+
+    /// Runs something that has no limit of its own, within what is left of all.
+    pub(crate) async fn before_the_end<T>(&self, work: impl Future<Output = T>) -> Result<T, Lack> {
+        self.until(self.deadline, Lack::OutOfTime, work).await
     }
 
     /// Waits before another try.
@@ -55,7 +59,7 @@ impl Pace {
         if end >= self.deadline {
             return Err(Lack::OutOfTime);
         }
-        self.until(self.deadline, Lack::OutOfTime, sleep_until(end)).await
+        self.before_the_end(sleep_until(end)).await
     }
 
     async fn until<T>(&self, end: Instant, late: Lack, work: impl Future<Output = T>) -> Result<T, Lack> {

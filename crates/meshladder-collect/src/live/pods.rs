@@ -13,6 +13,11 @@ pub(crate) struct PodNote {
     /// `Deployment`s are known by their ReplicaSet's hash, so this is the name without it.
     pub(crate) workload: String,
     pub(crate) running: bool,
+    /// Whether it says it is ready: one on a node that is gone does not.
+    pub(crate) unready: bool,
+    pub(crate) node: String,
+    /// The container of its proxy; empty without one.
+    pub(crate) proxy: String,
     pub(crate) containers: Vec<String>,
     pub(crate) is_istiod: bool,
     /// An istiod's revision.
@@ -38,11 +43,16 @@ impl PodNote {
             all.filter(|env| env["name"] == name).find_map(|env| env["value"].as_str().map(str::to_owned))
         };
         let is_istiod = labels["app"] == "istiod";
+        let ready = pod["status"]["conditions"].as_array().into_iter().flatten().find(|c| c["type"] == "Ready");
+        let proxy = containers.iter().find(|c| c["name"] == PROXY).or_else(|| containers.iter().find(|c| is_proxy(c)));
         Self {
             namespace: text(&meta["namespace"]),
             name: text(&meta["name"]),
             workload: format!("{}/{workload}", owner["kind"].as_str().unwrap_or("Pod")),
             running: pod["status"]["phase"] == "Running" && meta["deletionTimestamp"].is_null(),
+            unready: ready.is_some_and(|condition| condition["status"] != "True"),
+            node: text(&spec["nodeName"]),
+            proxy: proxy.map(|c| text(&c["name"])).unwrap_or_default(),
             containers: containers.iter().map(|c| text(&c["name"])).collect(),
             is_istiod,
             revision: labels["istio.io/rev"].as_str().unwrap_or("default").to_owned(),
@@ -52,21 +62,27 @@ impl PodNote {
     }
 
     pub(crate) fn has_proxy(&self) -> bool {
-        self.containers.iter().any(|name| name == PROXY)
+        !self.proxy.is_empty()
     }
 }
 
-/// So many proxies, one of each workload before a second of any.
+/// Templates of one's own may give the proxy another name; what it is told to do stays: `proxy router …`.
+fn is_proxy(container: &Value) -> bool {
+    let arg = |at: usize| container["args"][at].as_str().unwrap_or_default();
+    arg(0) == "proxy" && ["sidecar", "router", "waypoint", "ztunnel"].contains(&arg(1))
+}
+
+/// So many proxies, one of each workload before a second of any, those that are ready first.
 pub(crate) fn sample(pods: &[PodNote], count: usize) -> Vec<&PodNote> {
-    let mut turns: Vec<(usize, &PodNote)> = Vec::new();
+    let mut turns: Vec<(bool, usize, &PodNote)> = Vec::new();
     let mut seen = std::collections::BTreeMap::new();
     for pod in pods {
         let turn = seen.entry((&pod.namespace, &pod.workload)).or_insert(0);
-        turns.push((*turn, pod));
+        turns.push((pod.unready, *turn, pod));
         *turn += 1;
     }
     turns.sort();
-    turns.into_iter().take(count).map(|(_, pod)| pod).collect()
+    turns.into_iter().take(count).map(|(_, _, pod)| pod).collect()
 }
 
 #[cfg(test)]
@@ -78,11 +94,25 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_is_known_by_its_name_or_by_what_it_is_told_to_do() {
+        let note = |spec: Value| PodNote::of(&serde_json::json!({"metadata": {"name": "a"}, "spec": spec}));
+        let app = serde_json::json!({"name": "app", "args": ["proxy", "--port=80"]});
+        let sidecar = serde_json::json!({"name": "istio-proxy", "restartPolicy": "Always"});
+        let gateway = serde_json::json!({"name": "ingress", "args": ["proxy", "router", "--domain", "x"]});
+        assert_eq!(note(serde_json::json!({"containers": [app]})).proxy, "");
+        assert_eq!(note(serde_json::json!({"containers": [app, gateway]})).proxy, "ingress");
+        assert_eq!(note(serde_json::json!({"containers": [app], "initContainers": [sidecar]})).proxy, "istio-proxy");
+    }
+
+    #[test]
     fn a_sample_has_one_of_each_workload_before_a_second_of_any() {
         let pods = [pod("a", "a-1"), pod("a", "a-2"), pod("a", "a-3"), pod("b", "b-1"), pod("c", "c-1")];
         let names = |count| sample(&pods, count).into_iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>();
         assert_eq!(names(3), ["a-1", "b-1", "c-1"]);
         assert_eq!(names(4), ["a-1", "b-1", "c-1", "a-2"]);
         assert_eq!(names(9).len(), 5);
+        let gone = PodNote { unready: true, ..pod("d", "d-1") };
+        let pods = [gone, pods[0].clone(), pods[1].clone()];
+        assert_eq!(sample(&pods, 2).into_iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>(), ["a-1", "a-2"]);
     }
 }

@@ -56,11 +56,21 @@ pub(crate) struct Told {
 /// Asks a proxy.
 pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, files: &[&'static File]) -> Told {
     let mut told = Told::default();
-    let port = Port { number: wish.port, ..Port::admin(&pod.namespace, &pod.name) };
+    let port = Port { number: wish.port, ..Port::admin(pod) };
+    if cluster.nodes.is_silent(&pod.node) {
+        let why = format!("nothing on node {} answers, so it was not asked", pod.node);
+        return Told { lack: Some(Lack::Failed(why)), ..told };
+    }
     let mut door = match Door::open(cluster, port).await {
         Ok(door) => door,
-        Err(lack) => return Told { lack: Some(lack), ..told },
+        Err(lack) => {
+            if matches!(lack, Lack::Late(_)) {
+                cluster.nodes.note(&pod.node, false);
+            }
+            return Told { lack: Some(lack), ..told };
+        }
     };
+    cluster.nodes.note(&pod.node, true);
     for file in files {
         let answer = match mask(file, wish) {
             // Whoever knows no mask is asked for all.
@@ -76,7 +86,7 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, file
             Err(Lack::Absent) => {}
             Err(lack) => {
                 let named = match lack {
-                    Lack::Failed(why) => Lack::Failed(format!("{}: {why}", file.name)),
+                    Lack::Failed(why) | Lack::Late(why) => Lack::Failed(format!("{}: {why}", file.name)),
                     lack => lack,
                 };
                 told.lack.get_or_insert(named);

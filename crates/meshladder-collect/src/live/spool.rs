@@ -1,6 +1,6 @@
 //! A list as it is written, page by page: in memory while it is small, then in a temporary file.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +17,15 @@ const END: &str = "],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"r
 pub(crate) struct Spool {
     text: Vec<u8>,
     file: Option<std::fs::File>,
+    /// How much of the file is written.
+    written: u64,
+    count: usize,
+}
+
+/// A place in a list to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    len: u64,
     count: usize,
 }
 
@@ -24,6 +33,26 @@ impl Spool {
     /// How many items there are.
     pub(crate) fn count(&self) -> usize {
         self.count
+    }
+
+    /// Where it is now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { len: self.written + self.text.len() as u64, count: self.count }
+    }
+
+    /// Takes back what was added since.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be changed.
+    pub(crate) fn rewind(&mut self, mark: Mark) -> io::Result<()> {
+        self.count = mark.count;
+        if let Some(file) = self.file.as_mut().filter(|_| mark.len < self.written) {
+            file.set_len(mark.len)?;
+            file.seek(SeekFrom::Start(mark.len))?;
+            self.written = mark.len;
+        }
+        self.text.truncate(usize::try_from(mark.len - self.written).unwrap_or(usize::MAX));
+        Ok(())
     }
 
     /// Adds an item.
@@ -48,6 +77,7 @@ impl Spool {
             None => self.file.insert(tempfile::tempfile()?),
         };
         file.write_all(&self.text)?;
+        self.written += self.text.len() as u64;
         self.text.clear();
         Ok(())
     }
@@ -70,6 +100,29 @@ impl Spool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_added_since_a_mark_can_be_taken_back() {
+        let noise = usize::try_from(HOLD / 3).expect("it fits into memory");
+        let item = |name: &str| serde_json::json!({"name": name, "noise": "x".repeat(noise)});
+        for (before, after) in [(0, 1), (1, 1), (2, 5), (5, 2), (4, 0)] {
+            let mut spool = Spool::default();
+            (0..before).for_each(|_| spool.push(&item("kept")).expect("space"));
+            let mark = spool.mark();
+            (0..after).for_each(|_| spool.push(&item("gone")).expect("space"));
+            spool.rewind(mark).expect("space");
+            spool.push(&item("last")).expect("space");
+            let text = match spool.finish().expect("space") {
+                Body::Held(text) => text,
+                Body::Slice(slice) => slice.read(u64::MAX).expect("a file of ours"),
+                Body::OnDisk(_) => panic!("it has no name"),
+            };
+            let list: Value = serde_json::from_slice(&text).expect("JSON");
+            let names: Vec<_> = list["items"].as_array().expect("a list").iter().map(|item| &item["name"]).collect();
+            let expected: Vec<&str> = std::iter::repeat_n("kept", before).chain(["last"]).collect();
+            assert_eq!(names, expected, "{before} {after}");
+        }
+    }
 
     #[test]
     fn a_list_is_what_kubectl_prints() {

@@ -32,7 +32,7 @@ pub(crate) const TOKEN: &str = "hunter2-token-of-the-fake-cluster";
 /// A running fake; it ends with its value.
 pub(crate) struct Fake {
     pub(crate) state: Arc<State>,
-    address: std::net::SocketAddr,
+    pub(crate) address: std::net::SocketAddr,
     folder: tempfile::TempDir,
     _runtime: tokio::runtime::Runtime,
 }
@@ -56,6 +56,11 @@ impl Fake {
         let fake = Self { state, address, folder, _runtime: runtime };
         fake.write_kubeconfig("kubeconfig", &["fake"]);
         fake
+    }
+
+    /// A folder that goes with the fake.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// A kubeconfig that leads here.

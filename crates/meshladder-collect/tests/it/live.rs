@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble, capture};
 use crate::support::{coverage, ids, text};
 
+mod connecting;
 mod envoy;
 mod faults;
 mod reports;
@@ -218,6 +219,99 @@ fn a_proxy_is_asked_through_its_agent_where_ports_may_not_be_forwarded() {
 }
 
 #[test]
+fn an_old_cluster_is_read_in_the_versions_it_serves() {
+    let fake = Fake::with(State::demo().years_ago());
+    let (old, new) = (whole(&fake, quick()), whole(&Fake::demo(), quick()));
+    assert_eq!(ids(&old), ids(&new));
+    for id in ids(&new).into_iter().filter(|id| id.starts_with("k8s/")) {
+        assert_eq!(names_of(&old, id), names_of(&new, id), "{id}");
+        assert_eq!(coverage(&old, id), "complete", "{id}");
+    }
+    let first = |id: &str| {
+        let list: Value = serde_json::from_str(&text(&old, id)).expect("JSON");
+        list["items"][0]["apiVersion"].clone()
+    };
+    assert_eq!(first("k8s/endpointslices.discovery.k8s.io.json"), "discovery.k8s.io/v1beta1");
+    assert_eq!(first("k8s/virtualservices.networking.istio.io.json"), "networking.istio.io/v1beta1");
+    // Whoever may not list it still learns that it is there, in whatever version.
+    let rights = ["list virtualservices.networking.istio.io"];
+    let refused = whole(&Fake::with(State::demo().years_ago().deny(&rights)), quick());
+    assert_eq!(coverage(&refused, "k8s/virtualservices.networking.istio.io.json"), "denied");
+}
+
+#[test]
+fn a_list_whose_pages_expire_in_its_second_namespace_keeps_those_of_the_first() {
+    let mut state = State::default().deny(&["list pods in all"]);
+    let in_istio = pods(3).into_iter().map(|mut pod| {
+        pod["metadata"]["namespace"] = json!("istio-system");
+        pod
+    });
+    let in_shop = pods(700).into_iter();
+    state.objects.insert("pods".to_owned(), in_istio.chain(in_shop).collect());
+    let fake = Fake::with(state);
+    fake.state.fault(Fault::times("/shop/pods?limit=500&continue=", Trouble::Status(410, None), 1));
+    let mut session = session(&fake, quick());
+    let needs = [Need::of_path("k8s/pods.json")].into();
+    let namespace = Some("istio-system".to_owned());
+    let wish = Wish { needs, namespace, istio_namespace: "shop".to_owned(), ..Wish::default() };
+    let snapshot = session.objects(&wish).expect("it is small");
+    assert_eq!(names_of(&snapshot, "k8s/pods.json").len(), 703);
+}
+
+#[test]
+fn istios_config_maps_are_found_behind_any_number_of_others() {
+    let mut state = State::made_up(1, 10);
+    let map = |name: &str| json!({"metadata": {"name": name, "namespace": "istio-system"}, "data": {"mesh": "x"}});
+    let mut maps: Vec<Value> = (0..1200).map(|number| map(&format!("a-{number:05}"))).collect();
+    maps.extend(["istio", "istio-sidecar-injector"].map(map));
+    state.objects.insert("configmaps".to_owned(), maps);
+    let fake = Fake::with(state);
+    let snapshot = whole(&fake, quick());
+    assert_eq!(names_of(&snapshot, "k8s/configmaps.json"), ["istio", "istio-sidecar-injector"]);
+    let read = fake.state.requests().into_iter().filter(|line| line.contains("/configmaps/a-")).count();
+    assert_eq!(read, 0, "nobody else's is read");
+}
+
+#[test]
+fn a_node_that_does_not_answer_takes_no_more_than_a_few_tries() {
+    let mut state = State::made_up(40, 10);
+    for (number, pod) in state.objects.get_mut("pods").expect("pods").iter_mut().enumerate() {
+        pod["spec"]["nodeName"] = json!(if number % 2 == 0 { "alive" } else { "gone" });
+    }
+    let fake = Fake::with(state);
+    for number in (0..40).step_by(2) {
+        fake.state.fault(Fault::always(&format!("/pods/cart-{number:05}/portforward"), Trouble::Silence));
+    }
+    let limits = Limits { request_timeout: Duration::from_secs(2), concurrency: 4, ..quick() };
+    let snapshot = whole(&fake, limits);
+    assert_eq!(snapshot.proxies_with(Shape::ConfigDump).count(), 20);
+    assert!(
+        why(&snapshot, "proxies/").starts_with("20 of 40 proxies could not be read"),
+        "{}",
+        why(&snapshot, "proxies/")
+    );
+    let tried = (0..40).step_by(2).filter(|number| {
+        let line = format!("/pods/cart-{number:05}/portforward");
+        fake.state.requests().iter().any(|asked| asked.contains(&line))
+    });
+    assert!(tried.count() < 8);
+}
+
+#[test]
+fn a_proxy_is_asked_through_its_agent_where_its_node_cannot_forward_ports() {
+    let fake = Fake::with(State::made_up(3, 100));
+    fake.state.fault(Fault::always("FORWARD shop/", Trouble::Nonsense));
+    let snapshot = whole(&fake, quick());
+    assert_eq!(coverage(&snapshot, "proxies/"), "complete", "{}", why(&snapshot, "proxies/"));
+    assert!(fake.state.requests().iter().any(|line| line.contains("/exec?")));
+    let refused = Fake::with(State::made_up(3, 100).deny(&["create pods/exec"]));
+    refused.state.fault(Fault::always("FORWARD shop/", Trouble::Nonsense));
+    let snapshot = whole(&refused, quick());
+    assert_eq!(snapshot.proxies_with(Shape::ConfigDump).count(), 0);
+    assert!(!why(&snapshot, "proxies/").is_empty());
+}
+
+#[test]
 fn busy_servers_are_asked_again_when_they_say_so() {
     let fake = Fake::demo();
     fake.state.fault(Fault::times("/api/v1/services", Trouble::Status(429, Some(0)), 2));
@@ -264,6 +358,20 @@ fn what_was_read_before_the_deadline_is_kept() {
     assert!(why(&snapshot, "k8s/services.json").contains("--timeout"));
     assert_eq!(coverage(&snapshot, "k8s/pods.json"), "complete");
     assert_eq!(coverage(&snapshot, "proxies/"), "partial");
+}
+
+#[test]
+fn where_pods_could_not_be_listed_proxies_are_not_complete() {
+    for (trouble, expected) in [
+        (Fault::always("/api/v1/pods?", Trouble::Status(500, None)), "proxies are found among the pods: "),
+        (Fault::always("/nothing", Trouble::Cut), ""),
+    ] {
+        let fake = Fake::with(State::made_up(2, 10));
+        fake.state.fault(trouble);
+        let snapshot = whole(&fake, quick());
+        assert!(why(&snapshot, "proxies/").starts_with(expected), "{}", why(&snapshot, "proxies/"));
+        assert_eq!(coverage(&snapshot, "proxies/") == "complete", expected.is_empty());
+    }
 }
 
 #[test]

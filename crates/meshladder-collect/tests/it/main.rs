@@ -16,4 +16,5 @@ mod live;
 mod support;
 mod times;
 mod verifying;
+mod wire;
 mod writing;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use meshladder_collect::{CollectError, Options, Source, bundle, open};
+use meshladder_collect::{Options, Source, bundle, open};
 use meshladder_core::snapshot::{DocId, Snapshot};
 
 use crate::support::*;
@@ -134,12 +134,37 @@ fn a_document_that_vanished_is_noted_and_the_rest_is_written() {
 }
 
 #[test]
-fn several_sources_are_not_one_bundle() {
+fn several_sources_are_bundles_side_by_side() {
     let place = Place::with(&[("a.yaml", POD), ("b.yaml", POD)]);
     let sources = ["a.yaml", "b.yaml"].map(|name| Source::from(place.path(name)));
     let snapshot = open(&sources, &Options::default()).expect("both can be opened");
-    let error = bundle::write(&snapshot, &place.path("b.tar")).expect_err("they are two");
-    assert!(matches!(error, CollectError::SeveralSources { count: 2 }));
+    // Twice, over itself.
+    for name in ["both.tar.gz", "both", "both"] {
+        written(&snapshot, &place.path(name));
+        let again = opened(&place.path(name));
+        assert_eq!(whole(&again), whole(&snapshot), "{name}");
+        assert_eq!(again.sources().map(|(name, _)| name).collect::<Vec<_>>(), ["1", "2"]);
+        let verified = bundle::verify(&Source::from(place.path(name)), &Options::default()).expect("a bundle");
+        assert_eq!((verified.documents, verified.problems.len()), (2, 0), "{verified:?}");
+    }
+    place.put("both/1/notes.txt", "mine");
+    bundle::write(&snapshot, &place.path("both")).expect_err("somebody's notes lie in it");
+}
+
+#[test]
+fn bundles_side_by_side_have_names_of_their_own_beside_other_sources() {
+    let place = Place::with(&[
+        ("two/east/manifest.json", &manifest("")),
+        ("two/east/k8s/pods.json", PODS),
+        ("two/west/manifest.json", &manifest("")),
+        ("two/west/k8s/pods.json", PODS),
+        ("one.yaml", POD),
+    ]);
+    let sources = ["two", "one.yaml"].map(|name| Source::from(place.path(name)));
+    let snapshot = open(&sources, &Options::default()).expect("both can be opened");
+    let names: Vec<_> = snapshot.sources().map(|(name, _)| name).collect();
+    assert_eq!(names, ["1-east", "1-west", "2"]);
+    assert!(ids(&snapshot).contains(&"1-west/k8s/pods.json"), "{:?}", ids(&snapshot));
 }
 
 #[test]

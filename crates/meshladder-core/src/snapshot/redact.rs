@@ -17,6 +17,7 @@ mod block;
 mod cover;
 mod embed;
 mod flow;
+mod hook;
 mod name;
 mod named;
 mod needles;
@@ -131,6 +132,7 @@ fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
     needles::each(text, |what, at| finder.hit(what, at));
     for at in memchr::memmem::find_iter(text, "://") {
         finder.mark(token::url_password(text, at));
+        finder.mark(hook::of_url(text, at));
     }
     finder.cut_secret();
     finder.structure();
@@ -150,6 +152,8 @@ impl<'a> Finder<'a> {
             What::Bearer => self.mark(token::bearer(self.text, at)),
             What::Basic => self.mark(token::basic(self.text, at.end)),
             What::Prefix(shape) => self.mark(token::prefixed(self.text, at, shape)),
+            What::Curl => self.mark(hook::curl_login(self.text, at.end)),
+            What::Hook(hook) => self.mark(hook.secret(self.text, at)),
             What::Dsn => self.mark(token::dsn_password(self.text, at.start)),
             What::EscapedUrl if at.start >= self.seen.opened => {
                 self.open_string(&at);

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::duration;
 
 /// Flags that take a value: what follows them is no subcommand.
-pub(super) const VALUES: [&str; 9] = [
+pub(super) const VALUES: [&str; 10] = [
     "--kubeconfig",
     "--context",
     "--as",
     "--as-group",
+    "--as-uid",
     "--timeout",
     "--request-timeout",
     "--concurrency",
@@ -36,6 +37,9 @@ pub(crate) struct Cluster {
     /// Act as a member of this group. Repeatable
     #[arg(help_heading = HEADING, long = "as-group", global = true, value_name = "GROUP", requires = "impersonate", hide_short_help = true)]
     pub(crate) groups: Vec<String>,
+    /// Act with this user id
+    #[arg(help_heading = HEADING, long = "as-uid", global = true, value_name = "UID", requires = "impersonate", hide_short_help = true)]
+    pub(crate) uid: Option<String>,
     /// How long reading may take in all; what was read by then is used, and the report says what is missing
     #[arg(help_heading = HEADING, long, global = true, value_name = "TIME", default_value = "2m", value_parser = duration::parse, hide_short_help = true)]
     pub(crate) timeout: Duration,

@@ -71,6 +71,7 @@ fn connect_within(
         kubeconfig: flags.kubeconfig.clone(),
         contexts: flags.context.clone(),
         impersonate: flags.impersonate.clone(),
+        uid: flags.uid.clone(),
         groups: flags.groups.clone(),
         is_beside,
     };

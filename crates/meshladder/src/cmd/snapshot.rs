@@ -23,9 +23,6 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
         let hint = "`meshladder bundle pack FILE -s PATH` makes a bundle of a source";
         return Err(Failure::new(USAGE, "snapshot reads a cluster, not what -s names").hint(hint));
     }
-    if global.cluster.context.len() > 1 {
-        return Err(Failure::new(USAGE, "a bundle holds one cluster: write one for each --context"));
-    }
     bundle::check_name(&args.to)?;
     if let Some(text) = &args.watch_for {
         return watch::run(global, args, text);

@@ -4,6 +4,7 @@ mod analyze;
 mod authz;
 mod bad_input;
 mod cli;
+mod connecting;
 mod describe;
 mod diff;
 #[path = "../../../meshladder-core/tests/it/expect.rs"]

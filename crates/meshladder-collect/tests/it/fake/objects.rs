@@ -55,7 +55,7 @@ pub(crate) fn discovery(state: &State, target: &Target) -> Option<Value> {
         None => target.group.is_empty(),
     };
     let kinds: Vec<&String> = state.objects.keys().filter(inside).collect();
-    if kinds.is_empty() || target.version != "v1" {
+    if kinds.is_empty() || !state.serves(&target.group, &target.version) {
         return None;
     }
     let resource = |kind: &&String| json!({"name": kind.strip_suffix(&suffix).unwrap_or(kind), "namespaced": true, "kind": "X", "verbs": ["list"]});
@@ -66,7 +66,7 @@ pub(crate) fn discovery(state: &State, target: &Target) -> Option<Value> {
 /// A page of a list, as the `Accept` header wants it.
 pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], accept: &str) -> (u16, Value) {
     let get = |key: &str| query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-    let Some(all) = state.objects.get(&target.kind()).filter(|_| target.version == "v1") else {
+    let Some(all) = state.objects.get(&target.kind()).filter(|_| state.serves(&target.group, &target.version)) else {
         return (404, status(404, "the server could not find the requested resource"));
     };
     let label = get("labelSelector").and_then(|text| text.split_once('='));
@@ -89,7 +89,11 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
     let end = start.saturating_add(limit).min(items.len());
     let page = items.get(start..end).unwrap_or_default();
     let next = if end < items.len() { end.to_string() } else { String::new() };
-    let metadata = json!({"resourceVersion": "1", "continue": next});
+    let mut metadata = json!({"resourceVersion": "1", "continue": next});
+    // "Servers … may omit" it with a selector.
+    if !next.is_empty() && label.is_none() {
+        metadata["remainingItemCount"] = json!(items.len() - end);
+    }
     let bare = |item: &&Value| {
         let mut item = (*item).clone();
         if let Some(object) = item.as_object_mut().filter(|_| target.group.is_empty()) {

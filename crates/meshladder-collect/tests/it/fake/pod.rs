@@ -67,7 +67,9 @@ pub(crate) fn open(
     query: &[(String, String)],
 ) -> Response {
     let (state, (namespace, pod)) = (Arc::clone(state), names(target));
-    let upgrade = upgrade.protocols(["v5.channel.k8s.io", "v4.channel.k8s.io"]);
+    // A kubelet that forwards a port over a WebSocket knows the older protocol only, whatever is offered.
+    let newest = if is_exec { "v5.channel.k8s.io" } else { "v4.channel.k8s.io" };
+    let upgrade = upgrade.protocols([newest, "v4.channel.k8s.io"]);
     let all =
         |key: &str| query.iter().filter(|(name, _)| name == key).map(|(_, value)| value.clone()).collect::<Vec<_>>();
     if is_exec {
@@ -77,6 +79,9 @@ pub(crate) fn open(
     let port = all("ports").first().and_then(|port| port.parse().ok()).unwrap_or(0);
     upgrade.on_upgrade(move |socket| async move {
         let _busy = state.enter();
+        if state.trouble(&format!("FORWARD {namespace}/{pod}")).is_some() {
+            return refuse(socket, port, "unable to do port forwarding: socat not found").await;
+        }
         let real = state.real.get(&format!("{namespace}/{pod}:{port}")).copied();
         let Some(address) = real else {
             let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -102,17 +107,10 @@ async fn exec(mut socket: WebSocket, state: &State, namespace: &str, pod: &str, 
         }
         _ => command.get(3).and_then(|path| document(state, namespace, pod, path)),
     };
-    let end = match &body {
-        Some(_) => serde_json::json!({"status": "Success", "metadata": {}}),
-        None => {
-            serde_json::json!({"status": "Failure", "message": "command terminated with exit code 1", "code": 500, "metadata": {}})
-        }
-    };
-    if body.is_none() {
-        let why = b"\x02Error: received unsuccessful status code 404: ";
-        let _ = socket.send(Message::Binary(why.to_vec().into())).await;
-    }
-    for chunk in body.unwrap_or_default().chunks(1 << 15) {
+    // The agent prints what it was answered and a line end, also when that is a page that says there is none.
+    let body = [body.unwrap_or_else(|| b"404 page not found\n".to_vec()), b"\n".to_vec()].concat();
+    let end = serde_json::json!({"status": "Success", "metadata": {}});
+    for chunk in body.chunks(1 << 15) {
         if socket.send(Message::Binary([&[1], chunk].concat().into())).await.is_err() {
             return;
         }

@@ -22,6 +22,12 @@ pub(crate) struct State {
     pub(crate) root: PathBuf,
     /// `list pods`, `create pods/portforward`; with ` in shop` only there, with ` in all` only for the whole cluster.
     pub(crate) denied: BTreeSet<String>,
+    /// The versions of a group that are served; only `v1` where nothing is said.
+    pub(crate) versions: BTreeMap<String, Vec<&'static str>>,
+    /// Everybody may come in: somebody before us looks who it is.
+    pub(crate) is_open: bool,
+    /// The token that counts instead of the usual one.
+    pub(crate) token: Mutex<Option<String>>,
     pub(crate) faults: Mutex<Vec<Fault>>,
     /// Ports that lead to something real, by `namespace/pod:port` or `namespace/service:port`.
     pub(crate) real: BTreeMap<String, SocketAddr>,
@@ -103,6 +109,30 @@ impl State {
 
     pub(crate) fn fault(&self, fault: Fault) {
         self.faults.lock().expect("nobody panicked").push(fault);
+    }
+
+    /// Whether a group is served in a version.
+    pub(crate) fn serves(&self, group: &str, version: &str) -> bool {
+        self.versions.get(group).map_or(version == "v1", |versions| versions.contains(&version))
+    }
+
+    /// The same cluster as Kubernetes 1.21 and Istio 1.10 would serve it: nothing in a version that is newer.
+    pub(crate) fn years_ago(mut self) -> Self {
+        let old: [(&str, &[&str]); 6] = [
+            ("networking.istio.io", &["v1beta1", "v1alpha3"]),
+            ("security.istio.io", &["v1beta1"]),
+            ("telemetry.istio.io", &["v1alpha1"]),
+            ("extensions.istio.io", &["v1alpha1"]),
+            ("gateway.networking.k8s.io", &["v1beta1", "v1alpha2"]),
+            ("discovery.k8s.io", &["v1beta1"]),
+        ];
+        self.versions = old.iter().map(|(group, versions)| ((*group).to_owned(), versions.to_vec())).collect();
+        self
+    }
+
+    /// From now on only this token counts.
+    pub(crate) fn expect_token(&self, token: &str) {
+        *self.token.lock().expect("nobody panicked") = Some(token.to_owned());
     }
 
     pub(crate) fn allows(&self, verb: &str, resource: &str, namespace: Option<&str>) -> bool {

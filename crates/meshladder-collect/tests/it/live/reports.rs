@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use meshladder_collect::{bundle, live::Purpose};
+use meshladder_collect::bundle;
+use meshladder_collect::live::{Access, Purpose, Session, Tally};
 use meshladder_core::describe;
 use meshladder_core::diff::{self, Side};
 use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
@@ -71,15 +72,21 @@ fn differences(snapshot: &Snapshot) -> Vec<String> {
 }
 
 fn saved_and_loaded(fake: &Fake) {
-    let mut session = session(fake, quick());
+    survives(&all_of(&mut session(fake, quick())));
+}
+
+fn all_of(session: &mut Session) -> Snapshot {
     let objects = session.objects(&wish(Purpose::Check)).expect("it is small");
-    let live = session.proxies(objects, &all_proxies()).expect("it is small");
+    session.proxies(objects, &all_proxies()).expect("it is small")
+}
+
+fn survives(live: &Snapshot) {
     let place = Place::new();
     for name in ["bundle.tar.zst", "bundle"] {
-        bundle::write(&live, &place.path(name)).expect("it can be written");
+        bundle::write(live, &place.path(name)).expect("it can be written");
         let loaded = opened(&place.path(name));
         assert_eq!(loaded.problems(), []);
-        for (live, loaded) in reports(&live).iter().zip(reports(&loaded)) {
+        for (live, loaded) in reports(live).iter().zip(reports(&loaded)) {
             assert_eq!(*live, loaded);
         }
     }
@@ -88,6 +95,18 @@ fn saved_and_loaded(fake: &Fake) {
 #[test]
 fn a_report_survives_saving_and_loading() {
     saved_and_loaded(&Fake::demo());
+}
+
+#[test]
+fn so_does_one_of_several_clusters() {
+    let fake = Fake::with(State::demo().deny(&["list virtualservices.networking.istio.io", "create pods/exec"]));
+    let kubeconfig = fake.write_kubeconfig("two", &["east", "k8s"]);
+    let contexts = vec!["east".to_owned(), "k8s".to_owned()];
+    let access = Access { kubeconfig: Some(kubeconfig), contexts, ..Access::default() };
+    let mut session = Session::connect(&access, quick(), Arc::new(Tally::default())).expect("the fake answers");
+    let live = all_of(&mut session);
+    assert_eq!(live.sources().map(|(name, _)| name).collect::<Vec<_>>(), ["context-k8s", "east"]);
+    survives(&live);
 }
 
 #[test]

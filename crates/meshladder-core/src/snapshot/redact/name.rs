@@ -71,6 +71,7 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     if ["password", "passwords", "passwd", "passphrase"].iter().any(|tail| ends_with(last, tail))
         || is_one(last, &["pwd", "pass"]) && (is_env && !before.is_empty() || is_one(before, &USERS))
         || is_one(last, &["pwd"]) && !is_env
+        || is_one(last, &["pw"]) && is_env && !before.is_empty()
     {
         Some(Class::Password)
     } else if is_one(last, &["authorization"]) || is_one(name, &["cookie", "set-cookie"]) {
@@ -80,7 +81,8 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     {
         // `secretKey` is also what operators call a key of a Secret's data.
         certain(is_env || !is_one(before, &["secret", "app"]))
-    } else if TAILS.iter().any(|tail| ends_with(last, tail)) {
+    } else if TAILS.iter().any(|tail| ends_with(last, tail)) || is_one(last, &["auth"]) && is_env && !before.is_empty()
+    {
         Some(Class::Credential)
     } else if is_one(last, &["token"]) {
         (!is_one(before, &["page", "next", "continue", "continuation"])).then_some(Class::Credential)

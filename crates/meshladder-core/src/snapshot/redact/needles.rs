@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind, packed};
 
+use super::hook::Hook;
 use super::token::Prefix;
 
 /// What a word hints at.
@@ -24,14 +25,18 @@ pub(super) enum What {
     Prefix(&'static Prefix),
     /// A data source name: `user:password@tcp(host)/database`.
     Dsn,
+    /// A program that is given a login: `curl -u user:password`.
+    Curl,
+    /// The path of a URL to which whoever knows it may post.
+    Hook(Hook),
     /// `://` as some write it in JSON.
     EscapedUrl,
 }
 
 /// No word is shorter than four bytes, and none is frequent in a config dump. Words sixteen apart share a bucket of the
 /// vector search; this order was found by trying and is more than twice as fast as an order that means something.
-const NEEDLES: [(&str, What); 72] = {
-    use What::{Base64Pem, Basic, Bearer, Dsn, EscapedUrl, Jwt, Name, Pem, Prefix as P};
+const NEEDLES: [(&str, What); 81] = {
+    use What::{Base64Pem, Basic, Bearer, Curl, Dsn, EscapedUrl, Hook as H, Jwt, Name, Pem, Prefix as P};
     [
         ("PRIVATE KEY", Pem),
         ("Key:", Name),
@@ -105,6 +110,15 @@ const NEEDLES: [(&str, What); 72] = {
         ("H4sI", P(&Prefix::GZIP)),
         ("ASSPHR", Name),
         ("Pwd=", Name),
+        ("_AUTH", Name),
+        ("_PW\"", Name),
+        ("_PW=", Name),
+        ("_PW:", Name),
+        ("_PW\\", Name),
+        ("curl", Curl),
+        ("services/T", H(Hook::Slack)),
+        ("api/webhooks/", H(Hook::Discord)),
+        ("webhookb2/", H(Hook::Office)),
     ]
 };
 

@@ -118,7 +118,13 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
     if text[at_sign..end].starts_with(b"@sha256:") {
         return None;
     }
-    let password = start + memchr::memchr(b':', &text[start..at_sign])? + 1;
+    let Some(colon) = memchr::memchr(b':', &text[start..at_sign]) else {
+        // A token instead of a user, as some hosts of repositories and error trackers want it.
+        let user = &text[start..at_sign];
+        let is_token = user.len() >= 20 && user.iter().any(u8::is_ascii_digit) && user.iter().all(|&b| is_base64url(b));
+        return is_token.then_some(start..at_sign);
+    };
+    let password = start + colon + 1;
     (!name::is_placeholder(&text[password..at_sign])).then_some(password..at_sign)
 }
 

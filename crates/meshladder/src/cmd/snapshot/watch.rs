@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use meshladder_collect::live::{ProxyWish, Purpose, Wish};
 use meshladder_core::ladder::Scope;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::rules::{self, Rule};
-use meshladder_core::snapshot::{Shape, Snapshot};
+use meshladder_core::snapshot::{Need, Shape, Snapshot};
 use meshladder_core::{access_log, flags};
 
 use super::{logs, objects, write};
@@ -28,7 +29,7 @@ pub(super) fn run(global: &Global, args: &Args, text: &str) -> Outcome {
     let watched = Watched::parse(text)?;
     let since = args.reading.since.unwrap_or_else(|| LEAST_WINDOW.max(args.every * 2));
     loop {
-        match look(global, args, since) {
+        match look(global, args, since, &watched) {
             Ok(None) => return Ok(INTERRUPTED),
             Ok(Some(snapshot)) => {
                 if let Some(seen) = watched.seen_in(&snapshot) {
@@ -44,11 +45,32 @@ pub(super) fn run(global: &Global, args: &Args, text: &str) -> Outcome {
     }
 }
 
-/// One look, with a deadline of its own; none when it was interrupted.
-fn look(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapshot>, Failure> {
+/// One look, with a deadline of its own; none when it was interrupted. Logs tell a flag, so only when one has it is all the
+/// rest read: a night has a thousand looks.
+fn look(global: &Global, args: &Args, since: Duration, watched: &Watched) -> Result<Option<Snapshot>, Failure> {
+    if matches!(watched, Watched::Flag(_)) {
+        let glance = glance(global, args, since)?;
+        if glance.as_ref().is_none_or(|glance| watched.seen_in(glance).is_none()) {
+            return Ok(glance);
+        }
+    }
     let mut session = live::connect(global)?;
     let (snapshot, choice) = objects(&mut session, global, args, Some(since))?;
     let snapshot = live::read(&mut session, snapshot, choice, logs(args, Some(since)), false)?;
+    Ok((!session.is_interrupted()).then_some(snapshot))
+}
+
+/// The logs of the proxies that would be read, and nothing else of them.
+fn glance(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapshot>, Failure> {
+    let mut session = live::connect(global)?;
+    let needs = [Need::of_path("k8s/pods.json")].into();
+    let snapshot = session.objects(&Wish { needs, ..live::wish(global, Purpose::Snapshot, None) })?;
+    let Some(choice) = live::choice(global, &snapshot, args.reading.proxies.as_ref())? else {
+        return Ok(Some(snapshot));
+    };
+    let logs = Some(logs(args, Some(since)).unwrap_or_default());
+    let wish = ProxyWish { choice, shapes: vec![Shape::Log], sections: Vec::new(), port: 0, logs, is_enough: true };
+    let snapshot = session.proxies(snapshot, &wish)?;
     Ok((!session.is_interrupted()).then_some(snapshot))
 }
 

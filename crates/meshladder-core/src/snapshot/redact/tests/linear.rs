@@ -24,6 +24,9 @@ fn a_word_that_is_repeated_is_gone_through_once() {
         "{\"kind\":\"Secret\",",
         "[{",
         "name: PASSWORD\n",
+        "curl ",
+        "services/T/",
+        "://hooks.zapier.com/hooks/catch/",
     ];
     for word in words {
         let text = word.repeat(SIZE / word.len());

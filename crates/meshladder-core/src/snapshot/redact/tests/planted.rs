@@ -12,7 +12,7 @@ const JWT: &str =
 const ENCRYPTED_JWT: &str = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..48V1_ALb6US04U3b.5eym8TW_c8SuK0ltJ3rpYIzOeDQz7TALvtu6UG9oMo4.XFBoMYUZodetZdvT";
 
 /// What is planted, and what must be gone of it.
-const SECRETS: [(&str, &str); 38] = [
+const SECRETS: [(&str, &str); 53] = [
     (PEM, "PLANTED"),
     ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASPLANTED", "PLANTED"),
     (
@@ -48,6 +48,21 @@ const SECRETS: [(&str, &str); 38] = [
     ("agent --token PLANTED1 --v=2", "PLANTED"),
     ("Server=db;User Id=app;Password=PLANTED;Encrypt=true", "PLANTED"),
     ("AccountName=shop;AccountKey=PLANTED==;EndpointSuffix=core", "PLANTED"),
+    ("SMTP_PW=PLANTED1 ./run", "PLANTED"),
+    ("export REDIS_AUTH=PLANTED", "PLANTED"),
+    ("curl -u admin:PLANTED http://api.shop/x", "PLANTED"),
+    ("curl -sS --user admin:PLANTED http://api.shop/x", "PLANTED"),
+    ("curl -X POST -d a --user=admin:PLANTED http://api.shop/x", "PLANTED"),
+    ("curl -k -uadmin:PLANTED http://api.shop/x", "PLANTED"),
+    ("https://hooks.slack.com/services/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", "PLANTED"),
+    ("[x] \"POST /services/T0123ABCD/B0456EFGH/PLANTEDplantedPLANTEDpla HTTP/1.1\" 200 - hooks.slack.com", "PLANTED"),
+    ("https://discord.com/api/webhooks/123456789012345678/PLANTED-abcdefghijklmnopqrstuvwxyz0123", "PLANTED"),
+    ("https://shop.webhook.office.com/webhookb2/5cca085a-7b1b@1e79/IncomingWebhook/PLANTED0123456789/5cca", "PLANTED"),
+    ("https://hooks.zapier.com/hooks/catch/123456/PLANTED/", "PLANTED"),
+    ("https://api.telegram.org/bot123456789:PLANTEDplantedPLANTEDplantedPLANTED/sendMessage", "PLANTED"),
+    ("https://events.pagerduty.com/integration/PLANTED0123456789abcdef01234567/enqueue", "PLANTED"),
+    ("https://PLANTED0123456789abcdef@o1.ingest.example/42", "PLANTED"),
+    ("Proxy-Authorization: Basic dXNlcjpwbGFudGVk", "dXNlcjpwbGFudGVk"),
     ("ghp_0123456789PLANTED0123456789abcdefghi", "PLANTED"),
     ("glpat-PLANTED0123456789ab", "PLANTED"),
     ("xoxb-123456789012-PLANTED", "PLANTED"),
@@ -139,6 +154,15 @@ fn only_the_secret_goes() {
         ("'authorization', 'Bearer 0123456789abcdef'", "'authorization', 'Bearer [redacted]'"),
         ("'cookie', 'session=0123456789abcdef'", "'cookie', '[redacted]'"),
         ("> Cookie: a=0123; b=4567", "> Cookie: [redacted]"),
+        ("curl -u bob:hunter2 http://x", "curl -u bob:******* http://x"),
+        (
+            "POST https://hooks.slack.com/services/T0123ABCD/B0456EFGH/hunter2hunter2hunter2aa",
+            "POST https://hooks.slack.com/services/T0123ABCD/B0456EFGH/[redacted]",
+        ),
+        (
+            "https://discord.com/api/webhooks/123456789012345678/hunter2hunter2hunter2",
+            "https://discord.com/api/webhooks/123456789012345678/[redacted]",
+        ),
         ("password: hunter2 for bob", "password: ******* for bob"),
         ("map[Cookie:[a=b; c=d] password:hunter2 user:x]", "map[Cookie:[********] password:******* user:x]"),
         ("authorization: Bearer abc def", "authorization: Bearer *** def"),

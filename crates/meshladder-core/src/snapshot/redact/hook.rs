@@ -1,0 +1,93 @@
+//! Secrets that are part of an address or of a command: URLs to which whoever knows them may post, and curl's logins.
+
+use std::ops::Range;
+
+use super::name;
+use super::token::{is_base64url, run};
+
+/// Services whose webhooks have the secret in their path. It is found in a URL as well as in an access log, which has
+/// the path alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hook {
+    /// `/services/T…/B…/secret`
+    Slack,
+    /// `/api/webhooks/number/secret`
+    Discord,
+    /// `/webhookb2/ids/IncomingWebhook/secret/id`
+    Office,
+}
+
+/// Hosts with the start of the path before the secret; of others the path says enough.
+const HOSTS: [(&str, &str); 3] =
+    [("hooks.zapier.com", "/hooks/catch/"), ("api.telegram.org", "/bot"), ("events.pagerduty.com", "/integration/")];
+
+/// How much of a command is looked at for a login.
+const COMMAND: usize = 1 << 10;
+
+impl Hook {
+    /// The secret behind the start of a path, of which `at` is the part that was found.
+    pub(super) fn secret(self, text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
+        let end = run(text, at.end, |b| is_base64url(b) || b"/@.=%".contains(&b));
+        let path = &text[at.end..end];
+        let is_id = |part: &[u8]| part.len() >= 6 && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        let parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
+        let skipped = match (self, parts.as_slice()) {
+            (Self::Slack, [team, bot, secret, ..]) if is_id(team) && is_id(bot) && secret.len() >= 16 => 2,
+            (Self::Discord, [number, secret, ..]) if is_id(number) && secret.len() >= 16 => 1,
+            (Self::Office, [_, _, secret, ..]) if secret.len() >= 16 => 2,
+            _ => return None,
+        };
+        let start = at.end + parts[..skipped].iter().map(|part| part.len() + 1).sum::<usize>();
+        Some(start..start + parts[skipped].len())
+    }
+}
+
+/// The secret in the path of a URL; `at` is where `://` stands.
+pub(super) fn of_url(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = &text[at + 3..];
+    let (host, folder) = HOSTS.iter().find(|(host, _)| rest.starts_with(host.as_bytes()))?;
+    rest[host.len()..].starts_with(folder.as_bytes()).then_some(())?;
+    let start = at + 3 + host.len() + folder.len();
+    let end = run(text, start, |b| is_base64url(b) || b":%".contains(&b) || b == b'/' && folder.ends_with("catch/"));
+    (end - start >= 8).then_some(start..end)
+}
+
+/// The password in what follows `curl`: `-u user:password`, written as one string or as a list of arguments.
+pub(super) fn curl_login(text: &[u8], start: usize) -> Option<Range<usize>> {
+    if !text.get(start).is_some_and(|&b| is_between(b)) {
+        return None;
+    }
+    let end = text.len().min(start + COMMAND);
+    let end = start + memchr::memchr2(b'}', b';', &text[start..end]).unwrap_or(end - start);
+    let mut at = start;
+    let mut is_next = false;
+    while at < end {
+        let word = at..run(&text[..end], at, |b| !is_between(b));
+        let arg = &text[word.clone()];
+        at = word.end + 1;
+        let login = match arg {
+            [] | b"-" | b"n" => continue,
+            // It will be found itself.
+            b"curl" => return None,
+            b"-u" | b"--user" => {
+                is_next = true;
+                continue;
+            }
+            _ if is_next => word.clone(),
+            _ if arg.starts_with(b"--user=") => word.start + 7..word.end,
+            [b'-', b'u', _, ..] => word.start + 2..word.end,
+            _ => continue,
+        };
+        is_next = false;
+        let colon = memchr::memchr(b':', &text[login.clone()]);
+        let password = colon.map(|colon| login.start + colon + 1..login.end);
+        if let Some(password) = password.filter(|range| !name::is_placeholder(&text[range.clone()])) {
+            return (!password.is_empty()).then_some(password);
+        }
+    }
+    None
+}
+
+fn is_between(b: u8) -> bool {
+    b <= b' ' || b"\"',\\[]".contains(&b)
+}
