@@ -6,8 +6,16 @@ use crate::rules;
 
 /// Folds what another finding explains under it, and orders: root causes first, bottom up.
 pub(super) fn causes(findings: &mut Vec<Finding>) {
-    findings.sort_by_cached_key(|f| (f.rung, f.severity, f.code, f.subject.clone(), f.id()));
-    findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
+    findings.sort_by_cached_key(|f| (f.rung, f.severity, f.code, f.subject.clone(), f.id(), f.message.clone()));
+    findings.dedup_by(|again, first| {
+        let is_same = again.id() == first.id() && again.message == first.message;
+        if is_same {
+            again.hits.drain(..).for_each(|hit| {
+                first.hits(hit);
+            });
+        }
+        is_same
+    });
     let is_cause = |cause: &Finding, symptom: &Finding| {
         explains(cause, symptom) && !(gives_way(cause, symptom) && explains(symptom, cause))
     };

@@ -19,6 +19,7 @@ mod no_token;
 mod not_in_allow_list;
 mod remote_ip_blocks_at_sidecar;
 mod remote_jwks_fails;
+mod token_never_read;
 mod token_not_required;
 mod token_refused;
 mod unmatched;
@@ -41,4 +42,5 @@ pub(super) static RULES: &[&Rule] = &[
     &token_refused::RULE,
     &ext_authz_denies::RULE,
     &denied_once_repaired::RULE,
+    &token_never_read::RULE,
 ];

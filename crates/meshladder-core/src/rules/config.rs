@@ -30,6 +30,7 @@ mod tcp_entry_takes_whole_port;
 mod tls_without_sni;
 mod virtual_service_host_in_no_registry;
 mod virtual_service_names_missing_gateway;
+mod wasm_module_not_loaded;
 mod wildcard_tls_entry_takes_others;
 
 const DESTINATION_RULES: &str = "k8s/destinationrules.networking.istio.io.json";
@@ -67,4 +68,5 @@ pub(super) static RULES: &[&Rule] = &[
     &route_to_entry_without_resolution::RULE,
     &wildcard_tls_entry_takes_others::RULE,
     &entries_disagree_on_protocol::RULE,
+    &wasm_module_not_loaded::RULE,
 ];

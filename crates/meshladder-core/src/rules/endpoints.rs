@@ -9,6 +9,7 @@ mod endpoint_gone;
 mod endpoint_slices_empty;
 mod endpoints_ejected;
 mod entry_endpoint_unreachable;
+mod entry_host_unresolved;
 mod failover_without_outlier_detection;
 mod headless_endpoint_gone;
 mod locality;
@@ -56,4 +57,5 @@ pub(super) static RULES: &[&Rule] = &[
     &pods_not_created::RULE,
     &network_policy_blocks_port::RULE,
     &entry_endpoint_unreachable::RULE,
+    &entry_host_unresolved::RULE,
 ];

@@ -19,6 +19,7 @@ mod secret_not_delivered;
 mod secret_warming;
 mod servers;
 mod service_passed_through;
+mod tls_handshake_fails;
 mod tls_port;
 mod tls_twice;
 
@@ -39,4 +40,5 @@ pub(super) static RULES: &[&Rule] = &[
     &port_bypasses_proxy::RULE,
     &certificate_ref_missing::RULE,
     &greeting_waits_for_client::RULE,
+    &tls_handshake_fails::RULE,
 ];

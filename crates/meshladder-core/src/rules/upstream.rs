@@ -6,16 +6,19 @@ mod application_answers_error;
 mod application_closes_connection;
 mod application_not_listening;
 mod client_gives_up;
+mod connect_timeout_too_short;
 mod control_plane_throttles;
 mod filter_answers;
 mod grpc_hides_failure;
 mod http_1_0;
+mod idle_connection_closed;
 mod keep_alive_race;
 mod local_rate_limit;
 mod pod_goes_away;
 mod pool_overflow;
 mod port_speaks_http_1;
 mod raw_bytes_on_http_port;
+mod request_malformed;
 mod request_repeated;
 mod retries_exhausted;
 mod route_timeout;
@@ -40,4 +43,7 @@ pub(super) static RULES: &[&Rule] = &[
     &route_timeout::RULE,
     &seen_not_predicted::RULE,
     &filter_answers::RULE,
+    &connect_timeout_too_short::RULE,
+    &idle_connection_closed::RULE,
+    &request_malformed::RULE,
 ];

@@ -4,6 +4,7 @@
 use super::{Asked, Facts};
 use crate::access_log::Line;
 use crate::doc::tree::{Node, Value};
+use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Fix};
 use crate::mesh::host::covers;
 use crate::mesh::policies::Workload;
@@ -161,6 +162,28 @@ pub(super) fn called_port<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<(&
     let service = asked.service?;
     let stored = facts.mesh.service(&service.namespace, &service.name)?;
     services::ports(stored).find(|port| port.number == asked.question.to.port).map(|port| (stored, port))
+}
+
+/// The ServiceEntry of the host that is called, when no Service is behind it.
+pub(super) fn outside<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<&'r Stored> {
+    let of_cluster = |cluster: &str| facts.mesh.registered(ClusterName::parse(cluster)?.host).next();
+    let owner = asked.clusters().find_map(of_cluster).or_else(|| facts.mesh.registered(&asked.host).next());
+    owner.filter(|owner| owner.id.kind == "ServiceEntry" && asked.servers.is_empty())
+}
+
+/// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for the clusters that the
+/// request may take.
+pub(super) fn client_setting<'r>(facts: &Facts<'r>, asked: &Asked<'r>, key: &str) -> Option<(&'r Stored, &'r Node)> {
+    let caller = caller(facts, asked)?;
+    let scope = facts.mesh.scope(facts.mesh.objects.get("Pod", &caller.namespace, &caller.name)?);
+    let setting = |host: &str, port: u16, subset: &str| {
+        facts.mesh.destination_rule(scope, host)?.setting(key, port, Some(subset).filter(|subset| !subset.is_empty()))
+    };
+    let of_cluster = |cluster: &str| {
+        let name = ClusterName::parse(cluster)?;
+        setting(name.host, name.port.parse().ok()?, name.subset)
+    };
+    asked.clusters().find_map(of_cluster).or_else(|| setting(&asked.host, asked.question.to.port, ""))
 }
 
 /// The VirtualServices that may route the request, the one that does first.

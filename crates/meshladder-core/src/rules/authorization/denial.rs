@@ -11,7 +11,7 @@ use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Facts};
 use crate::sim::authz::{Objects, Policies, Traffic, Verdict};
 use crate::sim::rbac::{PolicyName, policy_in};
-use crate::sim::request::{Connection, Request, Tls};
+use crate::sim::request::{Claims, Connection, Request, Tls};
 use crate::sim::{Record, State};
 use crate::snapshot::{Coverage, Need};
 use crate::walk::Scheme;
@@ -197,4 +197,10 @@ pub(super) fn is_http_only(field: &str) -> bool {
 /// Whether a field wants a token.
 pub(super) fn is_of_token(field: &str) -> bool {
     field == "requestPrincipals" || field.starts_with("request.auth.")
+}
+
+/// Whether the request comes with a token, or its claims were told.
+pub(super) fn has_token(asked: &Asked<'_>) -> bool {
+    let is_told = !matches!(asked.question.claims, Claims::None);
+    is_told || asked.question.headers.iter().any(|(name, _)| name == "authorization")
 }

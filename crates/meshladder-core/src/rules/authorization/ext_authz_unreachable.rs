@@ -3,7 +3,9 @@
 use crate::doc::tree::{Node, Value};
 use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::services::{number, ports};
 use crate::mesh::{ObjectRef, PodFacts, Stored};
+use crate::rules::endpoints::met::Met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,6 +22,10 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/configmaps.json",
         "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
         "proxies/",
         "logs/",
     ],
@@ -66,17 +72,23 @@ fn missing(facts: &Facts<'_>, value: &Node) -> Option<String> {
     let cluster = config.at(["http_service", "server_uri", "cluster"]);
     let cluster = cluster.or_else(|| config.at(["grpc_service", "envoy_grpc", "cluster_name"]))?.str()?;
     let name = ClusterName::parse(cluster)?;
-    unreachable(facts, name.host).map(|why| format!("the cluster {cluster}, and {why}"))
+    unreachable(facts, name.host, name.port.parse().ok()).map(|(_, why)| format!("the cluster {cluster}, and {why}"))
 }
 
-fn unreachable(facts: &Facts<'_>, host: &str) -> Option<String> {
+/// Why a host cannot be asked, and what to change when that is neither who asks nor what is asked.
+fn unreachable(facts: &Facts<'_>, host: &str, port: Option<u16>) -> Option<(Option<ObjectRef>, String)> {
     if facts.mesh.registered(host).next().is_none() {
-        return Some(format!("no Service or ServiceEntry has the host {host}"));
+        return Some((None, format!("no Service or ServiceEntry has the host {host}")));
     }
     let service = facts.mesh.service_of_host(host)?;
+    if let Some(port) = port.filter(|port| ports(service).all(|own| own.number != *port)) {
+        return Some((None, format!("{} has no port {port}", service.id)));
+    }
     let has_slices = facts.mesh.endpoint_slices(service).next().is_some();
     let is_empty = has_slices && !facts.mesh.endpoints(service).iter().any(|endpoint| endpoint.is_ready);
-    is_empty.then(|| format!("{} has no ready endpoint", service.id))
+    let behind = Met { service, port: None, subset: String::new() }.workloads(facts.mesh, None).into_iter().next();
+    let subject = behind.map_or_else(|| service.id.clone(), |workload| workload.id.clone());
+    is_empty.then(|| (Some(subject), format!("{} has no ready endpoint", service.id)))
 }
 
 fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, filter: &Stored, value: &Node, missing: &str, out: &mut Sink) {
@@ -99,9 +111,11 @@ fn see_denial(facts: &Facts<'_>, asked: Option<&Asked<'_>>, finding: &mut crate:
 fn provider(facts: &Facts<'_>, asked: Option<&Asked<'_>>, pod: &PodFacts, out: &mut Sink) {
     for policy in super::denial::policies(facts, pod, "CUSTOM") {
         let name = policy.spec_at(["provider", "name"]).and_then(Node::str).unwrap_or_default();
-        let Some((subject, service)) = service_of(facts, name) else { continue };
+        let Some((config, service, port)) = service_of(facts, name) else { continue };
         let host = service.rsplit_once('/').map_or(service.as_str(), |(_, host)| host);
-        let Some(why) = unreachable(facts, host) else { continue };
+        let Some((subject, why)) = unreachable(facts, host, port) else { continue };
+        let is_config = subject.is_none();
+        let subject = subject.unwrap_or(config);
         if out.findings.iter().any(|finding| finding.subject == subject) {
             continue;
         }
@@ -110,17 +124,21 @@ fn provider(facts: &Facts<'_>, asked: Option<&Asked<'_>>, pod: &PodFacts, out: &
         let finding = out.find(subject, message, Evidence::object(policy, "the policy that asks it"));
         see_denial(facts, asked, finding);
         finding.hits(pod.reference());
-        finding.fix(Fix::advice(format!("bring up {host}, or take the provider {name} out of the policy")));
+        finding.fix(Fix::advice(if is_config {
+            format!("correct `service` and `port` of the provider {name} in extensionProviders")
+        } else {
+            format!("bring up {host}, or take the provider {name} out of the policy")
+        }));
     }
 }
 
-/// The ConfigMap that has the provider, and the Service that it names.
-fn service_of(facts: &Facts<'_>, name: &str) -> Option<(ObjectRef, String)> {
+/// The ConfigMap that has the provider, and the Service and port that it names.
+fn service_of(facts: &Facts<'_>, name: &str) -> Option<(ObjectRef, String, Option<u16>)> {
     let config = &facts.mesh.config;
     let kind = &config.authorization_provider(name)?.kind;
     let providers = config.tree.as_ref()?.get("extensionProviders")?.items();
     let provider = providers.iter().find(|provider| provider.str_at("name") == Some(name))?;
     let fails_open = provider.at([kind, "failOpen"]).is_some_and(|open| open.value == Value::Bool(true));
     let service = provider.at([kind, "service"]).filter(|_| !fails_open)?.str()?.to_owned();
-    Some((config.object.clone()?, service))
+    Some((config.object.clone()?, service, provider.at([kind, "port"]).and_then(number)))
 }

@@ -1,6 +1,8 @@
 //! See the page beside this file.
 
 use super::token_refused;
+use crate::doc::json::{Kind, Raw};
+use crate::envoy::dump::{Dump, Section};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -31,12 +33,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let policies = token_refused::authentications(facts, asked);
     let Some(policy) = policies.iter().find(|policy| remote(policy).is_some()) else { return };
     let told = |reason: &str| is_about_keys(reason) || reason.starts_with("Jwt verification fails");
-    let at = if let Some(line) = failed_fetch(facts, policy) {
-        refused.into_iter().find(|(reason, _)| told(reason)).map(|(_, told)| (line, told))
-    } else {
-        let by_key = refused.into_iter().find(|(reason, _)| is_about_keys(reason));
-        placeholder(facts, asked).zip(by_key.map(|(_, told)| told))
-    };
+    let at = failed_fetch(facts, policy).or_else(|| placeholder(facts, asked));
+    let at = at.zip(refused.into_iter().find(|(reason, _)| told(reason)).map(|(_, told)| told));
     let Some((at, told)) = at else { return };
     tell(policy, at, out).see(told.proof);
 }
@@ -96,7 +94,29 @@ pub(super) fn placeholder(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<Eviden
     asked.servers.iter().find_map(|pod| {
         let proxy = ProxyRef { source: String::new(), namespace: pod.namespace.clone(), pod: pod.name.clone() };
         let document = facts.snapshot.open(&DocId::of_proxy(&proxy, "config_dump.json")).ok()?;
-        let at = document.text.find(FAILED)?;
+        let nameless = || {
+            let dump = Dump::index(&document.text, &[Section::Listeners]).ok()?;
+            dump.of(Section::Listeners).filter_map(|listener| listener.raw).find_map(nameless_key)
+        };
+        let at = document.text.find(FAILED).or_else(nameless)?;
         Some(Evidence::offset(&document.id, at, "the key that stands in for those that could not be fetched"))
     })
+}
+
+/// A newer istiod puts one fixed key there, which has no `kid`. Issuers name their keys, to be able to change them.
+fn nameless_key(raw: Raw<'_>) -> Option<usize> {
+    match raw.kind() {
+        Kind::Array => raw.elements().find_map(nameless_key),
+        Kind::Object => {
+            let keys = raw.at(["local_jwks", "inline_string"]);
+            let is_nameless = |text: &str| {
+                let mut keys = Raw::of(text).ok().into_iter().flat_map(|jwks| jwks.list("keys"));
+                let first = keys.next();
+                first.is_some_and(|key| key.get("kid").is_none()) && keys.next().is_none()
+            };
+            let own = keys.filter(|keys| keys.string().is_some_and(|text| is_nameless(&text)));
+            own.map(Raw::offset).or_else(|| raw.members().find_map(|(_, value)| nameless_key(value)))
+        }
+        _ => None,
+    }
 }

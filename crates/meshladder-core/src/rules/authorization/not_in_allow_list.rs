@@ -65,10 +65,31 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
     }
     finding.see(found.denial.proof.clone()).hits(found.denial.server.reference());
     let caller = denial::caller(facts, asked, found.denial.server);
-    for patch in lists(asked, policy, caller, principal.as_deref()) {
+    let port = denial::server_port(facts, asked, found.denial.server).to_string();
+    for patch in lists(asked, policy, caller, principal.as_deref(), &port) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
+    if finding.fixes.is_empty() {
+        finding.fixes.extend(principal.as_deref().map(|principal| admit(policy, found.denial.server, principal)));
+    }
     finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
+}
+
+/// Lets this caller in alone: by one more rule, or by a policy beside one that is there to allow nothing.
+fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
+    if !policy.spec_list("rules").is_empty() {
+        let rule = format!(r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#, escape(principal));
+        return Fix::json_patch(&policy.id, format!(r#"[{{"op":"add","path":"/spec/rules/-","value":{rule}}}]"#));
+    }
+    let name = format!("{}-callers", server.workload().name);
+    let id = ObjectRef::new("AuthorizationPolicy", &server.namespace, &name);
+    let label = server.labels.get("app").map(|app| format!("  selector:\n    matchLabels:\n      app: {app}\n"));
+    let yaml = format!(
+        "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata:\n  name: {name}\n  namespace: {}\nspec:\n{}  action: ALLOW\n  rules:\n  - from:\n    - source:\n        principals: [{principal}]",
+        server.namespace,
+        label.unwrap_or_default()
+    );
+    Fix::create(&id, yaml)
 }
 
 /// The objects are kept from us, but the server's proxy has their names.
@@ -93,13 +114,24 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Patches that add the caller, or what it does, to one list each; the ladder keeps those that help.
-fn lists(asked: &Asked<'_>, policy: &Stored, caller: Option<&PodFacts>, principal: Option<&str>) -> Vec<String> {
+fn lists(
+    asked: &Asked<'_>,
+    policy: &Stored,
+    caller: Option<&PodFacts>,
+    principal: Option<&str>,
+    port: &str,
+) -> Vec<String> {
     let path = asked.question.to.path.split(['?', '#']).next();
+    let authority = asked.question.to.authority();
+    let given = asked.question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
+    let host = Some(given.unwrap_or(&authority));
     let added = [
         ("from", "source", "principals", principal),
         ("from", "source", "namespaces", caller.map(|caller| caller.namespace.as_str())),
         ("to", "operation", "methods", Some(asked.question.method.as_str())),
         ("to", "operation", "paths", path),
+        ("to", "operation", "ports", Some(port)),
+        ("to", "operation", "hosts", host),
     ];
     let mut patches = Vec::new();
     for rule in policy.spec_list("rules") {

@@ -59,8 +59,7 @@ fn why<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>, denial: &Denial<'r>, policie
     if !denial::is_mutual_tls(facts, asked, denial.server) && allowed(As { account: None, mutual_tls: true }) {
         return Why::PlainText;
     }
-    let has_token = asked.question.headers.iter().any(|(name, _)| name == "authorization");
-    if !has_token && rules().next().is_some() && rules().all(|rule| has(rule, is_of_token)) {
+    if !denial::has_token(asked) && rules().next().is_some() && rules().all(|rule| has(rule, is_of_token)) {
         return Why::NoToken;
     }
     Why::NotListed

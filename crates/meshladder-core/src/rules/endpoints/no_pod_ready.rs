@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
     ],
-    explains: &["ML07", "ML10"],
+    explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("no_pod_ready.md"),
     check: Check::Either(check),
 };

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
     ],
-    explains: &["ML07", "ML10"],
+    explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("workload_scaled_to_zero.md"),
     check: Check::Either(check),
 };

@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/sidecars.networking.istio.io.json",
         "k8s/configmaps.json",
     ],
-    explains: &["ML10"],
+    explains: &["ML0809", "ML0817", "ML10"],
     docs: include_str!("client_tls_against_server.md"),
     check: Check::Either(check),
 };
@@ -251,9 +251,23 @@ fn tell_bare(rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
         met.service.id,
         pod.workload()
     );
-    let fix = met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"");
+    // A rule for many hosts is right for the others.
+    let is_for_many = rule.spec_at(["host"]).and_then(Node::str).is_some_and(|host| host.starts_with('*'));
+    let fix =
+        if is_for_many { exempt(met.service) } else { met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"") };
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])
+}
+
+/// A rule for this Service alone, which goes before one for many.
+fn exempt(service: &Stored) -> Fix {
+    let (name, namespace) = (&service.id.name, &service.id.namespace);
+    let id = ObjectRef::new("DestinationRule", namespace, &format!("{name}-plain-text"));
+    let yaml = format!(
+        "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {namespace}\nspec:\n  host: {name}.{namespace}.svc.cluster.local\n  trafficPolicy:\n    tls:\n      mode: DISABLE",
+        id.name
+    );
+    Fix::create(&id, yaml)
 }
 
 /// Whether nothing is lost without the rule.

@@ -22,15 +22,20 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    let held: Vec<Held> = certs::held(facts, asked).into_iter().filter(|held| held.trust_domain().is_some()).collect();
-    let Some((first, others)) = held.split_first() else { return };
+    let of_mesh = |held: &Held| held.trust_domain().is_some();
+    let held: Vec<Held> = certs::held(facts, asked).into_iter().filter(of_mesh).collect();
+    if held.is_empty() {
+        return;
+    }
+    // Two on a request's way do not tell which of them is the odd one; all of them do.
+    let all: Vec<Held> = certs::held(facts, None).into_iter().filter(of_mesh).collect();
     let roots = |held: &Held| held.roots.iter().map(|cert| cert.serial.clone()).collect::<BTreeSet<String>>();
     // Most agree, so who does not is told apart from the set that most have.
-    let mut sets: Vec<BTreeSet<String>> = held.iter().map(roots).collect();
+    let mut sets: Vec<BTreeSet<String>> = all.iter().map(roots).collect();
     sets.sort();
-    let common =
-        sets.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or_else(|| roots(first), |same| same[0].clone());
-    for one in std::iter::once(first).chain(others) {
+    let common = sets.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map(|same| same[0].clone());
+    let common = common.unwrap_or_default();
+    for one in &held {
         out.examined();
         let own = roots(one);
         let Some(root) = one.roots.first().filter(|_| !common.is_empty() && own.is_disjoint(&common)) else { continue };
@@ -41,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             "the proxy of {pod} trusts none of the roots that the other proxies trust, so mutual TLS with them fails"
         );
         let finding = out.find(subject, message, Evidence::offset(&one.doc, root.at, "a root that only it trusts"));
-        let other = held.iter().find(|other| roots(other) == common);
+        let other = all.iter().find(|other| roots(other) == common);
         if let Some((other, root)) = other.and_then(|other| Some((other, other.roots.first()?))) {
             finding.see(Evidence::offset(&other.doc, root.at, "a root that the others trust"));
         }

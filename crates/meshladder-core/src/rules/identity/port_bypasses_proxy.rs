@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
     ],
-    explains: &["ML10"],
+    explains: &["ML0817", "ML10"],
     docs: include_str!("port_bypasses_proxy.md"),
     check: Check::Either(check),
 };

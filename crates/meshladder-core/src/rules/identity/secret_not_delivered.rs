@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
+use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 use crate::snapshot::DocId;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,7 +14,14 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the proxies on the way have the certificates they need",
     needs: &["k8s/pods.json", "logs/"],
-    uses: &[],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "proxies/",
+    ],
     explains: &["ML10"],
     docs: include_str!("secret_not_delivered.md"),
     check: Check::Request(check),
@@ -26,6 +34,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some(client) = met::client_pod(facts, asked) else { return };
     out.examined();
     let waits = |text: &str| text.replace('_', " ").to_ascii_lowercase().contains(TEXT);
+    // A rule that brings certificates of its own is told by itself.
+    let brings_own = |tls: &Node| matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL"));
+    if witness::client_setting(facts, asked, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
+        return;
+    }
     let Some(line) = asked.client_log.iter().rfind(|line| waits(&line.failure) || waits(&line.details)) else { return };
     let message = format!(
         "the proxy of {} has no certificate yet: SDS has not supplied it, so it cannot speak TLS to {}",

@@ -1,8 +1,11 @@
 //! See the page beside this file.
 
+use super::tls_handshake_fails::tls_of;
+use crate::doc::tree::Node;
 use crate::envoy::dump::{Section, State};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
+use crate::mesh::Stored;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,13 +16,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "no proxy waits for a secret",
     needs: &["proxies/"],
-    uses: &["k8s/pods.json"],
+    uses: &["k8s/pods.json", "k8s/destinationrules.networking.istio.io.json"],
     explains: &[],
     docs: include_str!("secret_warming.md"),
     check: Check::Proxy(check),
 };
 
-fn check(_: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let (Some(dump), Some(doc), Some(pod)) = (&proxy.dump, &proxy.docs.config_dump, proxy.pod) else { return };
     out.examined();
     let in_use =
@@ -30,6 +33,15 @@ fn check(_: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
             continue;
         }
         names.push(&secret.name);
+        if let Some((rule, tls)) = rule_of(facts, &secret.name) {
+            let message =
+                format!("{} names certificates that proxies wait for in vain: {}", rule.id, files(&secret.name));
+            let finding = out.find(rule.id.clone(), message, Evidence::of(rule, tls, "the certificates"));
+            finding.see(Evidence::offset(&doc.id, secret.entry.offset(), "a secret that is warming"));
+            finding.hits(pod.reference());
+            finding.fix(Fix::advice("mount the files into the proxies, or use `credentialName` with a Secret"));
+            continue;
+        }
         let name = secret.name.rsplit("://").next().unwrap_or_default();
         let what = match name {
             "default" => "its own certificate".to_owned(),
@@ -42,4 +54,24 @@ fn check(_: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         finding.hits(pod.reference());
         finding.fix(Fix::look(format!("meshladder proxy-config secret {}.{}", pod.name, pod.namespace)));
     }
+}
+
+/// The files of a secret that a proxy is to read from its own disk: `file-cert:/etc/cert.pem~/etc/key.pem`.
+fn files(secret: &str) -> String {
+    let names = secret.split_once(':').map_or(secret, |(_, names)| names);
+    names.split('~').collect::<Vec<_>>().join(", ")
+}
+
+/// The DestinationRule that names the files of a secret.
+fn rule_of<'f>(facts: &Facts<'f>, secret: &str) -> Option<(&'f Stored, &'f Node)> {
+    let (kind, names) = secret.split_once(':')?;
+    let key = match kind {
+        "file-cert" => "clientCertificate",
+        "file-root" => "caCertificates",
+        _ => return None,
+    };
+    let first = names.split('~').next()?;
+    let rules = facts.mesh.objects.of_kind("DestinationRule").iter();
+    let mut tls = rules.flat_map(|rule| tls_of(rule).into_iter().map(move |tls| (rule, tls)));
+    tls.find(|(_, tls)| tls.str_at(key) == Some(first))
 }

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "no DestinationRule starts TLS on a port whose clients start it themselves",
     needs: &["k8s/serviceentries.networking.istio.io.json", "k8s/destinationrules.networking.istio.io.json"],
     uses: &["k8s/services.json", "k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
-    explains: &["ML10"],
+    explains: &["ML0817", "ML10"],
     docs: include_str!("tls_twice.md"),
     check: Check::Either(check),
 };

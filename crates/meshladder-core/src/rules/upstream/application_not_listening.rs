@@ -19,7 +19,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
     needs: &["k8s/pods.json"],
-    uses: &["logs/", "k8s/deployments.apps.json", "k8s/statefulsets.apps.json", "k8s/daemonsets.apps.json"],
+    uses: &[
+        "logs/",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
     explains: &[],
     docs: include_str!("application_not_listening.md"),
     check: Check::Either(check),
@@ -49,6 +55,9 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return };
     let port = port_of(line);
     let declared = ports(stored);
+    if let Some((sidecar, node)) = port.and_then(|port| led_elsewhere(facts, stored, port)) {
+        return misled(pod, sidecar, node, port, line, out);
+    }
     // A port that the pod does not have at all is the caller's or the Service's mistake.
     if !declared.is_empty() && !port.is_some_and(|port| declared.iter().any(|(number, _)| *number == port)) {
         return;
@@ -78,6 +87,30 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     }
     finding.fix(Fix::advice("bind the application to 0.0.0.0 (or ::), and see that it runs"));
     finding.fix(Fix::look(format!("kubectl exec {} -n {} -- ss -ltn", pod.name, pod.namespace)));
+}
+
+/// The Sidecar that leads what comes to a port to another one, which the pod does not declare.
+fn led_elsewhere<'r>(facts: &Facts<'r>, pod: &'r Stored, port: u16) -> Option<(&'r Stored, &'r Node)> {
+    let sidecar = facts.mesh.scope(pod).sidecar?;
+    let is_it = |listener: &&Node| listener.at(["port", "number"]).and_then(number) == Some(port);
+    let node = sidecar.spec_list("ingress").iter().find(is_it)?.get("defaultEndpoint")?;
+    let (_, led_to) = node.str()?.rsplit_once(':')?;
+    let led_to: u16 = led_to.parse().ok()?;
+    let is_declared = ports(pod).iter().any(|(number, _)| *number == led_to);
+    (led_to != port && !is_declared).then_some((sidecar, node))
+}
+
+fn misled(pod: &PodFacts, sidecar: &Stored, node: &Node, port: Option<u16>, line: &Line, out: &mut Sink) {
+    let port = port.unwrap_or_default();
+    let message = format!(
+        "{} leads what comes to port {port} of {} to {}, where nothing listens",
+        sidecar.id,
+        pod.workload(),
+        node.str().unwrap_or_default()
+    );
+    let finding = out.find(sidecar.id.clone(), message, Evidence::of(sidecar, node, "where it leads"));
+    finding.see(witness::line_shows(line)).hits(pod.reference());
+    finding.fix(met::put(sidecar, "replace", &sidecar.path_of(node), &escape(&format!("0.0.0.0:{port}"))));
 }
 
 fn is_refused(text: &str) -> bool {

@@ -19,12 +19,22 @@ pub(super) static RULE: Rule = Rule {
 
 /// The details that Envoy's filters give to answers of their own, and the type of the filter. Those for which there is a
 /// rule of their own are not here.
-const TYPES: [(&str, &str); 5] = [
+const TYPES: [(&str, &str); 15] = [
     ("lua_response", "envoy.extensions.filters.http.lua."),
     ("csrf_origin_mismatch", "envoy.extensions.filters.http.csrf."),
     ("denied_by_admission_control", "envoy.extensions.filters.http.admission_control."),
+    ("reached_concurrency_limit", "envoy.extensions.filters.http.adaptive_concurrency."),
     ("request_payload_exceeded_limit", "envoy.extensions.filters.http.buffer."),
+    ("request_payload_too_large", "envoy.extensions.filters.http.buffer."),
     ("grpc_transcode_failed", "envoy.extensions.filters.http.grpc_json_transcoder."),
+    ("grpc_json_transcode_failure", "envoy.extensions.filters.http.grpc_json_transcoder."),
+    ("rate_limiter_error", "envoy.extensions.filters.http.ratelimit."),
+    ("rate_limited_by_quota", "envoy.extensions.filters.http.rate_limit_quota."),
+    ("no_credential_for_basic_auth", "envoy.extensions.filters.http.basic_auth."),
+    ("invalid_credential_for_basic_auth", "envoy.extensions.filters.http.basic_auth."),
+    ("missing_api_key", "envoy.extensions.filters.http.api_key_auth."),
+    ("ext_proc_", "envoy.extensions.filters.http.ext_proc."),
+    ("wasm_fail_stream", "envoy.extensions.filters.http.wasm."),
 ];
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {

@@ -1,6 +1,5 @@
 //! See the page beside this file.
 
-use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 
@@ -32,12 +31,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     // `UO` at the server's own proxy comes from the same rule: istiod applies it to inbound clusters too.
     let Some(caller) = witness::caller(facts, asked) else { return };
-    let Some(pod) = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name) else { return };
-    let subsets = || asked.clusters().filter_map(ClusterName::parse).map(|name| name.subset).filter(|s| !s.is_empty());
-    let Some(rule) = facts.mesh.destination_rule(facts.mesh.scope(pod), &asked.host) else { return };
-    let port = asked.question.to.port;
-    let of_subset = subsets().find_map(|subset| rule.setting("connectionPool", port, Some(subset)));
-    let Some((rule, pool)) = of_subset.or_else(|| rule.setting("connectionPool", port, None)) else { return };
+    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else { return };
     let limits: Vec<String> = ["http", "tcp"]
         .iter()
         .filter_map(|kind| pool.get(kind))

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/sidecars.networking.istio.io.json",
         "proxies/",
     ],
-    explains: &[],
+    explains: &["ML1014"],
     docs: include_str!("retries_exhausted.md"),
     check: Check::Request(check),
 };

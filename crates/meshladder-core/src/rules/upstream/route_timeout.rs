@@ -3,6 +3,7 @@
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
+use crate::mesh::services::number;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -14,7 +15,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the route waits as long as the work takes",
     needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/pods.json"],
-    uses: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json", "proxies/", "logs/"],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
     explains: &[],
     docs: include_str!("route_timeout.md"),
     check: Check::Request(check),
@@ -33,9 +40,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let timeouts =
         services.iter().flat_map(|service| timeouts(service).into_iter().map(move |found| (*service, found)));
     // The wait is the timeout, give or take what the proxy itself needs.
-    let fits = |ms: u64| ms > 0 && waited.is_none_or(|waited| ms <= waited + 50 && waited <= ms + ms / 2 + 200);
-    let Some((service, (node, ms))) = timeouts.into_iter().find(|(_, (_, ms))| fits(*ms)) else {
-        return told.map_or((), |told| slow(asked, told, out));
+    let fits = |ms: u64, tries: u64| {
+        let most = tries * (ms + ms / 2) + 200;
+        ms > 0 && waited.is_none_or(|waited| ms <= waited + 50 && waited <= most)
+    };
+    let Some((service, (node, ms, _))) = timeouts.into_iter().find(|(_, (_, ms, tries))| fits(*ms, *tries)) else {
+        return told.map_or((), |told| slow(facts, asked, told, out));
     };
     let text = node.str().unwrap_or_default();
     let message =
@@ -54,34 +64,41 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// No route's timeout fits: the caller may have set one in a header, and the work is slow in any case.
-fn slow(asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
-    let Some(server) = asked.servers.first() else { return };
+fn slow(facts: &Facts<'_>, asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
+    let server = asked.servers.first().map(|server| server.workload());
+    let Some(server) = server.or_else(|| witness::outside(facts, asked).map(|entry| entry.id.clone())) else { return };
     // A route was shortened and is longer now: the proxy may not have heard of it yet.
     if !asked.client_log.iter().any(|line| line.has("UT")) {
         return;
     }
     let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
     let message = format!(
-        "the application of {} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
-        server.workload(),
+        "the application of {server} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
         witness::call(asked)
     );
-    let finding = out.find(server.workload(), message, told.proof);
-    finding.hits(server.reference()).confidence(Confidence::Possible);
+    let finding = out.find(server, message, told.proof);
+    finding.hits.extend(asked.servers.first().map(|server| server.reference()));
+    finding.confidence(Confidence::Possible);
     finding.fix(Fix::advice(
         "see whether the caller sends x-envoy-upstream-rq-timeout-ms, and why the application is slow",
     ));
 }
 
-/// `timeout` and `perTryTimeout` of every route, in milliseconds.
-fn timeouts(service: &Stored) -> Vec<(&Node, u64)> {
-    let routes = service.spec_list("http").iter();
-    let nodes = routes.flat_map(|route| [route.get("timeout"), route.at(["retries", "perTryTimeout"])]).flatten();
-    nodes.filter_map(|node| Some((node, milliseconds(node.str()?)?))).collect()
+/// `timeout` and `perTryTimeout` of every route, in milliseconds, and how often a request may wait for it.
+fn timeouts(service: &Stored) -> Vec<(&Node, u64, u64)> {
+    let mut found = Vec::new();
+    for route in service.spec_list("http") {
+        // "The default is 2"
+        let retries = route.at(["retries", "attempts"]).and_then(number).map_or(2, u64::from);
+        let nodes = [(route.get("timeout"), 1), (route.at(["retries", "perTryTimeout"]), retries + 1)];
+        let read = |node: &Node| milliseconds(node.str()?);
+        found.extend(nodes.into_iter().filter_map(|(node, tries)| Some((node?, read(node?)?, tries))));
+    }
+    found
 }
 
 /// A duration as Go writes it: `1.5s`, `1m30s`, `200ms`.
-fn milliseconds(text: &str) -> Option<u64> {
+pub(super) fn milliseconds(text: &str) -> Option<u64> {
     let (mut rest, mut total) = (text, 0.0);
     while !rest.is_empty() {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;

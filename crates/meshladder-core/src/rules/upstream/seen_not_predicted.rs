@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Info,
     claim: "what was seen is what the proxies' configuration leads to",
     needs: &["proxies/"],
-    uses: &["logs/", "k8s/pods.json"],
+    uses: &["logs/", "k8s/pods.json", "k8s/serviceentries.networking.istio.io.json", "k8s/services.json"],
     explains: &[],
     docs: include_str!("seen_not_predicted.md"),
     check: Check::Request(check),
@@ -57,4 +57,5 @@ fn is_logged(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
     success
         || witness::told(facts, asked).iter().any(|told| told.line.is_some() && told.details != "via_upstream")
         || super::application_answers_error::answer(facts, asked).is_some()
+        || super::application_answers_error::outside_answer(facts, asked).is_some()
 }
