@@ -151,8 +151,8 @@ fn change(what: What, id: &ObjectRef) -> Change {
 fn essence(object: &Node) -> Node {
     let mut object = object.clone();
     let is_service = object.str_at("kind") == Some("Service");
+    drop_members(&mut object, &["status", "apiVersion"]);
     let Value::Object(members) = &mut object.value else { return object };
-    members.retain(|member| !matches!(&*member.key, "status" | "apiVersion"));
     for member in members {
         match &*member.key {
             "metadata" => drop_members(&mut member.value, &METADATA),
@@ -168,9 +168,7 @@ fn essence(object: &Node) -> Node {
 }
 
 fn drop_members(node: &mut Node, keys: &[&str]) {
-    if let Value::Object(members) = &mut node.value {
-        members.retain(|member| !keys.contains(&&*member.key));
-    }
+    node.retain_members(|member| !keys.contains(&&*member.key));
 }
 
 fn each_mut(node: &mut Node, change: &mut impl FnMut(&mut Node)) {
