@@ -54,10 +54,10 @@ pub(crate) fn yaml(data: &[u8]) {
 }
 
 fn spans_are_in(node: &Node, text: &str) {
-    assert!(text.get(node.span.clone()).is_some(), "{:?} is in the text", node.span);
+    assert!(text.get(node.span.range()).is_some(), "{:?} is in the text", node.span);
     node.items().iter().for_each(|item| spans_are_in(item, text));
     for member in node.members() {
-        assert!(text.get(member.key_span.clone()).is_some());
+        assert!(text.get(member.key_span.range()).is_some());
         spans_are_in(&member.value, text);
     }
 }

@@ -134,7 +134,7 @@ impl What {
 
 impl Edit {
     fn new(what: What, path: &str, old: Option<&Node>, new: Option<&Node>) -> Self {
-        let at = |node: Option<&Node>| node.map(|node| node.span.start);
+        let at = |node: Option<&Node>| node.map(|node| node.span.start());
         let json = |node: Option<&Node>| node.map(Node::to_json);
         Self { what, path: path.to_owned(), old: json(old), new: json(new), at: (at(old), at(new)) }
     }

@@ -90,9 +90,9 @@ impl Frame {
         let document = snapshot.open(&kept.doc).ok()?;
         let text = &*document.text;
         // A document that is one long line is shown from the value on.
-        let from = text[..node.span.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let from = if node.span.start - from > WIDTH / 2 { node.span.start } else { from };
-        let lines: Vec<_> = text[from..node.span.end].trim_end().lines().collect();
+        let from = text[..node.span.start()].rfind('\n').map_or(0, |newline| newline + 1);
+        let from = if node.span.start() - from > WIDTH / 2 { node.span.start() } else { from };
+        let lines: Vec<_> = text[from..node.span.end()].trim_end().lines().collect();
         let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
         let indent = lines.iter().filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or_default();
         let shown = |line: &&str| line.get(indent..).unwrap_or_default().chars().take(WIDTH).collect();
@@ -100,8 +100,8 @@ impl Frame {
         Some(Self {
             doc: kept.doc.clone(),
             origin: document.origin.clone(),
-            line: Place::of(text, node.span.start).line,
-            pointer: is_json.then(|| pointer_to(text, node.span.start)).flatten(),
+            line: Place::of(text, node.span.start()).line,
+            pointer: is_json.then(|| pointer_to(text, node.span.start())).flatten(),
             lines: lines.iter().take(SHOWN).map(shown).collect(),
             is_cut: lines.len() > SHOWN,
         })

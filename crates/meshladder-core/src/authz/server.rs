@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Checker;
 use super::objects;
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::envoy::dump::{Dump, Section};
 use crate::mesh::PodFacts;
 use crate::snapshot::{ProxyRef, Shape};
@@ -150,8 +150,8 @@ impl Checker<'_> {
 fn labels_of<'l>(pairs: impl IntoIterator<Item = (&'l str, &'l str)>) -> Node {
     let member = |(key, value): (&str, &str)| Member {
         key: key.into(),
-        key_span: 0..0,
-        value: Node { value: Value::String(value.into()), span: 0..0 },
+        key_span: Span::default(),
+        value: Node { value: Value::String(value.into()), span: Span::default() },
     };
-    Node { value: Value::Object(pairs.into_iter().map(member).collect()), span: 0..0 }
+    Node { value: Value::Object(pairs.into_iter().map(member).collect()), span: Span::default() }
 }

@@ -151,8 +151,8 @@ fn change(what: What, id: &ObjectRef) -> Change {
 fn essence(object: &Node) -> Node {
     let mut object = object.clone();
     let is_service = object.str_at("kind") == Some("Service");
+    drop_members(&mut object, &["status", "apiVersion"]);
     let Value::Object(members) = &mut object.value else { return object };
-    members.retain(|member| !matches!(&*member.key, "status" | "apiVersion"));
     for member in members {
         match &*member.key {
             "metadata" => drop_members(&mut member.value, &METADATA),
@@ -170,21 +170,18 @@ fn essence(object: &Node) -> Node {
 /// The change says which object it is.
 fn without_its_name(mut object: Node) -> Node {
     drop_members(&mut object, &["kind"]);
-    let Value::Object(members) = &mut object.value else { return object };
-    for member in members.iter_mut().filter(|member| &*member.key == "metadata") {
-        drop_members(&mut member.value, &["name", "namespace"]);
-        if let Value::Object(left) = &mut member.value.value {
-            left.retain(|member| !member.value.members().is_empty());
+    if let Value::Object(members) = &mut object.value {
+        for member in members.iter_mut().filter(|member| &*member.key == "metadata") {
+            drop_members(&mut member.value, &["name", "namespace"]);
+            member.value.retain_members(|member| !member.value.members().is_empty());
         }
     }
-    members.retain(|member| &*member.key != "metadata" || !member.value.members().is_empty());
+    object.retain_members(|member| &*member.key != "metadata" || !member.value.members().is_empty());
     object
 }
 
 fn drop_members(node: &mut Node, keys: &[&str]) {
-    if let Value::Object(members) = &mut node.value {
-        members.retain(|member| !keys.contains(&&*member.key));
-    }
+    node.retain_members(|member| !keys.contains(&&*member.key));
 }
 
 fn each_mut(node: &mut Node, change: &mut impl FnMut(&mut Node)) {

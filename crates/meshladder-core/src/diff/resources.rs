@@ -87,15 +87,15 @@ fn whole(section: Section, name: &str, a: &Node, b: &Node, compare: &mut Compare
 /// A list of endpoints without localities: all of them in one.
 fn everywhere(assignment: &Node) -> Node {
     let lists = items(assignment, "endpoints").iter();
-    let all: Vec<Node> =
+    let all: Box<[Node]> =
         lists.flat_map(|list| items(list, "lb_endpoints")).map(|one| without(one, "metadata")).collect();
-    let span = assignment.span.clone();
-    let array = |items: Vec<Node>| Node { value: Value::Array(items), span: span.clone() };
+    let span = assignment.span;
+    let array = |items: Box<[Node]>| Node { value: Value::Array(items), span };
     let object = |key: &str, value: Node| {
-        let member = Member { key: key.into(), key_span: span.clone(), value };
-        Node { value: Value::Object(vec![member]), span: span.clone() }
+        let member = Member { key: key.into(), key_span: span, value };
+        Node { value: Value::Object([member].into()), span }
     };
-    let locality = if all.is_empty() { Vec::new() } else { vec![object("lb_endpoints", array(all))] };
+    let locality = if all.is_empty() { Box::default() } else { [object("lb_endpoints", array(all))].into() };
     object("endpoints", array(locality))
 }
 
@@ -131,9 +131,7 @@ impl Part<'_> {
 /// A node without one of its members.
 fn without(node: &Node, key: &str) -> Node {
     let mut node = node.clone();
-    if let Value::Object(members) = &mut node.value {
-        members.retain(|member| &*member.key != key);
-    }
+    node.retain_members(|member| &*member.key != key);
     node
 }
 
@@ -210,7 +208,7 @@ fn secret(name: &str, a: &Node, b: &Node, is_same_mesh: bool, compare: &mut Comp
     if left == right {
         return compare.noise.count("certificates", name);
     }
-    let at = (Some(a.span.start), Some(b.span.start));
+    let at = (Some(a.span.start()), Some(b.span.start()));
     let means = Some(meaning::secret(name, &old, &new));
     let edits = vec![Edit { what: What::Changed, path: "/certificates".into(), old: Some(old), new: Some(new), at }];
     changes.push(Change { means, edits, ..change(What::Changed, Section::Secrets, name) });

@@ -1,9 +1,15 @@
 //! The name that was probably meant.
 
+/// In bytes.
+const LONGEST_LETTER: usize = 4;
+
 /// The name that differs the least from the wanted one, when it differs little: one letter in four.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let best = names.map(|name| (distance(wanted, name), name)).min()?;
-    (best.0 > 0 && best.0 <= (wanted.len() / 4).max(1)).then_some(best.1)
+    let most = (wanted.len() / 4).max(1);
+    // A name that is much longer or shorter need not be compared letter by letter.
+    let near = names.filter(|name| name.len().abs_diff(wanted.len()) <= most * LONGEST_LETTER);
+    let best = near.map(|name| (distance(wanted, name), name)).min()?;
+    (best.0 > 0 && best.0 <= most).then_some(best.1)
 }
 
 /// How many letters must be put in, taken out or changed.

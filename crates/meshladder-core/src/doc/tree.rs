@@ -16,7 +16,15 @@ pub struct Node {
     /// The value.
     pub value: Value,
     /// Its bytes in the source document.
-    pub span: Range<usize>,
+    pub span: Span,
+}
+
+/// Where something stands in its document, in half the room of a range: a mesh has millions of them. What lies behind
+/// the first 4 GiB of a document counts as its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    start: u32,
+    end: u32,
 }
 
 /// A JSON value. Numbers keep their text: `1.10` stays `1.10`.
@@ -31,9 +39,9 @@ pub enum Value {
     /// A string.
     String(Arc<str>),
     /// An array.
-    Array(Vec<Node>),
+    Array(Box<[Node]>),
     /// An object, members in source order.
-    Object(Vec<Member>),
+    Object(Box<[Member]>),
 }
 
 /// One member of an object.
@@ -42,9 +50,43 @@ pub struct Member {
     /// The name.
     pub key: Arc<str>,
     /// Where the name stands.
-    pub key_span: Range<usize>,
+    pub key_span: Span,
     /// The value.
     pub value: Node,
+}
+
+impl Span {
+    /// A place without bytes.
+    pub fn at(place: usize) -> Self {
+        (place..place).into()
+    }
+
+    /// The first byte.
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// Behind the last byte.
+    pub fn end(self) -> usize {
+        self.end as usize
+    }
+
+    /// As a range, to slice the text with.
+    pub fn range(self) -> Range<usize> {
+        self.start()..self.end()
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        let [start, end] = [range.start, range.end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        Self { start, end }
+    }
 }
 
 impl Node {
@@ -94,6 +136,13 @@ impl Node {
         self.get(key)?.str()
     }
 
+    /// Drops the members of an object that are not to be kept.
+    pub fn retain_members(&mut self, keep: impl FnMut(&Member) -> bool) {
+        if let Value::Object(members) = &mut self.value {
+            edit(members, |members| members.retain(keep));
+        }
+    }
+
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
         let list = |parts: Vec<String>| parts.join(",");
@@ -122,6 +171,13 @@ impl Node {
     }
 }
 
+/// Changes how many elements a list has.
+pub fn edit<T>(list: &mut Box<[T]>, change: impl FnOnce(&mut Vec<T>)) {
+    let mut all = std::mem::take(list).into_vec();
+    change(&mut all);
+    *list = all.into();
+}
+
 fn build(raw: Raw<'_>, depth: usize) -> Result<Node, Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new(raw.offset(), "nested too deep"));
@@ -136,17 +192,17 @@ fn build(raw: Raw<'_>, depth: usize) -> Result<Node, Fault> {
         Kind::String => Value::String(raw.string().unwrap_or_default().into()),
         Kind::Scalar => scalar(raw)?,
     };
-    Ok(Node { value, span: raw.offset()..raw.end() })
+    Ok(Node { value, span: (raw.offset()..raw.end()).into() })
 }
 
 fn object(raw: Raw<'_>, depth: usize) -> Result<Value, Fault> {
     let mut walk = raw.members();
     let mut members = Vec::new();
     while let Some((key, value)) = walk.next() {
-        let key_span = walk.key_span();
+        let key_span = walk.key_span().into();
         members.push(Member { key: key.into(), key_span, value: build(value, depth + 1)? });
     }
-    walk.fault().cloned().map_or(Ok(Value::Object(members)), Err)
+    walk.fault().cloned().map_or_else(|| Ok(Value::Object(members.into())), Err)
 }
 
 fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
@@ -174,9 +230,9 @@ mod tests {
         let doc = r#"{"a": [1, "x\n"], "b": {"c/d": null}}"#;
         let root = tree(doc).expect("the document is JSON");
         let x = root.pointer("/a/1").expect("it is there");
-        assert_eq!((x.str(), &doc[x.span.clone()]), (Some("x\n"), r#""x\n""#));
+        assert_eq!((x.str(), &doc[x.span.range()]), (Some("x\n"), r#""x\n""#));
         assert_eq!(root.pointer("/b/c~1d").map(|n| &n.value), Some(&Value::Null));
-        assert_eq!(&doc[root.members()[1].key_span.clone()], r#""b""#);
+        assert_eq!(&doc[root.members()[1].key_span.range()], r#""b""#);
         assert!(root.pointer("/a/2").is_none() && root.pointer("a").is_none());
     }
 

@@ -2,7 +2,7 @@
 
 use super::ObjectRef;
 use crate::doc::json::Raw;
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value, edit};
 use crate::doc::yaml;
 
 /// A change of one object.
@@ -67,19 +67,20 @@ fn merge(target: &mut Node, patch: &Node) {
         return;
     };
     if !matches!(target.value, Value::Object(_)) {
-        target.value = Value::Object(Vec::new());
+        target.value = Value::Object(Box::default());
     }
     let Value::Object(members) = &mut target.value else { return };
     for change in changes {
         let known = members.iter().position(|member| member.key == change.key);
         match (&change.value.value, known) {
-            (Value::Null, Some(at)) => drop(members.remove(at)),
+            (Value::Null, Some(at)) => edit(members, |members| drop(members.remove(at))),
             (Value::Null, None) => {}
             (_, Some(at)) => merge(&mut members[at].value, &change.value),
             (_, None) => {
-                let mut value = Node { value: Value::Null, span: patch.span.clone() };
+                let mut value = Node { value: Value::Null, span: patch.span };
                 merge(&mut value, &change.value);
-                members.push(Member { key: change.key.clone(), key_span: change.key_span.clone(), value });
+                let member = Member { key: change.key.clone(), key_span: change.key_span, value };
+                edit(members, |members| members.push(member));
             }
         }
     }
@@ -93,23 +94,28 @@ fn operate(root: &mut Node, operation: &Node) {
     match (&mut parent.value, op, operation.get("value")) {
         (Value::Array(items), "remove", _) => {
             if let Some(at) = token.parse().ok().filter(|at: &usize| *at < items.len()) {
-                items.remove(at);
+                edit(items, |items| drop(items.remove(at)));
             }
         }
         (Value::Array(items), "add", Some(value)) => {
             let at = if token == "-" { items.len() } else { token.parse().unwrap_or(items.len()) };
-            items.insert(at.min(items.len()), value.clone());
+            edit(items, |items| items.insert(at.min(items.len()), value.clone()));
         }
         (Value::Array(items), "replace", Some(value)) => {
             if let Some(item) = token.parse().ok().and_then(|at: usize| items.get_mut(at)) {
                 item.clone_from(value);
             }
         }
-        (Value::Object(members), "remove", _) => members.retain(|member| *member.key != *token),
+        (Value::Object(members), "remove", _) => {
+            edit(members, |members| members.retain(|member| *member.key != *token))
+        }
         (Value::Object(members), "add" | "replace", Some(value)) => {
             match members.iter_mut().find(|member| *member.key == *token) {
                 Some(member) => member.value.clone_from(value),
-                None => members.push(Member { key: token.into(), key_span: 0..0, value: value.clone() }),
+                None => {
+                    let member = Member { key: token.into(), key_span: Span::default(), value: value.clone() };
+                    edit(members, |members| members.push(member));
+                }
             }
         }
         _ => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::objects::ASSUMED;
 use super::{Mesh, MeshConfig, MeshNetworks, Objects, Stored};
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Value, edit};
 use crate::doc::yaml;
 use crate::model::object;
 use crate::snapshot::{DocId, Snapshot};
@@ -115,24 +115,24 @@ fn assume(objects: &mut Objects) {
 /// A pod as the workload's template makes it, with the workload's name.
 fn pod_of(workload: &Stored) -> Option<Node> {
     let template = workload.spec_at(["template"])?;
-    let span = template.span.clone();
+    let span = template.span;
     let member = |key: &str, value: Value| {
-        let value = Node { value, span: span.clone() };
-        Member { key: key.into(), key_span: span.clone(), value }
+        let value = Node { value, span };
+        Member { key: key.into(), key_span: span, value }
     };
     let text = |text: &str| Value::String(text.into());
     let mut metadata = vec![member("name", text(&workload.id.name)), member("namespace", text(&workload.id.namespace))];
     let own = template.get("metadata").map_or(&[][..], Node::members).iter();
     metadata.extend(own.filter(|field| ["labels", "annotations"].contains(&&*field.key)).cloned());
-    let spec = template.get("spec").map_or(Value::Object(Vec::new()), |spec| spec.value.clone());
-    let members = vec![
+    let spec = template.get("spec").map_or(Value::Object(Box::default()), |spec| spec.value.clone());
+    let members = [
         member("apiVersion", text("v1")),
         member("kind", text("Pod")),
-        member("metadata", Value::Object(metadata)),
+        member("metadata", Value::Object(metadata.into())),
         member("spec", spec),
-        member("status", Value::Object(vec![member("phase", text("Running"))])),
+        member("status", Value::Object([member("phase", text("Running"))].into())),
     ];
-    Some(Node { value: Value::Object(members), span })
+    Some(Node { value: Value::Object(members.into()), span })
 }
 
 fn put_into_namespace(object: &mut Stored) {
@@ -143,9 +143,12 @@ fn put_into_namespace(object: &mut Stored) {
         let Value::Object(members) = &mut object.node.value else { return };
         let Some(metadata) = members.iter_mut().find(|member| &*member.key == "metadata") else { return };
         let Value::Object(fields) = &mut metadata.value.value else { return };
-        fields.retain(|member| &*member.key != "namespace");
-        let value = Node { value: Value::String("default".into()), span: metadata.value.span.clone() };
-        fields.push(Member { key: "namespace".into(), key_span: value.span.clone(), value });
+        let value = Node { value: Value::String("default".into()), span: metadata.value.span };
+        let member = Member { key: "namespace".into(), key_span: value.span, value };
+        edit(fields, |fields| {
+            fields.retain(|member| &*member.key != "namespace");
+            fields.push(member);
+        });
     }
 }
 

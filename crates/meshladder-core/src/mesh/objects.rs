@@ -284,9 +284,7 @@ fn find(node: &Node, part: &Node, path: &mut String) -> bool {
 fn forget_managed_fields(node: &mut Node) {
     let Value::Object(members) = &mut node.value else { return };
     let Some(metadata) = members.iter_mut().find(|member| &*member.key == "metadata") else { return };
-    if let Value::Object(members) = &mut metadata.value.value {
-        members.retain(|member| &*member.key != "managedFields");
-    }
+    metadata.value.retain_members(|member| &*member.key != "managedFields");
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Values that are written as JSON or YAML and stand in no document.
 
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 
 pub(super) fn node(value: Value) -> Node {
-    Node { value, span: 0..0 }
+    Node { value, span: Span::default() }
 }
 
 pub(super) fn text(text: impl AsRef<str>) -> Node {
@@ -28,7 +28,7 @@ pub(super) fn texts<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Node {
 
 /// An object, its members in this order.
 pub(super) fn object<K: AsRef<str>>(members: impl IntoIterator<Item = (K, Node)>) -> Node {
-    let member = |(key, value): (K, Node)| Member { key: key.as_ref().into(), key_span: 0..0, value };
+    let member = |(key, value): (K, Node)| Member { key: key.as_ref().into(), key_span: Span::default(), value };
     node(Value::Object(members.into_iter().map(member).collect()))
 }
 

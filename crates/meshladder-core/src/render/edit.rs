@@ -12,7 +12,7 @@ mod write;
 pub use diff::unified;
 pub use splice::{FileEdit, Splice, apply};
 
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::doc::yaml;
 use crate::mesh::Change;
 
@@ -87,18 +87,18 @@ impl Editor<'_> {
 
     /// Whether all of a collection's parts stand inside it: what an alias or a merge key brings does not.
     fn is_whole(&self, node: &Node) -> bool {
-        let inside = |span: &std::ops::Range<usize>| node.span.start <= span.start && span.end <= node.span.end;
+        let inside = |span: Span| node.span.start() <= span.start() && span.end() <= node.span.end();
         !self.is_alias(node)
-            && node.items().iter().all(|item| inside(&item.span))
-            && node.members().iter().all(|member| inside(&member.key_span) && inside(&member.value.span))
+            && node.items().iter().all(|item| inside(item.span))
+            && node.members().iter().all(|member| inside(member.key_span) && inside(member.value.span))
     }
 
     fn is_alias(&self, node: &Node) -> bool {
-        self.text.as_bytes().get(node.span.start) == Some(&b'*')
+        self.text.as_bytes().get(node.span.start()) == Some(&b'*')
     }
 
     fn is_flow(&self, node: &Node) -> bool {
-        matches!(self.text.as_bytes().get(node.span.start), Some(b'{' | b'['))
+        matches!(self.text.as_bytes().get(node.span.start()), Some(b'{' | b'['))
     }
 
     fn mapping(&mut self, old: &Node, a: &[Member], b: &[Member], holder: Option<Holder>) -> Result<(), String> {
@@ -107,12 +107,12 @@ impl Editor<'_> {
         let added: Vec<&Member> = b.iter().filter(|member| find(a, &member.key).is_none()).collect();
         let is_flow = self.is_flow(old);
         if !is_flow && !kept.contains(&true) {
-            return self.replace(old, &Node { value: Value::Object(b.to_vec()), span: 0..0 }, holder);
+            return self.replace(old, &Node { value: Value::Object(b.into()), span: Span::default() }, holder);
         }
         for member in a {
             if let Some(at) = find(b, &member.key) {
                 let behind = self.behind_colon(member)?;
-                let column = self.column(member.key_span.start);
+                let column = self.column(member.key_span.start());
                 self.value(&member.value, &b[at].value, Some(Holder { behind, column, is_dash: false }))?;
             }
         }
@@ -132,7 +132,7 @@ impl Editor<'_> {
         let is_flow = self.is_flow(old);
         let kept: Vec<bool> = (0..a.len()).map(|i| i < start + paired || i >= old_middle.end).collect();
         if !is_flow && !kept.contains(&true) {
-            return self.replace(old, &Node { value: Value::Array(b.to_vec()), span: 0..0 }, holder);
+            return self.replace(old, &Node { value: Value::Array(b.into()), span: Span::default() }, holder);
         }
         for i in start..start + paired {
             let holder = if is_flow { None } else { Some(self.dash(old, &a[i])?) };

@@ -40,7 +40,7 @@ impl<'d> Lookup<'d> {
             return walk(Raw::of(&self.doc.text).ok()?, pointer).map(|raw| raw.offset()..raw.end());
         };
         let (number, rest) = if trees.count == 1 { (0, pointer) } else { yaml::number(pointer)? };
-        trees.by_number.get(&number)?.pointer(rest).map(|node| node.span.clone())
+        trees.by_number.get(&number)?.pointer(rest).map(|node| node.span.range())
     }
 
     /// Line and column of a byte.

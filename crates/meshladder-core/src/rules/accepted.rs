@@ -31,9 +31,12 @@ impl<'m> Accepted<'m> {
     /// What a workload accepts on a port.
     pub(super) fn by(&self, namespace: &str, labels: Option<&Node>, port: u16) -> PeerMode<'m> {
         let root = &*self.mesh.config.root_namespace;
-        let mut policies = self.selectors.selecting(namespace, labels);
-        policies.extend(self.selectors.unlabelled(namespace));
-        policies.extend(self.selectors.unlabelled(root).iter().filter(|_| namespace != root));
+        // "When there are more than one policy in the same scope, the oldest one win."
+        let of_namespace = |namespace: &str| self.selectors.unlabelled(namespace).map(|alike| alike.oldest);
+        let selecting = self.selectors.selecting(namespace, labels).into_iter();
+        let mut policies: Vec<_> = selecting.map(|(_, alike)| alike.oldest).collect();
+        policies.extend(of_namespace(namespace));
+        policies.extend(of_namespace(root).filter(|_| namespace != root));
         policies.sort_by_key(|policy| age(&policy.node));
         self.mesh.mutual_tls_by(&policies, port)
     }

@@ -1,10 +1,8 @@
 //! What rules of objects share: the kinds they read, pods in the mesh, and what an object's clients see.
 
-use std::collections::BTreeMap;
-
 use crate::doc::tree::Node;
 use crate::mesh::export::Export;
-use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::mesh::{Mesh, Stored};
 
 pub(super) const AUTHORIZATION_POLICIES: &str = "k8s/authorizationpolicies.security.istio.io.json";
 pub(super) const CONFIG_MAPS: &str = "k8s/configmaps.json";
@@ -77,11 +75,6 @@ pub(super) fn is_injected(mesh: &Mesh, object: &Stored, template: &Node) -> bool
     )
 }
 
-/// The pods of a namespace that carry all of the labels.
-pub(super) fn selected<'m>(mesh: &'m Mesh, namespace: &str, labels: &'m Node) -> Vec<&'m Stored> {
-    mesh.pods_with(Some(namespace), labels).collect()
-}
-
 /// The Services and ServiceEntries behind a host that those who get the object see.
 pub(super) fn known<'m>(mesh: &'m Mesh, object: &'m Stored, host: &str) -> Vec<&'m Stored> {
     let clients = match mesh.export(object) {
@@ -100,25 +93,4 @@ pub(super) fn scopes<'m>(mesh: &'m Mesh, object: &'m Stored) -> Vec<&'m str> {
         Export::Namespaces(names) => names,
         Export::Nowhere => Vec::new(),
     }
-}
-
-/// Objects that share a pod with another one of the same kind, each once, with the other and the pod.
-pub(super) fn sharing<'m>(
-    selections: impl Iterator<Item = (&'m Stored, Vec<&'m Stored>)>,
-) -> Vec<(&'m Stored, &'m Stored, &'m ObjectRef)> {
-    let mut of_pod: BTreeMap<&ObjectRef, Vec<&Stored>> = BTreeMap::new();
-    for (object, pods) in selections {
-        for pod in pods {
-            of_pod.entry(&pod.id).or_default().push(object);
-        }
-    }
-    let mut found: BTreeMap<&ObjectRef, (&Stored, &Stored, &ObjectRef)> = BTreeMap::new();
-    for (pod, objects) in of_pod {
-        let [first, second, ..] = objects[..] else { continue };
-        for object in objects {
-            let other = if object.id == first.id { second } else { first };
-            found.entry(&object.id).or_insert((object, other, pod));
-        }
-    }
-    found.into_values().collect()
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::analyzed::{DEPLOYMENTS, PODS, has_proxy};
 use super::held::holds;
-use crate::doc::tree::Node;
+use crate::doc::tree::{Member, Node};
 use crate::mesh::injection::{INJECTION, REVISION, Template};
-use crate::mesh::policies::selector;
-use crate::mesh::{Mesh, Stored};
+use crate::mesh::policies::{age, selector};
+use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::model::selector::has_labels;
 
 /// The kinds that have the labels of a workload.
@@ -78,12 +78,35 @@ pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
 }
 
 /// Objects that select workloads, by namespace and one of the labels they want: those that select a workload are then
-/// found without trying all.
+/// found without trying all. Those that want the same are one, so that many objects for many workloads are not many
+/// times many.
 pub(super) struct Selectors<'m> {
-    wanted: fn(&Stored) -> Option<&Node>,
-    by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<&'m Stored>>,
+    alike: Vec<Alike<'m>>,
+    by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<usize>>,
     /// Those that want no labels, by namespace.
-    unlabelled: BTreeMap<&'m str, Vec<&'m Stored>>,
+    unlabelled: BTreeMap<&'m str, Alike<'m>>,
+}
+
+/// Objects of a namespace that want the same labels, or none.
+pub(super) struct Alike<'m> {
+    wanted: Option<&'m Node>,
+    /// In the order of their identities.
+    pub(super) objects: Vec<&'m Stored>,
+    /// The one that counts where only one does.
+    pub(super) oldest: &'m Stored,
+}
+
+impl<'m> Alike<'m> {
+    fn of(first: &'m Stored, wanted: Option<&'m Node>) -> Self {
+        Self { wanted, objects: Vec::new(), oldest: first }
+    }
+
+    fn push(&mut self, object: &'m Stored) {
+        if age(&object.node) < age(&self.oldest.node) {
+            self.oldest = object;
+        }
+        self.objects.push(object);
+    }
 }
 
 impl<'m> Selectors<'m> {
@@ -94,32 +117,71 @@ impl<'m> Selectors<'m> {
 
     /// By the labels they want of a workload.
     pub(super) fn by(objects: impl Iterator<Item = &'m Stored>, wanted: fn(&Stored) -> Option<&Node>) -> Self {
-        let mut found = Self { wanted, by_label: BTreeMap::new(), unlabelled: BTreeMap::new() };
+        let mut found = Self { alike: Vec::new(), by_label: BTreeMap::new(), unlabelled: BTreeMap::new() };
+        let mut known: BTreeMap<(&str, Vec<(&str, &str)>), usize> = BTreeMap::new();
         for object in objects {
             let namespace = object.id.namespace.as_str();
-            let list = match wanted(object).and_then(|labels| labels.members().first()) {
-                Some(label) => {
-                    let key = (namespace, &*label.key, label.value.str().unwrap_or_default());
-                    found.by_label.entry(key).or_default()
-                }
-                None => found.unlabelled.entry(namespace).or_default(),
+            let Some(wanted) = wanted(object).filter(|labels| !labels.members().is_empty()) else {
+                found.unlabelled.entry(namespace).or_insert_with(|| Alike::of(object, None)).push(object);
+                continue;
             };
-            list.push(object);
+            let mut pairs: Vec<_> = wanted.members().iter().map(pair).collect();
+            let (key, value) = pairs[0];
+            pairs.sort_unstable();
+            let at = *known.entry((namespace, pairs)).or_insert_with(|| {
+                found.by_label.entry((namespace, key, value)).or_default().push(found.alike.len());
+                found.alike.push(Alike::of(object, Some(wanted)));
+                found.alike.len() - 1
+            });
+            found.alike[at].push(object);
         }
         found
     }
 
     /// Those of a namespace that want no labels.
-    pub(super) fn unlabelled(&self, namespace: &str) -> &[&'m Stored] {
-        self.unlabelled.get(namespace).map_or(&[], Vec::as_slice)
+    pub(super) fn unlabelled(&self, namespace: &str) -> Option<&Alike<'m>> {
+        self.unlabelled.get(namespace)
     }
 
-    /// Those of a namespace that select a workload with these labels.
-    pub(super) fn selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&'m Stored> {
-        let members = labels.map_or(&[][..], Node::members).iter();
-        let near = members
-            .filter_map(|label| self.by_label.get(&(namespace, &*label.key, label.value.str().unwrap_or_default())));
-        let selects = |object: &&Stored| (self.wanted)(object).is_some_and(|wanted| has_labels(wanted, labels));
-        near.flatten().copied().filter(selects).collect()
+    /// Those of a namespace that select a workload with these labels, each with its number.
+    pub(super) fn selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<(usize, &Alike<'m>)> {
+        let members = labels.map_or(&[][..], Node::members).iter().map(pair);
+        let near = members.filter_map(|(key, value)| self.by_label.get(&(namespace, key, value))).flatten();
+        let selects = |alike: &Alike<'_>| alike.wanted.is_some_and(|wanted| has_labels(wanted, labels));
+        near.map(|&at| (at, &self.alike[at])).filter(|(_, alike)| selects(alike)).collect()
     }
+
+    /// Those with this number.
+    pub(super) fn numbered(&self, number: usize) -> &[&'m Stored] {
+        &self.alike[number].objects
+    }
+}
+
+fn pair(label: &Member) -> (&str, &str) {
+    (&label.key, label.value.str().unwrap_or_default())
+}
+
+/// Objects that share a workload with another one of the same kind, each once, with the other and the workload.
+pub(super) fn sharing<'m>(
+    selectors: &Selectors<'m>,
+    workloads: impl Iterator<Item = (&'m Stored, Option<&'m Node>)>,
+) -> Vec<(&'m Stored, &'m Stored, &'m ObjectRef)> {
+    let mut found: BTreeMap<&ObjectRef, (&Stored, &Stored, &ObjectRef)> = BTreeMap::new();
+    for (workload, labels) in workloads {
+        let groups = selectors.selecting(&workload.id.namespace, labels);
+        let mut first: Vec<&Stored> =
+            groups.iter().flat_map(|(_, alike)| alike.objects.iter().take(2).copied()).collect();
+        first.sort_by_key(|object| &object.id);
+        let [first, second, ..] = first[..] else { continue };
+        for (_, alike) in groups {
+            if found.contains_key(&alike.objects[0].id) {
+                continue;
+            }
+            for object in &alike.objects {
+                let other = if object.id == first.id { second } else { first };
+                found.insert(&object.id, (object, other, &workload.id));
+            }
+        }
+    }
+    found.into_values().collect()
 }

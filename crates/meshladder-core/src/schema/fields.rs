@@ -91,7 +91,7 @@ pub(super) fn all_different<'n>(nodes: &'n [Node], of: impl Fn(&'n Node) -> Opti
         return;
     }
     let mut said: Vec<&'n Node> = nodes.iter().filter_map(of).collect();
-    said.sort_by(|a, b| (key(a), a.span.start).cmp(&(key(b), b.span.start)));
+    said.sort_by(|a, b| (key(a), a.span.start()).cmp(&(key(b), b.span.start())));
     for pair in said.windows(2).filter(|pair| key(pair[0]) == key(pair[1])) {
         walk.fault(Flaw::Duplicate, pair[1], format!("repeats {}", shown(pair[1])));
     }

@@ -1,6 +1,6 @@
 use super::describe::{Message, Type};
 use super::*;
-use crate::doc::tree::{Node, Value};
+use crate::doc::tree::{Node, Value, edit};
 use crate::doc::yaml;
 use crate::mesh::{ObjectRef, Stored};
 use crate::snapshot::{Builder, DocId};
@@ -144,13 +144,15 @@ fn mutate(node: &mut Node, left: &mut usize, change: usize, replacements: &[Node
     if *left == 0 {
         match (replacements.get(change), &mut node.value) {
             (Some(other), _) => node.value = other.value.clone(),
-            (None, Value::Object(members)) if change == replacements.len() => drop(members.pop()),
+            (None, Value::Object(members)) if change == replacements.len() => {
+                edit(members, |members| drop(members.pop()))
+            }
             (None, Value::Object(members)) => {
                 if let Some(member) = members.first_mut() {
                     member.key = format!("{}s", member.key).into();
                 }
             }
-            (None, Value::Array(items)) => drop(items.pop()),
+            (None, Value::Array(items)) => edit(items, |items| drop(items.pop())),
             (None, _) => node.value = Value::Null,
         }
     }

@@ -207,7 +207,7 @@ impl Builder<'_> {
                 compiled.extend(rule::compile(node, &name(number), &context));
             }
             if rules.is_empty() {
-                compiled.push(never(&name(0), policy.node.span.start));
+                compiled.push(never(&name(0), policy.node.span.start()));
             }
         }
         Rbac::new(self.action, compiled, 0)

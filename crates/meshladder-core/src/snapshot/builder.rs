@@ -92,6 +92,8 @@ pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
 
 /// Redacts a document and makes it text. With it comes the offset of the first byte that is not UTF-8.
 pub(super) fn clean(id: &DocId, mut bytes: Vec<u8>) -> (String, Option<usize>) {
+    // Places in a tree end at 4 GiB: behind them nothing could be redacted.
+    bytes.truncate(u32::MAX as usize);
     redact(id, &mut bytes);
     match String::from_utf8(bytes) {
         Ok(text) => (text, None),

@@ -1,6 +1,6 @@
 //! Kinds that have pods, in all the ways people write them.
 
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::model::object::Object;
 
 /// A kind whose pods can be found.
@@ -76,9 +76,9 @@ impl WorkloadKind {
 }
 
 fn object(key: &str, value: Node) -> Node {
-    let span = value.span.clone();
-    let member = Member { key: key.into(), key_span: span.clone(), value };
-    Node { value: Value::Object(vec![member]), span }
+    let span = value.span;
+    let member = Member { key: key.into(), key_span: span, value };
+    Node { value: Value::Object([member].into()), span }
 }
 
 fn match_labels(labels: Node) -> Node {
@@ -87,5 +87,5 @@ fn match_labels(labels: Node) -> Node {
 
 /// "Gateway API: a managed gateway's pods carry the name of their Gateway."
 fn gateway_label(name: &str) -> Node {
-    object("gateway.networking.k8s.io/gateway-name", Node { value: Value::String(name.into()), span: 0..0 })
+    object("gateway.networking.k8s.io/gateway-name", Node { value: Value::String(name.into()), span: Span::default() })
 }

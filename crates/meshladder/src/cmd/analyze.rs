@@ -64,11 +64,14 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
         print(args, report, edits, paint(global, args.verbose))?;
     }
     let has_problems = !mesh.problems.is_empty() || !snapshot.problems().is_empty();
-    Ok(match () {
+    let code = match () {
         () if has_problems && !args.ignore_unknown => NOT_PARSED,
         () if report.has(severity(args.failure_threshold)) => FOUND,
         () => 0,
-    })
+    };
+    // Taking down the trees of thousands of objects takes longer than many a rule, and the process ends here.
+    std::mem::forget(judged);
+    Ok(code)
 }
 
 /// What one reading of the sources comes to.
@@ -81,6 +84,8 @@ struct Judged {
 
 fn judge(global: &Global, args: &Analyze, analysis: &Analysis, beside: &Beside<'_>) -> Result<Judged, Failure> {
     let snapshot = read(global, args)?;
+    // It reads the texts once more, which is cheapest before there are trees of them.
+    snapshot.taken_at();
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);

@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
             }
             Event::UnresolvedAlias(name) => {
                 self.problem(span.start, format!("no anchor `&{name}` stands before this alias"));
-                self.complete(Node { value: Value::Null, span });
+                self.complete(Node { value: Value::Null, span: span.into() });
             }
             _ => {}
         }
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
         if let Some(what) = problem {
             self.problem(span.start, what);
         }
-        let node = Node { value, span };
+        let node = Node { value, span: span.into() };
         self.document.anchors.keep(anchor, &node, self.limits.copied);
         self.complete(node);
     }
@@ -208,7 +208,7 @@ impl<'a> Builder<'a> {
             self.loaded.problems.extend(refusal.map(|what| Fault::new(span.start, what)));
             Value::Null
         });
-        self.complete(Node { value, span });
+        self.complete(Node { value, span: span.into() });
     }
 
     /// Whether a block scalar ends the text in the middle of a line. The parser makes up the missing line break,
@@ -256,11 +256,12 @@ impl<'a> Builder<'a> {
     fn close(&mut self, span: Range<usize>) {
         let Some(Open { start, end, anchor, inside }) = self.document.open.pop() else { return };
         let value = match inside {
-            Inside::Sequence(items) => Value::Array(items),
+            Inside::Sequence(items) => Value::Array(items.into()),
             Inside::Mapping(members, _) => Value::Object(members.finish(&mut self.lines, &mut self.loaded.problems)),
         };
         // Only the end of a flow collection is written; that of a block collection stands at the next token.
-        let node = Node { value, span: start..if span.is_empty() { end } else { span.end } };
+        let span = start..if span.is_empty() { end } else { span.end };
+        let node = Node { value, span: span.into() };
         self.document.anchors.keep(anchor, &node, self.limits.copied);
         self.complete(node);
     }
@@ -271,14 +272,14 @@ impl<'a> Builder<'a> {
             self.document.root = Some(node);
             return;
         };
-        open.end = node.span.end;
+        open.end = node.span.end();
         match &mut open.inside {
             Inside::Sequence(items) => items.push(node),
             Inside::Mapping(members, key) => match key.take() {
                 None => self.name(node),
-                Some(Key::Name(key, key_span)) => members.push(Member { key, key_span, value: node }),
+                Some(Key::Name(key, key_span)) => members.push(Member { key, key_span: key_span.into(), value: node }),
                 Some(Key::Merge(_)) => {
-                    let at = node.span.start;
+                    let at = node.span.start();
                     if !members.merge(node) {
                         self.problem(at, "`<<` needs a mapping or a list of mappings");
                     }
@@ -297,13 +298,13 @@ impl<'a> Builder<'a> {
     /// to strings implicitly during the YAML to JSON conversion process".
     fn name(&mut self, Node { value, span }: Node) {
         if value == Value::Null {
-            self.problem(span.start, "null cannot be a key");
+            self.problem(span.start(), "null cannot be a key");
         }
         let name = scalar::key(value).unwrap_or_else(|| {
-            let text = &self.part.text()[span.clone()];
-            self.loaded.problems.push(Fault::new(span.start, "a mapping or a list cannot be a key"));
+            let text = &self.part.text()[span.range()];
+            self.loaded.problems.push(Fault::new(span.start(), "a mapping or a list cannot be a key"));
             text.into()
         });
-        self.set_key(Key::Name(name, span));
+        self.set_key(Key::Name(name, span.range()));
     }
 }

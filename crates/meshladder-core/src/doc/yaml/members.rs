@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::split::Part;
 use crate::doc::json::Fault;
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value, edit};
 
 /// The members of a mapping while it is read.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Members {
     pub(super) fn merge(&mut self, value: Node) -> bool {
         let start = self.all.len();
         let sources = match value.value {
-            Value::Object(_) => vec![value],
+            Value::Object(_) => [value].into(),
             Value::Array(items) => items,
             _ => return false,
         };
@@ -48,11 +48,10 @@ impl Members {
 
     /// The members, each name once. As in go-yaml v2 the last one counts, even where it comes from a merge key that
     /// stands behind the key it replaces; only keys written twice are a problem.
-    pub(super) fn finish(mut self, lines: &mut Lines<'_>, problems: &mut Vec<Fault>) -> Vec<Member> {
+    pub(super) fn finish(mut self, lines: &mut Lines<'_>, problems: &mut Vec<Fault>) -> Box<[Member]> {
         let Self { all, merged } = &mut self;
         last_wins(all, merged, lines, problems);
-        self.all.shrink_to_fit();
-        self.all
+        self.all.into()
     }
 }
 
@@ -67,14 +66,14 @@ pub(super) fn settle(node: &mut Node, base: usize, lines: &mut Lines<'_>, proble
                 shift(&mut member.key_span, base);
                 settle(&mut member.value, base, lines, problems);
             }
-            last_wins(members, &[], lines, problems);
+            edit(members, |members| last_wins(members, &[], lines, problems));
         }
         _ => {}
     }
 }
 
-fn shift(span: &mut Range<usize>, by: usize) {
-    *span = span.start + by..span.end + by;
+fn shift(span: &mut Span, by: usize) {
+    *span = (span.start() + by..span.end() + by).into();
 }
 
 fn last_wins(members: &mut Vec<Member>, merged: &[Range<usize>], lines: &mut Lines<'_>, problems: &mut Vec<Fault>) {
@@ -94,9 +93,9 @@ fn last_wins(members: &mut Vec<Member>, merged: &[Range<usize>], lines: &mut Lin
         }
         let first = *written.entry(&member.key).or_insert(index);
         if first != index {
-            let line = lines.of(members[first].key_span.start);
+            let line = lines.of(members[first].key_span.start());
             let what = format!("duplicate key `{}`, first on line {line}", member.key);
-            problems.push(Fault::new(member.key_span.start, what));
+            problems.push(Fault::new(member.key_span.start(), what));
         }
     }
     let mut keep = keep.into_iter();

@@ -19,7 +19,7 @@ use super::names::Names;
 use super::split::{Part, behind_marker};
 use super::{Limits, Loaded, scalar};
 use crate::doc::json::Fault;
-use crate::doc::tree::{MAX_DEPTH, Member, Node, Value};
+use crate::doc::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
 pub(super) fn read(part: &Part<'_>, limits: Limits, names: &mut Names) -> Option<Loaded> {
@@ -137,7 +137,7 @@ impl Reader<'_> {
         let (start, indent) = (self.at, self.indent);
         let (value, end) = if self.is_item(start) { self.sequence(indent)? } else { self.mapping(indent)? };
         self.depth -= 1;
-        Some(Node { value, span: start..end })
+        Some(Node { value, span: (start..end).into() })
     }
 
     fn sequence(&mut self, indent: usize) -> Option<(Value, usize)> {
@@ -153,7 +153,7 @@ impl Reader<'_> {
             };
             self.items.push(item);
         }
-        let end = self.items.get(first..)?.last()?.span.end;
+        let end = self.items.get(first..)?.last()?.span.end();
         Some((Value::Array(self.items.drain(first..).collect()), end))
     }
 
@@ -166,14 +166,14 @@ impl Reader<'_> {
             let key_span = self.at..key_end;
             let key = self.key(key_span.clone())?;
             let value = self.value(key_end + 1, indent, true)?;
-            end = Some(value.span.end);
-            self.members.push(Member { key, key_span, value });
+            end = Some(value.span.end());
+            self.members.push(Member { key, key_span: key_span.into(), value });
         }
         Some((Value::Object(self.close(first)), end?))
     }
 
     /// The members since `first`, each name once.
-    fn close(&mut self, first: usize) -> Vec<Member> {
+    fn close(&mut self, first: usize) -> Box<[Member]> {
         Members::of(self.members.drain(first..).collect()).finish(&mut self.lines, &mut self.problems)
     }
 
@@ -202,13 +202,13 @@ impl Reader<'_> {
                     self.collection()?
                 } else {
                     self.count()?;
-                    Node { value: Value::Null, span: at..at }
+                    Node { value: Value::Null, span: Span::at(at) }
                 }
             }
             Some(b'|') => self.literal(start, indent)?,
             Some(_) => {
                 let node = self.inline(start)?;
-                self.end_line(node.span.end)?;
+                self.end_line(node.span.end())?;
                 node
             }
         };
@@ -223,7 +223,7 @@ impl Reader<'_> {
             _ => word::plain_end(&self.bytes[start..self.line_end(start)]).map(|length| start + length)?,
         };
         self.count()?;
-        Some(Node { value: self.quoted_or_plain(start..end)?, span: start..end })
+        Some(Node { value: self.quoted_or_plain(start..end)?, span: (start..end).into() })
     }
 
     fn quoted_or_plain(&mut self, span: Range<usize>) -> Option<Value> {

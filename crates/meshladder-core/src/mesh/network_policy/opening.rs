@@ -1,7 +1,7 @@
 //! The least a policy has to allow more for one connection to pass.
 
 use super::{Direction, End, Wire, on_host_network};
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::mesh::{Stored, ips, namespaces};
 
 /// A rule to add to a policy. One policy is enough: policies are additive.
@@ -49,7 +49,7 @@ fn pod_peer(policy: &Stored, pod: &Stored) -> Node {
     let of_namespace = object([("matchLabels", object([(namespaces::NAME, text(namespace))]))]);
     let pods = match lasting_labels(pod) {
         labels if labels.is_empty() => object([]),
-        labels => object([("matchLabels", node(Value::Object(labels)))]),
+        labels => object([("matchLabels", node(Value::Object(labels.into())))]),
     };
     if *namespace == policy.id.namespace {
         object([("podSelector", pods)])
@@ -76,7 +76,7 @@ fn lasting_labels(pod: &Stored) -> Vec<Member> {
 }
 
 fn node(value: Value) -> Node {
-    Node { value, span: 0..0 }
+    Node { value, span: Span::default() }
 }
 
 fn text(text: &str) -> Node {
@@ -88,10 +88,10 @@ fn number(number: u16) -> Node {
 }
 
 fn list(items: Vec<Node>) -> Node {
-    node(Value::Array(items))
+    node(Value::Array(items.into()))
 }
 
 fn object<const N: usize>(members: [(&str, Node); N]) -> Node {
-    let members = members.map(|(key, value)| Member { key: key.into(), key_span: 0..0, value });
+    let members = members.map(|(key, value)| Member { key: key.into(), key_span: Span::default(), value });
     node(Value::Object(members.into()))
 }

@@ -6,14 +6,14 @@ use crate::doc::tree::{Member, Node};
 impl Editor<'_> {
     pub(super) fn block_mapping(&mut self, a: &[Member], kept: &[bool], added: &[&Member]) -> Result<(), String> {
         for (i, member) in a.iter().enumerate().filter(|(i, _)| !kept[*i]) {
-            let end = member.value.span.end.max(self.behind_colon(member)?);
-            let start = member.key_span.start;
+            let end = member.value.span.end().max(self.behind_colon(member)?);
+            let start = member.key_span.start();
             if self.starts_line(start) {
                 self.delete_lines(start, end);
                 continue;
             }
             // It stands behind a dash: what comes next moves there.
-            let next = a.get(i + 1).map(|next| next.key_span.start);
+            let next = a.get(i + 1).map(|next| next.key_span.start());
             match next {
                 Some(next) if !self.text[end..next].contains('#') => self.splice(start..next, ""),
                 _ => self.splice(start..self.line_end(end), ""),
@@ -22,8 +22,8 @@ impl Editor<'_> {
         let Some(last) = a.iter().zip(kept).rfind(|(_, kept)| **kept).map(|(member, _)| member) else {
             return Err("nothing is left to add to".to_owned());
         };
-        let column = self.column(last.key_span.start);
-        let at = self.line_end(last.value.span.end.max(self.behind_colon(last)?));
+        let column = self.column(last.key_span.start());
+        let at = self.line_end(last.value.span.end().max(self.behind_colon(last)?));
         for member in added {
             let text = self.indented(&write::member(member), column);
             self.splice(at..at, format!("{}{text}", self.newline()));
@@ -44,7 +44,7 @@ impl Editor<'_> {
             if !self.starts_line(dash) {
                 return Err("the item does not start on a line of its own".to_owned());
             }
-            self.delete_lines(dash, item.span.end.max(dash + 1));
+            self.delete_lines(dash, item.span.end().max(dash + 1));
         }
         for item in added {
             let text = write::item(item);
@@ -57,7 +57,7 @@ impl Editor<'_> {
                 self.splice(start..start, format!("{}{}", self.indented(&text, column), self.newline()));
             } else if let Some(last) = a.last() {
                 let column = self.dash(old, last)?.column;
-                let end = self.line_end(last.span.end);
+                let end = self.line_end(last.span.end());
                 self.splice(end..end, format!("{}{}", self.newline(), self.indented(&text, column)));
             }
         }
@@ -66,17 +66,17 @@ impl Editor<'_> {
 
     /// The dash of an item.
     pub(super) fn dash(&self, sequence: &Node, item: &Node) -> Result<Holder, String> {
-        let before = self.text[..item.span.start].trim_end_matches([' ', '\n', '\r']);
-        let dash = before.strip_suffix('-').map(str::len).filter(|dash| *dash >= sequence.span.start);
+        let before = self.text[..item.span.start()].trim_end_matches([' ', '\n', '\r']);
+        let dash = before.strip_suffix('-').map(str::len).filter(|dash| *dash >= sequence.span.start());
         let dash = dash.ok_or("the item has a tag, an anchor or a comment in front of it")?;
         Ok(Holder { behind: dash + 1, column: self.column(dash), is_dash: true })
     }
 
     /// Where the text behind a key's colon starts.
     pub(super) fn behind_colon(&self, member: &Member) -> Result<usize, String> {
-        let rest = &self.text[member.key_span.end..];
+        let rest = &self.text[member.key_span.end()..];
         let spaces = rest.len() - rest.trim_start().len();
-        let colon = rest[spaces..].starts_with(':').then_some(member.key_span.end + spaces + 1);
+        let colon = rest[spaces..].starts_with(':').then_some(member.key_span.end() + spaces + 1);
         colon.ok_or_else(|| format!("`{}` is written in an unusual way", member.key))
     }
 

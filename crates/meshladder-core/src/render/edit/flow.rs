@@ -8,7 +8,7 @@ use crate::doc::tree::{Member, Node};
 impl Editor<'_> {
     pub(super) fn flow_mapping(&mut self, old: &Node, a: &[Member], kept: &[bool], added: &[&Member]) {
         let parts: Vec<Range<usize>> =
-            a.iter().map(|m| m.key_span.start..m.value.span.end.max(m.key_span.end)).collect();
+            a.iter().map(|m| m.key_span.start()..m.value.span.end().max(m.key_span.end())).collect();
         self.delete_parts(&parts, kept);
         let texts: Vec<String> = added.iter().map(|member| self.flow_member(member)).collect();
         let last = parts.iter().zip(kept).rfind(|(_, kept)| **kept).map(|(part, _)| part.end);
@@ -16,7 +16,7 @@ impl Editor<'_> {
     }
 
     pub(super) fn flow_sequence(&mut self, old: &Node, a: &[Node], kept: &[bool], at: usize, added: &[Node]) {
-        let parts: Vec<Range<usize>> = a.iter().map(|item| item.span.clone()).collect();
+        let parts: Vec<Range<usize>> = a.iter().map(|item| item.span.range()).collect();
         self.delete_parts(&parts, kept);
         let texts: Vec<String> = added.iter().map(|item| self.flow(item)).collect();
         match (at, parts.get(at)) {
@@ -49,7 +49,7 @@ impl Editor<'_> {
         }
         let (at, text) = match last {
             Some(end) => (end, format!(", {}", texts.join(", "))),
-            None => (old.span.start + 1, texts.join(", ")),
+            None => (old.span.start() + 1, texts.join(", ")),
         };
         self.splice(at..at, text);
     }

@@ -2,7 +2,7 @@
 
 use super::{Editor, Holder};
 use crate::doc::json::escape;
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::render::yaml;
 
 impl Editor<'_> {
@@ -15,11 +15,11 @@ impl Editor<'_> {
             let text = if in_flow { self.flow(new) } else { self.scalar(old, new) };
             return match holder {
                 Some(holder) if is_block(old) || old.span.is_empty() => {
-                    self.splice(self.gap(old, holder)?..old.span.end.max(holder.behind), format!(" {text}"));
+                    self.splice(self.gap(old, holder)?..old.span.end().max(holder.behind), format!(" {text}"));
                     Ok(())
                 }
                 _ => {
-                    self.splice(old.span.clone(), text);
+                    self.splice(old.span.range(), text);
                     Ok(())
                 }
             };
@@ -29,13 +29,13 @@ impl Editor<'_> {
         let block = yaml::text(new);
         let text = self.indented(block.trim_end(), holder.column + 2);
         let text = if holder.is_dash { format!(" {}", text.trim_start()) } else { format!("{}{text}", self.newline()) };
-        self.splice(start..old.span.end.max(holder.behind), text);
+        self.splice(start..old.span.end().max(holder.behind), text);
         Ok(())
     }
 
     /// Where the white space in front of a value starts.
     fn gap(&self, old: &Node, holder: Holder) -> Result<usize, String> {
-        let between = self.text.get(holder.behind..old.span.start.max(holder.behind)).unwrap_or("?");
+        let between = self.text.get(holder.behind..old.span.start().max(holder.behind)).unwrap_or("?");
         if between.trim().is_empty() {
             Ok(holder.behind)
         } else {
@@ -45,7 +45,7 @@ impl Editor<'_> {
 
     /// A string keeps the quotes of the one it replaces.
     fn scalar(&self, old: &Node, new: &Node) -> String {
-        match (self.text.as_bytes().get(old.span.start), &old.value, new.str()) {
+        match (self.text.as_bytes().get(old.span.start()), &old.value, new.str()) {
             (Some(b'"'), Value::String(_), Some(text)) => escape(text),
             (Some(b'\''), Value::String(_), Some(text)) if !text.contains(char::is_control) => {
                 format!("'{}'", text.replace('\'', "''"))
@@ -62,7 +62,7 @@ impl Editor<'_> {
     }
 
     pub(super) fn flow_member(&self, member: &Member) -> String {
-        let key = Node { value: Value::String(member.key.clone()), span: 0..0 };
+        let key = Node { value: Value::String(member.key.clone()), span: Span::default() };
         format!("{}: {}", self.flow(&key), self.flow(&member.value))
     }
 
@@ -85,7 +85,7 @@ impl Editor<'_> {
 }
 
 pub(super) fn member(member: &Member) -> String {
-    let object = Node { value: Value::Object(vec![member.clone()]), span: 0..0 };
+    let object = Node { value: Value::Object([member.clone()].into()), span: Span::default() };
     yaml::text(&object).trim_end().to_owned()
 }
 

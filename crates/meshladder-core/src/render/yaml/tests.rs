@@ -1,5 +1,6 @@
 use super::*;
 use crate::doc::json::Raw;
+use crate::doc::tree::Span;
 
 fn yaml(json: &str) -> String {
     text(&tree(json))
@@ -11,7 +12,7 @@ fn tree(json: &str) -> Node {
 
 /// How the one string is written.
 fn scalar(text: &str) -> String {
-    let node = Node { value: Value::String(text.into()), span: 0..0 };
+    let node = Node { value: Value::String(text.into()), span: Span::default() };
     super::text(&node).trim_end_matches('\n').to_owned()
 }
 

@@ -97,13 +97,16 @@ impl<'f, 'm> Servers<'f, 'm> {
             _ => None,
         });
         let selectors = Selectors::by(services, |service| service.spec_at(["selector"]));
-        let mut behind = BTreeMap::new();
+        let mut chosen = BTreeMap::new();
         for template in workloads::templates(facts.mesh) {
             let services = selectors.selecting(template.namespace(), template.labels());
             if !services.is_empty() && workloads::is_in_mesh(facts.mesh, template) {
-                behind.extend(services.into_iter().map(|service| (&service.id, template)));
+                chosen.extend(services.into_iter().map(|(number, _)| (number, template)));
             }
         }
+        let of_service =
+            |(number, template)| selectors.numbered(number).iter().map(move |service| (&service.id, template));
+        let behind = chosen.into_iter().flat_map(of_service).collect();
         Self { facts, accepted: Accepted::of(facts), behind }
     }
 

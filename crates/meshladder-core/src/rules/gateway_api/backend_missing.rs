@@ -1,11 +1,13 @@
 //! See the page beside this file.
 
+use std::collections::BTreeSet;
+
 use super::references::{
     GROUP, GRPC_ROUTES, HTTP_ROUTES, REFERENCE_GRANTS, Reference, TCP_ROUTES, TLS_ROUTES, backends, parents, routes,
 };
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::Stored;
+use crate::mesh::{Mesh, Stored};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -25,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let grants = grants(facts.mesh);
     for route in routes(facts.mesh) {
         // Routes of the mesh need no grant, only those of gateways.
         let needs_grant = parents(route).any(|parent| !parent.is_service());
@@ -32,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let of_mesh = parents(route).map(|parent| (parent, "is for", false));
         for (to, verb, needs_grant) in backends.chain(of_mesh).filter(|(to, ..)| to.is_service()) {
             out.examined();
-            let Some((why, advice)) = fault(facts, route, &to, needs_grant) else { continue };
+            let Some((why, advice)) = fault(facts, &grants, route, &to, needs_grant) else { continue };
             let message = format!("{} {verb} Service {}/{}, {why}", route.id, to.namespace, to.name);
             out.find(route.id.clone(), message, Evidence::of(route, to.node, "the Service")).fix(Fix::advice(advice));
         }
@@ -41,6 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 fn fault(
     facts: &Facts<'_>,
+    grants: &BTreeSet<Grant<'_>>,
     route: &Stored,
     to: &Reference<'_>,
     needs_grant: bool,
@@ -55,23 +59,30 @@ fn fault(
     }
     let is_elsewhere = to.namespace != route.id.namespace;
     let is_refused = is_elsewhere && needs_grant && holds_in(facts, REFERENCE_GRANTS, "ReferenceGrant", to.namespace);
-    (is_refused && !is_granted(facts, route, to))
+    (is_refused && !is_granted(grants, route, to))
         .then_some(("and no ReferenceGrant there lets it", "add a ReferenceGrant to the namespace of the Service"))
 }
 
+/// Which routes may lead where: the Services' namespace, the routes' kind and namespace, and the Service, or none for
+/// all of them.
+type Grant<'m> = (&'m str, &'m str, &'m str, Option<&'m str>);
+
 /// Any entry of `from` with any of `to` will do.
-fn is_granted(facts: &Facts<'_>, route: &Stored, to: &Reference<'_>) -> bool {
-    let grants = facts.mesh.objects.in_namespace("ReferenceGrant", to.namespace);
-    let is_from = |from: &Node| {
-        from.str_at("group") == Some(GROUP)
-            && from.str_at("kind") == Some(&route.id.kind)
-            && from.str_at("namespace") == Some(&route.id.namespace)
-    };
-    let is_to = |one: &Node| {
-        one.str_at("kind") == Some("Service")
-            && one.str_at("name").is_none_or(|name| name.is_empty() || name == to.name)
-    };
-    grants
-        .into_iter()
-        .any(|grant| grant.spec_list("from").iter().any(is_from) && grant.spec_list("to").iter().any(is_to))
+fn grants(mesh: &Mesh) -> BTreeSet<Grant<'_>> {
+    let mut found = BTreeSet::new();
+    for grant in mesh.objects.of_kind("ReferenceGrant") {
+        let is_from = |from: &&Node| from.str_at("group") == Some(GROUP);
+        for from in grant.spec_list("from").iter().filter(is_from) {
+            let (Some(kind), Some(namespace)) = (from.str_at("kind"), from.str_at("namespace")) else { continue };
+            let to = grant.spec_list("to").iter().filter(|to| to.str_at("kind") == Some("Service"));
+            let names = to.map(|to| to.str_at("name").filter(|name| !name.is_empty()));
+            found.extend(names.map(|name| (grant.id.namespace.as_str(), kind, namespace, name)));
+        }
+    }
+    found
+}
+
+fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Stored, to: &Reference<'_>) -> bool {
+    let to_name = |name| grants.contains(&(to.namespace, route.id.kind.as_str(), route.id.namespace.as_str(), name));
+    to_name(None) || to_name(Some(to.name))
 }

@@ -39,9 +39,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if !workloads::is_in_mesh(facts.mesh, template) {
             continue;
         }
-        let selecting = selectors.selecting(namespace, labels).into_iter();
-        for policy in selecting.chain(selectors.unlabelled(namespace).iter().copied()) {
-            let Some(node) = identity(policy).filter(|_| told.insert(&policy.id)) else { continue };
+        let selecting = selectors.selecting(namespace, labels).into_iter().map(|(_, alike)| alike);
+        let near = selecting.chain(selectors.unlabelled(namespace));
+        let new = near.filter(|alike| told.insert(alike.objects[0].id.clone()));
+        for policy in new.flat_map(|alike| &alike.objects) {
+            let Some(node) = identity(policy) else { continue };
             let message = format!(
                 "{} goes by the caller's identity, and {} turns mutual TLS off at {}, so no caller has one",
                 policy.id, peer.id, template.object.id

@@ -24,13 +24,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let selectors = Selectors::of(facts.mesh.objects.of_kind("PeerAuthentication").iter());
-    let mut told = BTreeSet::new();
+    let (mut told, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for template in workloads::templates(facts.mesh) {
         out.examined();
-        let mut policies = selectors.selecting(template.namespace(), template.labels());
-        policies.sort_by_key(|policy| age(&policy.node));
-        let Some((first, others)) = policies.split_first() else { continue };
-        for policy in others.iter().filter(|policy| policy.id != first.id) {
+        let groups = selectors.selecting(template.namespace(), template.labels());
+        let oldest = groups.iter().map(|(_, alike)| alike.oldest);
+        let Some(first) = oldest.min_by_key(|policy| age(&policy.node)) else { continue };
+        // Where a group was seen before, only its oldest may not be told.
+        let left = groups.into_iter().flat_map(|(number, alike)| {
+            if seen.insert(number) { &alike.objects[..] } else { std::slice::from_ref(&alike.oldest) }
+        });
+        for policy in left.filter(|policy| policy.id != first.id) {
             if !told.insert(&policy.id) {
                 continue;
             }

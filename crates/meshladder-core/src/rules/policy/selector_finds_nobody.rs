@@ -47,11 +47,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let root = &*mesh.config.root_namespace;
     let all = || SELECTING.into_iter().flat_map(|kind| mesh.objects.of_kind(kind));
     let selectors = Selectors::of(all());
-    let mut found: BTreeSet<&ObjectRef> = BTreeSet::new();
+    let mut used: BTreeSet<usize> = BTreeSet::new();
     for (namespace, labels) in workloads::labels(mesh) {
         let near = selectors.selecting(namespace, labels).into_iter().chain(selectors.selecting(root, labels));
-        found.extend(near.map(|object| &object.id));
+        used.extend(near.map(|(number, _)| number));
     }
+    let found: BTreeSet<&ObjectRef> =
+        used.into_iter().flat_map(|number| selectors.numbered(number)).map(|object| &object.id).collect();
     let namespaces = workloads::namespaces(mesh);
     let can_tell = |namespace: &str| is_complete(facts, PODS) || namespaces.contains(namespace);
     for object in all() {

@@ -2,7 +2,6 @@
 
 use super::selection::{labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::model::selector::has_labels;
 use crate::rules::analyzed::{PODS, SIDECARS};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -23,8 +22,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts.mesh.objects.in_namespace("Sidecar", &facts.mesh.config.root_namespace) {
         out.examined();
-        let Some(labels) = labels(sidecar).filter(|_| pods(facts.mesh, sidecar).is_empty()) else { continue };
-        let Some(pod) = facts.mesh.objects.of("Pod", "").find(|pod| has_labels(labels, pod.labels())) else { continue };
+        let Some(labels) = labels(sidecar).filter(|_| pods(facts.mesh, sidecar).next().is_none()) else { continue };
+        let Some(pod) = facts.mesh.pods_with(None, labels).next() else { continue };
         let message = format!(
             "{} selects {}, as {} has it, but a selector is for pods of the Sidecar's own namespace only",
             sidecar.id,

@@ -2,7 +2,6 @@
 
 use crate::doc::tree::Node;
 use crate::mesh::{Mesh, Stored};
-use crate::rules::analyzed::selected;
 
 /// The labels it selects; none for a whole namespace.
 pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
@@ -10,8 +9,8 @@ pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
 }
 
 /// The pods it selects.
-pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Stored) -> Vec<&'m Stored> {
-    labels(sidecar).map(|labels| selected(mesh, &sidecar.id.namespace, labels)).unwrap_or_default()
+pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Stored) -> impl Iterator<Item = &'m Stored> {
+    labels(sidecar).into_iter().flat_map(|labels| mesh.pods_with(Some(&sidecar.id.namespace), labels))
 }
 
 /// Whether ztunnel, not a sidecar, takes the pod's traffic.

@@ -20,11 +20,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let has_ambient = facts.mesh.objects.of_kind("Pod").iter().any(is_ambient);
     for sidecar in facts.mesh.objects.of_kind("Sidecar") {
         out.examined();
         let why = match labels(sidecar) {
             Some(_) => pods(facts.mesh, sidecar)
-                .iter()
+                .take_while(|_| has_ambient)
                 .find(|pod| is_ambient(pod))
                 .map(|pod| format!("selects {}, which is ambient", pod.id)),
             None => {

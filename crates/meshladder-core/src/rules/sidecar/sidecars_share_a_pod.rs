@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
-use super::selection::{labels, pods};
+use super::selection::labels;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, SIDECARS, sharing};
+use crate::rules::analyzed::{PODS, SIDECARS};
+use crate::rules::workloads::{Selectors, sharing};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +23,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let sidecars = facts.mesh.objects.of_kind("Sidecar");
     out.examined += sidecars.len();
-    for (sidecar, other, pod) in sharing(sidecars.iter().map(|sidecar| (sidecar, pods(facts.mesh, sidecar)))) {
+    let selectors = Selectors::by(sidecars.iter(), labels);
+    let pods = facts.mesh.objects.of_kind("Pod").iter().map(|pod| (pod, pod.labels()));
+    for (sidecar, other, pod) in sharing(&selectors, pods) {
         let message = format!("{} and {} both select {pod}, and only one of them counts", sidecar.id, other.id);
         let labels = labels(sidecar).unwrap_or(&sidecar.node);
         out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))

@@ -2,7 +2,6 @@
 
 use crate::doc::tree::Node;
 use crate::mesh::{Mesh, Stored};
-use crate::rules::analyzed::selected;
 
 /// The labels it selects; none for a whole namespace.
 pub(super) fn labels(telemetry: &Stored) -> Option<&Node> {
@@ -10,8 +9,8 @@ pub(super) fn labels(telemetry: &Stored) -> Option<&Node> {
 }
 
 /// The pods it selects.
-pub(super) fn pods<'m>(mesh: &'m Mesh, telemetry: &'m Stored) -> Vec<&'m Stored> {
-    labels(telemetry).map(|labels| selected(mesh, &telemetry.id.namespace, labels)).unwrap_or_default()
+pub(super) fn pods<'m>(mesh: &'m Mesh, telemetry: &'m Stored) -> impl Iterator<Item = &'m Stored> {
+    labels(telemetry).into_iter().flat_map(|labels| mesh.pods_with(Some(&telemetry.id.namespace), labels))
 }
 
 /// Whether it is for a whole namespace: it selects nothing and names no Gateway or Service.

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
-use super::selection::{labels, pods};
+use super::selection::labels;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, TELEMETRIES, sharing};
+use crate::rules::analyzed::{PODS, TELEMETRIES};
+use crate::rules::workloads::{Selectors, sharing};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +23,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let telemetries = facts.mesh.objects.of_kind("Telemetry");
     out.examined += telemetries.len();
-    for (telemetry, other, pod) in sharing(telemetries.iter().map(|one| (one, pods(facts.mesh, one)))) {
+    let selectors = Selectors::by(telemetries.iter(), labels);
+    let pods = facts.mesh.objects.of_kind("Pod").iter().map(|pod| (pod, pod.labels()));
+    for (telemetry, other, pod) in sharing(&selectors, pods) {
         let message = format!("{} and {} both select {pod}, and only one of them counts", telemetry.id, other.id);
         let labels = labels(telemetry).unwrap_or(&telemetry.node);
         out.find(telemetry.id.clone(), message, Evidence::of(telemetry, labels, "what it selects"))

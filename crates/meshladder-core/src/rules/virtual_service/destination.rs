@@ -1,5 +1,6 @@
 //! Where the routes of a VirtualService lead, and whether that exists.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::doc::tree::Node;
@@ -11,7 +12,7 @@ use crate::mesh::services::number;
 pub(super) struct Destination<'m> {
     pub(super) node: &'m Node,
     /// Its full name; empty without one.
-    pub(super) host: String,
+    pub(super) host: Cow<'m, str>,
     pub(super) port: Option<u16>,
     pub(super) subset: Option<&'m str>,
 }
@@ -23,7 +24,7 @@ pub(super) fn of(service: &Stored) -> Vec<Destination<'_>> {
         let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
         let entries = list("route").chain(list("mirrors")).map(|entry| entry.get("destination").unwrap_or(entry));
         for node in entries.chain(route.get("mirror")) {
-            let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
+            let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace);
             let port = node.at(["port", "number"]).and_then(number);
             found.push(Destination { node, host, port, subset: node.str_at("subset").filter(|name| !name.is_empty()) });
         }

@@ -1,11 +1,13 @@
 //! See the page beside this file.
 
+use std::collections::BTreeSet;
+
 use super::bound::{self, Bound};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::Stored;
 use crate::mesh::gateways::servers;
-use crate::mesh::host::overlaps;
+use crate::mesh::host::{fqdn, overlaps};
+use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -24,11 +26,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let plain = PlainHosts::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for Bound { node: entry, namespace, name } in bound::to_gateways(service) {
             out.examined();
             let mut gateways = facts.mesh.objects.named("Gateway", namespace, name);
-            if gateways.any(|gateway| takes(gateway, service)) {
+            if gateways.any(|gateway| plain.take(gateway, service) || takes(gateway, service)) {
                 continue;
             }
             let hosts: Vec<&str> = service.spec_strings("hosts").collect();
@@ -38,6 +41,24 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             out.find(service.id.clone(), message, Evidence::of(service, node, "its hosts"))
                 .fix(Fix::advice("name a host that a server of the Gateway has"));
         }
+    }
+}
+
+/// The hosts that Gateways take as they stand, from whatever namespace: with thousands of them there is mostly no need
+/// to try all.
+struct PlainHosts<'m>(BTreeSet<(&'m ObjectRef, &'m str)>);
+
+impl<'m> PlainHosts<'m> {
+    fn of(mesh: &'m Mesh) -> Self {
+        let servers = mesh.objects.of("Gateway", "networking.istio.io").flat_map(servers);
+        let hosts =
+            servers.flat_map(|server| server.hosts().map(move |(from, host)| (from, (&server.gateway.id, host))));
+        Self(hosts.filter(|(from, _)| *from == "*").map(|(_, host)| host).collect())
+    }
+
+    fn take(&self, gateway: &Stored, service: &Stored) -> bool {
+        let mut hosts = service.spec_strings("hosts");
+        hosts.any(|host| self.0.contains(&(&gateway.id, &*fqdn(host, &service.id.namespace))))
     }
 }
 

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::destination;
+use super::destination::{self, Destination};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::traffic::hosts;
@@ -25,14 +26,18 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let services = facts.mesh.objects.of_kind("VirtualService");
-    let mut by_subset: BTreeMap<String, &Stored> = BTreeMap::new();
+    let is_for_gateway = |service: &&Stored| service.spec_strings("gateways").any(|gateway| gateway != "mesh");
+    if !services.iter().any(|service| is_for_gateway(&service)) {
+        return;
+    }
+    let mut by_subset: BTreeMap<Cow<'_, str>, &Stored> = BTreeMap::new();
     for service in services {
-        let own: Vec<String> = hosts(service).map(|(_, host)| host).collect();
-        for to in destination::of(service).into_iter().filter(|to| to.subset.is_some() && own.contains(&to.host)) {
+        let own = || hosts(service).map(|(_, host)| host);
+        let is_own = |to: &Destination<'_>| to.subset.is_some() && own().any(|own| own == to.host);
+        for to in destination::of(service).into_iter().filter(is_own) {
             by_subset.entry(to.host).or_insert(service);
         }
     }
-    let is_for_gateway = |service: &&Stored| service.spec_strings("gateways").any(|gateway| gateway != "mesh");
     for service in services.iter().filter(is_for_gateway) {
         out.examined();
         for to in destination::of(service).iter().filter(|to| to.subset.is_none()) {

@@ -71,20 +71,25 @@ fn duplicates<'m>(kind: &str, rules: &'m [Node], found: &mut Found<'m>) {
 /// HTTP matches of a prefix that an earlier match of a shorter prefix takes whole.
 fn covered<'m>(rules: &'m [Node], found: &mut Found<'m>) {
     let mut earlier: Vec<(&Node, &str, String)> = Vec::new();
+    // By what must be said in the same words, and by prefix, or many matches would each be held against all.
+    let mut known: BTreeMap<String, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     for (at, rule) in rules.iter().enumerate() {
         let name = name("http", rule, at);
         for (number, one) in list(rule, "match").iter().enumerate() {
             let Some(prefix) = prefix(one) else { continue };
-            let cover = earlier
-                .iter()
-                .find(|(other, short, _)| *short != prefix && prefix.starts_with(short) && takes_all_of(other, one));
-            if let Some((_, short, place)) = cover {
+            let rest = SAME.map(|key| part(one, key)).join("\n");
+            let by_prefix = known.entry(rest).or_default();
+            let shorter = (0..prefix.len()).filter_map(|end| prefix.get(..end));
+            let near = shorter.filter_map(|short| by_prefix.get(short)).flatten();
+            let cover = near.copied().filter(|&at| takes_all_of(earlier[at].0, one)).min();
+            if let Some((_, short, place)) = cover.map(|at| &earlier[at]) {
                 let why = format!(
                     "match {} of {name}, for prefix {prefix}, is covered by {place}, for prefix {short}, which comes first",
                     label(one, number)
                 );
                 found.matches.push(Idle { node: one, why });
             }
+            by_prefix.entry(prefix).or_default().push(earlier.len());
             earlier.push((one, prefix, format!("match {} of {name}", label(one, number))));
         }
     }
@@ -92,12 +97,18 @@ fn covered<'m>(rules: &'m [Node], found: &mut Found<'m>) {
 
 /// Whether a match asks for nothing, beside its prefix, that the later one does not ask for in the same words.
 fn takes_all_of(earlier: &Node, later: &Node) -> bool {
-    let part = |node: &Node, key: &str| node.get(key).map(|part| canonical(part, &[])).unwrap_or_default();
     let same = |key: &&str| part(earlier, key) == part(later, key);
     let wider = |key: &&str| earlier.get(key).is_none() || same(key);
-    ["port", "authority", "headers", "queryParams", "withoutHeaders"].iter().all(&same)
+    SAME.iter().all(&same)
         && ["scheme", "gateways", "sourceLabels", "sourceNamespace", "ignoreUriCase"].iter().all(wider)
         && (same(&"method") || earlier.get("method").is_none() && is_get(later))
+}
+
+/// What the two must ask for in the same words.
+const SAME: [&str; 5] = ["port", "authority", "headers", "queryParams", "withoutHeaders"];
+
+fn part(node: &Node, key: &str) -> String {
+    node.get(key).map(|part| canonical(part, &[])).unwrap_or_default()
 }
 
 fn is_get(one: &Node) -> bool {

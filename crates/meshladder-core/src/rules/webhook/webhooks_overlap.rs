@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::hooks::{Hook, injectors, revisions};
-use crate::doc::tree::{Member, Node, Value};
+use crate::doc::tree::{Member, Node, Span, Value};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::MUTATING_WEBHOOKS;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -58,10 +58,10 @@ fn tell(hook: &Hook<'_>, other: &Hook<'_>, when: &str, out: &mut Sink) {
 
 /// Every combination of labels that webhooks ask for.
 fn labels(key: &str, values: [&str; 2], revisions: &[Option<&str>]) -> Vec<Node> {
-    let node = |value| Node { value, span: 0..0 };
+    let node = |value| Node { value, span: Span::default() };
     let member = |key: &str, value: &str| {
         let value = node(Value::String(value.into()));
-        Member { key: key.into(), key_span: 0..0, value }
+        Member { key: key.into(), key_span: Span::default(), value }
     };
     let own = std::iter::once(None).chain(values.into_iter().map(Some));
     let pairs = own.flat_map(|own| revisions.iter().map(move |revision| (own, *revision)));

@@ -1,12 +1,12 @@
 //! See the page beside this file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
 use crate::mesh::injection::Template;
 use crate::mesh::services::{ServicePort, number, ports};
-use crate::mesh::{ObjectRef, Stored};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -28,18 +28,21 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let services = facts.mesh.objects.of("Service", "").filter(|service| !service.is_assumed());
     let selectors = Selectors::by(services, |service| service.spec_at(["selector"]));
-    let mut behind: BTreeMap<&ObjectRef, (&Stored, Vec<Template<'_>>)> = BTreeMap::new();
+    let mut behind: BTreeMap<usize, Declared<'_>> = BTreeMap::new();
     for template in workloads::templates(facts.mesh) {
-        for service in selectors.selecting(template.namespace(), template.labels()) {
-            behind.entry(&service.id).or_insert((service, Vec::new())).1.push(template);
+        for (number, _) in selectors.selecting(template.namespace(), template.labels()) {
+            behind.entry(number).or_insert_with(|| Declared::by(template.object)).add(template);
         }
     }
-    for (service, templates) in behind.values() {
+    let led = |(number, declared)| selectors.numbered(number).iter().map(move |service| (*service, declared));
+    let mut led: Vec<(&Stored, &Declared<'_>)> = behind.iter().map(|(&n, d)| (n, d)).flat_map(led).collect();
+    led.sort_by_key(|(service, _)| &service.id);
+    for (service, declared) in led {
         for port in ports(service) {
             out.examined();
             let node = port.target_port.unwrap_or(port.node);
-            let Some((what, verb, severity)) = missing(&port, templates) else { continue };
-            let first = templates[0].object;
+            let Some((what, verb, severity)) = missing(&port, declared) else { continue };
+            let first = declared.first;
             let message = format!(
                 "{} leads port {} to {what}, which no container of {} {verb}",
                 service.id, port.number, first.id
@@ -54,23 +57,36 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// What no container has. A name leads nowhere then. A number need not be declared, so that is only worth knowing, and
 /// only where containers declare others.
-fn missing(port: &ServicePort<'_>, templates: &[Template<'_>]) -> Option<(String, &'static str, Severity)> {
+fn missing(port: &ServicePort<'_>, declared: &Declared<'_>) -> Option<(String, &'static str, Severity)> {
     if let Some(name) = port.target_port.filter(|target| number(target).is_none()).and_then(Node::str) {
-        let has = |port: &Node| port.str_at("name") == Some(name);
-        let is_somewhere = templates.iter().any(|template| declared(*template).any(|(_, port)| has(port)));
-        return (!is_somewhere).then(|| (format!("port {name}"), "has", Severity::Warning));
+        return (!declared.names.contains(name)).then(|| (format!("port {name}"), "has", Severity::Warning));
     }
     let target = port.target_port.and_then(number).unwrap_or(port.number);
-    let has = |port: &Node| port.get("containerPort").and_then(number) == Some(target);
-    let lacks = |template: &Template<'_>| {
-        let of_application = |container: &Node| container.str_at("name") != Some("istio-proxy");
-        declared(*template).any(|(container, _)| of_application(container))
-            && !declared(*template).any(|(_, port)| has(port))
-    };
-    templates.iter().all(lacks).then(|| (target.to_string(), "declares", Severity::Info))
+    (!declared.is_silent && !declared.numbers.contains(&target))
+        .then(|| (target.to_string(), "declares", Severity::Info))
 }
 
-/// The ports of its containers, each with the container.
-fn declared(template: Template<'_>) -> impl Iterator<Item = (&Node, &Node)> {
-    template.containers().flat_map(|container| container.items_at("ports").iter().map(move |port| (container, port)))
+/// The ports that the workloads behind a Service declare.
+struct Declared<'m> {
+    first: &'m Stored,
+    names: BTreeSet<&'m str>,
+    numbers: BTreeSet<u16>,
+    /// Whether the application of one of them declares none.
+    is_silent: bool,
+}
+
+impl<'m> Declared<'m> {
+    fn by(first: &'m Stored) -> Self {
+        Self { first, names: BTreeSet::new(), numbers: BTreeSet::new(), is_silent: false }
+    }
+
+    fn add(&mut self, template: Template<'m>) {
+        let ports = |container: &'m Node| container.items_at("ports");
+        let is_application = |container: &&Node| container.str_at("name") != Some("istio-proxy");
+        self.is_silent |= !template.containers().filter(is_application).any(|container| !ports(container).is_empty());
+        for port in template.containers().flat_map(ports) {
+            self.names.extend(port.str_at("name"));
+            self.numbers.extend(port.get("containerPort").and_then(number));
+        }
+    }
 }

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let (mesh, root) = (facts.mesh, &*facts.mesh.config.root_namespace);
     let policies = mesh.objects.of_kind("AuthorizationPolicy");
     let selectors = Selectors::of(policies.iter());
-    let is_covered = |namespace: &str| !selectors.unlabelled(namespace).is_empty();
+    let is_covered = |namespace: &str| selectors.unlabelled(namespace).is_some();
     if is_covered(root) {
         return;
     }

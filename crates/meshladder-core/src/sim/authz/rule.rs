@@ -25,7 +25,7 @@ pub(super) fn compile(node: &Node, name: &str, context: &Context<'_>) -> Option<
     let to = node.get("to").map_or(&[][..], Node::items);
     let principals = alternatives(from, |from| source(from, context), &who)?;
     let permissions = alternatives(to, |to| operation(to, context), &what)?;
-    Some(Policy::new(name, permissions, principals, node.span.start))
+    Some(Policy::new(name, permissions, principals, node.span.start()))
 }
 
 /// "entries of from OR-ed as principals, of to OR-ed as permissions, when AND-ed into every one".

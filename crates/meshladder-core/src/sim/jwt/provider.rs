@@ -202,11 +202,11 @@ impl Provider {
             let listed = self.space_delimited_claims.iter().any(|claim| **claim == *member.key);
             let Some(text) = member.value.str().filter(|_| listed) else { return member.clone() };
             let words = text.split(' ').filter(|word| !word.is_empty());
-            let node = |word: &str| Node { value: Value::String(word.into()), span: member.value.span.clone() };
-            let list = Node { value: Value::Array(words.map(node).collect()), span: member.value.span.clone() };
+            let node = |word: &str| Node { value: Value::String(word.into()), span: member.value.span };
+            let list = Node { value: Value::Array(words.map(node).collect()), span: member.value.span };
             Member { value: list, ..member.clone() }
         };
-        Node { value: Value::Object(members.iter().map(normalize).collect()), span: payload.span.clone() }
+        Node { value: Value::Object(members.iter().map(normalize).collect()), span: payload.span }
     }
 }
 

@@ -101,7 +101,7 @@ fn string(payload: &Node, claim: Claim) -> Result<String, Status> {
 fn strings(payload: &Node, claim: Claim) -> Result<Vec<String>, Status> {
     let Some(node) = payload.get(claim.name()) else { return Ok(Vec::new()) };
     let items = match &node.value {
-        Value::Array(items) => items.as_slice(),
+        Value::Array(items) => &items[..],
         _ => std::slice::from_ref(node),
     };
     items.iter().map(|item| item.str().map(str::to_owned).ok_or(Status::BadClaim(claim))).collect()

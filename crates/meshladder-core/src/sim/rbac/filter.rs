@@ -2,7 +2,7 @@
 
 use super::{Action, Decision, Rbac, details};
 use crate::doc::json::Raw;
-use crate::doc::tree::{Node, Value};
+use crate::doc::tree::{Node, Span, Value};
 use crate::sim::state::Known;
 use crate::sim::{Record, State, Tri};
 
@@ -132,10 +132,10 @@ fn note(state: &mut State<'_>, prefix: &str, engine: &str, decision: &Decision) 
 
 fn hint(state: &mut State<'_>, decision: &Decision) {
     let matched = matches!(decision, Decision::Allowed { policy: Some(_) });
-    let hint = Node { value: Value::Bool(matched), span: 0..0 };
+    let hint = Node { value: Value::Bool(matched), span: Span::default() };
     state.metadata.set("envoy.common", "access_log_hint", Known::Value(hint));
 }
 
 fn text(text: &str) -> Known {
-    Known::Value(Node { value: Value::String(text.into()), span: 0..0 })
+    Known::Value(Node { value: Value::String(text.into()), span: Span::default() })
 }

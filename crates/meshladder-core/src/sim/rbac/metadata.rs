@@ -88,7 +88,7 @@ impl MetadataMatcher {
             Found::Absent => self.value.matches(None),
             Found::Value(value) => self.value.matches(Some(value)),
             Found::Claim(values) => self.value.matches_claim(&values),
-            Found::Object => self.value.matches(Some(&Value::Object(Vec::new()))),
+            Found::Object => self.value.matches(Some(&Value::Object(Box::default()))),
             Found::Unknown(fact) => Tri::unknown(fact),
         }
     }

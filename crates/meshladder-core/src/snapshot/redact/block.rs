@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::flow;
 use super::token::run;
-use crate::doc::tree::{MAX_DEPTH, Member, Node, Value};
+use crate::doc::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Where the mapping starts that the line of `at` belongs to. `known` is a line of a mapping further up (as the place
 /// of its key) with its answer: no text is gone through twice.
@@ -161,13 +161,13 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut members = Vec::new();
         loop {
-            let stray = |node: Node| Member { key: "".into(), key_span: node.span.start..node.span.start, value: node };
+            let stray = |node: Node| Member { key: "".into(), key_span: Span::at(node.span.start()), value: node };
             let member = self.member(column).unwrap_or_else(|| stray(self.scalar(self.at, column)));
             members.push(member);
             match self.line_below() {
                 Some(line) if line.indent() == column && !line.has_dash() => self.at = line.start + column,
                 Some(line) if line.indent() > column => self.at = line.start + line.indent(),
-                _ => break Node { value: Value::Object(members), span: start..self.at },
+                _ => break Node { value: Value::Object(members.into()), span: (start..self.at).into() },
             }
         }
     }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
             items.push(self.nested(content, column + content - self.at, column));
             match self.line_below() {
                 Some(line) if line.indent() == column && line.has_dash() => self.at = line.start + column,
-                _ => break Node { value: Value::Array(items), span: start..self.at },
+                _ => break Node { value: Value::Array(items.into()), span: (start..self.at).into() },
             }
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         let (key_span, colon) = self.key()?;
         let key = flow::scalar_text(&self.text[key_span.clone()]);
         let value = self.value_of_key(colon + 1, column);
-        Some(Member { key, key_span, value })
+        Some(Member { key, key_span: key_span.into(), value })
     }
 
     fn value_of_key(&mut self, place: usize, column: usize) -> Node {
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
                 self.at = line.start + line.indent();
                 self.node(line.indent(), parent)
             }
-            _ => Node { value: Value::Null, span: place..place },
+            _ => Node { value: Value::Null, span: Span::at(place) },
         }
     }
 
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
                 scalar(self.text, start..end)
             }
         };
-        self.at = node.span.end.max(start);
+        self.at = node.span.end().max(start);
         node
     }
 
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
 }
 
 fn scalar(text: &[u8], span: Range<usize>) -> Node {
-    Node { value: flow::scalar(&text[span.clone()]), span }
+    Node { value: flow::scalar(&text[span.clone()]), span: span.into() }
 }
 
 /// The end of the last of the lines that follow and are indented deeper than `parent`.

@@ -110,7 +110,7 @@ impl Reader<'_> {
                 scalar(&self.text[raw])
             }
         };
-        Node { value, span: start..self.at }
+        Node { value, span: (start..self.at).into() }
     }
 
     fn object(&mut self) -> Value {
@@ -122,13 +122,14 @@ impl Reader<'_> {
             let colon = skip_space(self.text, self.at);
             members.push(if self.text.get(colon) == Some(&b':') {
                 self.at = colon + 1;
-                Member { key: scalar_text(raw), value: self.nested(Self::value), key_span }
+                Member { key: scalar_text(raw), value: self.nested(Self::value), key_span: key_span.into() }
             } else {
                 // A name without a value or a value without a name: it is taken for a value.
-                Member { key: "".into(), value: Node { value: scalar(raw), span: key_span.clone() }, key_span }
+                let key_span = key_span.into();
+                Member { key: "".into(), value: Node { value: scalar(raw), span: key_span }, key_span }
             });
         }
-        Value::Object(members)
+        Value::Object(members.into())
     }
 
     fn array(&mut self) -> Value {
@@ -137,7 +138,7 @@ impl Reader<'_> {
         while self.next_item() {
             items.push(self.nested(Self::value));
         }
-        Value::Array(items)
+        Value::Array(items.into())
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {

@@ -163,7 +163,7 @@ impl Finder<'_> {
             return;
         }
         let value = flow::value(self.text, at);
-        if !self.can_afford(value.span.clone()) {
+        if !self.can_afford(value.span.range()) {
             return;
         }
         let is_flag = name.starts_with(b"-") && value.str().is_some_and(|text| text.starts_with('-'));
@@ -208,7 +208,7 @@ impl Finder<'_> {
         let known = self.seen.object.replace((at, opener));
         let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else { return };
         let object = flow::value(self.text, start);
-        if self.can_afford(start..at.max(object.span.end)) {
+        if self.can_afford(start..at.max(object.span.end())) {
             let mut spans = Vec::new();
             object::object(&object, &mut spans);
             self.spans(spans);

@@ -48,15 +48,15 @@ pub(super) fn object(node: &Node, out: &mut Spans) {
 pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
     let key = key.as_bytes();
     match &value.value {
-        Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.clone())),
-        Value::Number(_) => out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.clone())),
+        Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.range())),
+        Value::Number(_) => out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.range())),
         Value::Object(_) | Value::Array(_) => {
             if let Some(is_wanted) = wanted_below(key) {
                 members_below(value, is_wanted, out);
             }
             // `"Authorization": ["Bearer …"]`, as Go writes headers.
             let is_secret = |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
-            out.extend(value.items().iter().filter(is_secret).map(|item| item.span.clone()));
+            out.extend(value.items().iter().filter(is_secret).map(|item| item.span.range()));
         }
         Value::Null | Value::Bool(_) => {}
     }
@@ -105,7 +105,7 @@ pub(super) fn leaves(node: &Node, out: &mut Spans) {
         Value::Object(members) => members.iter().for_each(|member| leaves(&member.value, out)),
         Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
         Value::Null => {}
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push(node.span.clone()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push(node.span.range()),
     }
 }
 
@@ -147,7 +147,7 @@ fn members_below(node: &Node, is_wanted: Wanted, out: &mut Spans) {
     }
     for Member { key, value, .. } in node.members() {
         if is_wanted(key, node) && value.str().is_some() {
-            out.push(value.span.clone());
+            out.push(value.span.range());
         } else {
             members_below(value, is_wanted, out);
         }

@@ -86,7 +86,7 @@ impl<'a> Finder<'a> {
         }
         match block::member(self.text, place) {
             Some(member) if matches!(&*member.key, "stringData" | "kty") => self.mapping(place),
-            Some(member) if !self.can_afford(place..member.value.span.end) => {}
+            Some(member) if !self.can_afford(place..member.value.span.end()) => {}
             Some(member) => object::member(&member.key, &member.value, &mut spans),
             None => {
                 let line = &self.text[at..];
@@ -106,7 +106,7 @@ impl<'a> Finder<'a> {
             return;
         }
         let mapping = block::mapping(self.text, start);
-        if self.can_afford(start..place.max(mapping.span.end)) {
+        if self.can_afford(start..place.max(mapping.span.end())) {
             let mut spans = Vec::new();
             object::object(&mapping, &mut spans);
             self.spans(spans);
@@ -149,11 +149,11 @@ pub(super) fn anchored(text: &[u8], name: &[u8]) -> Vec<Range<usize>> {
 fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
     match &node.value {
         Value::Object(members) => {
-            let next = members.partition_point(|member| member.value.span.end <= at);
+            let next = members.partition_point(|member| member.value.span.end() <= at);
             scalar_around(&members.get(next)?.value, at)
         }
-        Value::Array(items) => scalar_around(items.get(items.partition_point(|item| item.span.end <= at))?, at),
-        Value::String(_) => node.span.contains(&at).then(|| node.span.clone()),
+        Value::Array(items) => scalar_around(items.get(items.partition_point(|item| item.span.end() <= at))?, at),
+        Value::String(_) => node.span.range().contains(&at).then(|| node.span.range()),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

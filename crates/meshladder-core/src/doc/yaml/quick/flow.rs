@@ -11,7 +11,7 @@ impl Reader<'_> {
             _ => {
                 self.count()?;
                 let span = start..word::end(self.bytes, start)?;
-                Some(Node { value: self.quoted_or_plain(span.clone())?, span })
+                Some(Node { value: self.quoted_or_plain(span.clone())?, span: span.into() })
             }
         }
     }
@@ -22,12 +22,12 @@ impl Reader<'_> {
         let mut at = self.skip_spaces(start + 1);
         while self.bytes.get(at) != Some(&b']') {
             let item = self.flow(at)?;
-            at = self.behind_comma(item.span.end, b']')?;
+            at = self.behind_comma(item.span.end(), b']')?;
             self.items.push(item);
         }
         self.depth -= 1;
         let items = self.items.drain(first..).collect();
-        Some(Node { value: Value::Array(items), span: start..at + 1 })
+        Some(Node { value: Value::Array(items), span: (start..at + 1).into() })
     }
 
     fn flow_mapping(&mut self, start: usize) -> Option<Node> {
@@ -39,12 +39,12 @@ impl Reader<'_> {
             let key_span = at..self.key_end(at)?;
             let key = self.key(key_span.clone())?;
             let value = self.flow(self.skip_spaces(key_span.end + 1))?;
-            at = self.behind_comma(value.span.end, b'}')?;
-            self.members.push(Member { key, key_span, value });
+            at = self.behind_comma(value.span.end(), b'}')?;
+            self.members.push(Member { key, key_span: key_span.into(), value });
         }
         self.depth -= 1;
         let value = Value::Object(self.close(first));
-        Some(Node { value, span: start..at + 1 })
+        Some(Node { value, span: (start..at + 1).into() })
     }
 
     fn enter(&mut self) -> Option<()> {

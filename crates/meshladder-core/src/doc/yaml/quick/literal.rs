@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
         self.next_line(line);
         let end = start + self.text[start..end].trim_ascii_end().len();
-        Some(Node { value: Value::String(text.into()), span: start..end })
+        Some(Node { value: Value::String(text.into()), span: (start..end).into() })
     }
 
     /// How far the first line of a block that is not blank is indented; none when a blank one before it is longer.

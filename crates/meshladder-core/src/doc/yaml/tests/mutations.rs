@@ -1,4 +1,5 @@
 use super::*;
+use crate::doc::tree::Span;
 
 const SAMPLES: [&str; 5] = [
     "apiVersion: v1\nkind: List\nitems:\n- kind: Service\n  metadata: {name: a, labels: {app: \"é\"}}\n  spec:\n    ports:\n    - port: 80\n      name: http # web\n      targetPort: 0x50\n",
@@ -59,28 +60,28 @@ impl Random {
 }
 
 fn check_spans(text: &str, node: &Node) {
-    assert!(text.get(node.span.clone()).is_some(), "{:?} is no place in {text:?}", node.span);
+    assert!(text.get(node.span.range()).is_some(), "{:?} is no place in {text:?}", node.span);
     node.items().iter().for_each(|item| check_spans(text, item));
     for member in node.members() {
-        assert!(text.get(member.key_span.clone()).is_some(), "{:?} is no place in {text:?}", member.key_span);
+        assert!(text.get(member.key_span.range()).is_some(), "{:?} is no place in {text:?}", member.key_span);
         check_spans(text, &member.value);
     }
 }
 
 /// Without aliases and merge keys every value stands inside the one it belongs to, behind its key and its elder siblings.
 fn check_order(text: &str, node: &Node) {
-    let mut at = node.span.start;
-    let mut behind = |span: &std::ops::Range<usize>| {
-        assert!(at <= span.start && span.end <= node.span.end, "{span:?} in {:?} of {text:?}", node.span);
-        at = span.end;
+    let mut at = node.span.start();
+    let mut behind = |span: Span| {
+        assert!(at <= span.start() && span.end() <= node.span.end(), "{span:?} in {:?} of {text:?}", node.span);
+        at = span.end();
     };
     for item in node.items() {
-        behind(&item.span);
+        behind(item.span);
         check_order(text, item);
     }
     for member in node.members() {
-        behind(&member.key_span);
-        behind(&member.value.span);
+        behind(member.key_span);
+        behind(member.value.span);
         check_order(text, &member.value);
     }
 }

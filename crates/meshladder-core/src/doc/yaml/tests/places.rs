@@ -4,7 +4,7 @@ use super::*;
 fn slice<'a>(text: &'a str, pointer: &str) -> &'a str {
     let root = load(text).documents.remove(0);
     let node = root.pointer(pointer).expect("it is there");
-    &text[node.span.clone()]
+    &text[node.span.range()]
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn every_value_stands_where_its_span_says() {
         assert_eq!(slice(text, pointer), expected, "{pointer}");
     }
     let root = sound(text);
-    assert_eq!(&text[root.span.clone()], &text[text.find("plain").expect("it is there")..text.len() - 1]);
+    assert_eq!(&text[root.span.range()], &text[text.find("plain").expect("it is there")..text.len() - 1]);
     for name in ["nothing", "spaced "] {
         let at = text.find(name).expect("it is there") + name.len() + 1;
-        assert_eq!(root.get(name.trim_end()).map(|n| n.span.clone()), Some(at..at), "{name}");
+        assert_eq!(root.get(name.trim_end()).map(|n| n.span.range()), Some(at..at), "{name}");
     }
 }
 
@@ -81,18 +81,18 @@ fn a_block_scalar_stands_from_its_indicator_to_its_last_line() {
     }
     assert_eq!(slice("%YAML 1.1\n--- # |\n  |\n x\n", ""), "|\n x");
     let text = "? |\n  k\n: v\n";
-    assert_eq!(&text[sound(text).members()[0].key_span.clone()], "|\n  k");
+    assert_eq!(&text[sound(text).members()[0].key_span.range()], "|\n  k");
 }
 
 #[test]
 fn keys_stand_where_their_span_says() {
     let text = "é: 1\n\"ü\\n\": 2\n'x' : 3\n? y z\n: 4\n!!str &k 5: 6\n*k : 7\n";
     let root = load(text).documents.remove(0);
-    let keys: Vec<_> = root.members().iter().map(|m| (&*m.key, &text[m.key_span.clone()])).collect();
+    let keys: Vec<_> = root.members().iter().map(|m| (&*m.key, &text[m.key_span.range()])).collect();
     assert_eq!(keys, [("é", "é"), ("ü\n", "\"ü\\n\""), ("x", "'x'"), ("y z", "y z"), ("5", "*k")]);
     let flow = "{é: 1, \"b\": 2, [c]: 3}";
     let root = load(flow).documents.remove(0);
-    let keys: Vec<_> = root.members().iter().map(|m| &flow[m.key_span.clone()]).collect();
+    let keys: Vec<_> = root.members().iter().map(|m| &flow[m.key_span.range()]).collect();
     assert_eq!(keys, ["é", "\"b\"", "[c]"]);
 }
 
@@ -101,7 +101,7 @@ fn merged_members_stand_where_they_are_written() {
     let text = "a: &a\n  é: 1\nb:\n  <<: *a\n  c: 2\n";
     let root = sound(text);
     let merged = &root.get("b").expect("it is there").members()[0];
-    assert_eq!((merged.key_span.clone(), merged.value.span.clone()), (8..10, 12..13));
+    assert_eq!((merged.key_span.range(), merged.value.span.range()), (8..10, 12..13));
     assert_eq!(slice(text, "/b"), "<<: *a\n  c: 2");
 }
 
@@ -109,9 +109,9 @@ fn merged_members_stand_where_they_are_written() {
 fn later_documents_stand_where_their_spans_say() {
     let text = "a: 😀\n---\n[bro\n---\nb: ü\n---\n{\"c\": \"ß\"}\n--- {\"d\": 1}\n";
     let loaded = load(text);
-    let whole: Vec<_> = loaded.documents.iter().map(|root| &text[root.span.clone()]).collect();
+    let whole: Vec<_> = loaded.documents.iter().map(|root| &text[root.span.range()]).collect();
     assert_eq!(whole, ["a: 😀", "b: ü", "{\"c\": \"ß\"}", "{\"d\": 1}"]);
-    let values: Vec<_> = loaded.documents.iter().map(|root| &text[root.members()[0].value.span.clone()]).collect();
+    let values: Vec<_> = loaded.documents.iter().map(|root| &text[root.members()[0].value.span.range()]).collect();
     assert_eq!(values, ["😀", "ü", "\"ß\"", "1"]);
     assert_eq!(loaded.problems[0].at, text.find('[').expect("it is there"));
 }
