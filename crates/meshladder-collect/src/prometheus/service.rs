@@ -71,10 +71,7 @@ impl Server {
     fn failed(&self, lack: &Lack) -> AskError {
         let url = self.shown.clone();
         match lack {
-            Lack::OutOfTime => AskError::TimedOut { url, seconds: self.timeout.as_secs() },
-            Lack::Failed(why) if why.starts_with("no answer within") => {
-                AskError::TimedOut { url, seconds: self.timeout.as_secs() }
-            }
+            Lack::OutOfTime | Lack::Late(_) => AskError::TimedOut { url, seconds: self.timeout.as_secs() },
             lack => AskError::Unreachable { url, why: lack.why() },
         }
     }
