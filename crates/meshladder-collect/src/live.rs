@@ -257,6 +257,14 @@ impl Session {
     }
 }
 
+/// Whether there is a cluster to read, as far as that is known without asking it.
+///
+/// # Errors
+/// When none is named, or what names it cannot be read.
+pub fn is_named(access: &Access) -> Result<(), CollectError> {
+    runtime::run(connect::connect(access, &Limits::default())).map(|_| ())
+}
+
 async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
     let connections = connect::connect(access, limits).await?;
     let is_only = connections.len() == 1 && !access.is_beside;
