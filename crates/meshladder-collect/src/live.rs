@@ -270,6 +270,14 @@ impl Session {
     }
 }
 
+/// Whether there is a cluster to read, as far as that is known without asking it.
+///
+/// # Errors
+/// When none is named, or what names it cannot be read.
+pub fn is_named(access: &Access) -> Result<(), CollectError> {
+    runtime::run(connect::connect(access, &Limits::default())).map(|_| ())
+}
+
 async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
     // Credentials may take a while: a plugin may wait for somebody to log in.
     pace.tally.begin("looking for credentials", access.contexts.len().max(1));

@@ -1,14 +1,14 @@
 //! Two revisions of Istio in one mesh: what the proxies of the one are told, and those of the other.
 //!
 //! Two proxies are only compared when they should be told the same: those of one workload that has some of both revisions,
-//! or for want of that one of each kind (sidecar, gateway), without what is about the workload itself.
+//! or for want of that one of each kind (sidecar, gateway, waypoint), without what is about the workload itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::doc::json::Raw;
+use crate::doc::tree::Node;
 use crate::mesh::injection::REVISION;
-use crate::mesh::scope::is_router;
 use crate::mesh::{Mesh, ObjectRef, PodFacts, Stored};
 use crate::snapshot::{Document, ProxyRef, Shape, Snapshot};
 
@@ -65,23 +65,34 @@ pub fn pair_revisions(mesh: &Mesh, (a, b): (&str, &str), has: impl Fn(&PodFacts)
             pairs.push(Pair { a, b, workload: Some(workload.clone()) });
         }
     }
-    for kind in [false, true] {
-        let is_done = |pair: &Pair| mesh.objects.find(&pair.a).is_some_and(|pod| is_router(pod) == kind);
+    for kind in KINDS {
+        let is_done = |pair: &Pair| mesh.objects.find(&pair.a).is_some_and(|pod| kind_of(pod) == kind);
         if !pairs.iter().any(is_done) {
             pairs.extend(representatives(left, right, kind));
         }
     }
     if pairs.is_empty() {
-        return Err(format!("revision `{a}` has only sidecars and `{b}` only gateways, or the other way round"));
+        return Err(format!("revisions `{a}` and `{b}` have no kind of proxy in common ({})", KINDS.join(", ")));
     }
     Ok(pairs)
 }
 
+/// The kinds of proxy that are told a configuration of the same shape.
+const KINDS: [&str; 3] = ["sidecar", "router", "waypoint"];
+
+/// What a pod's proxy runs as: `proxy sidecar`, …
+fn kind_of(pod: &Stored) -> &str {
+    let containers = ["containers", "initContainers"].into_iter().flat_map(|list| pod.spec_list(list));
+    let proxies = containers.filter(|container| container.str_at("name") == Some("istio-proxy"));
+    let mut words = proxies.flat_map(|proxy| proxy.items_at("args")).filter_map(Node::str);
+    words.find(|word| KINDS.contains(word) || *word == "ztunnel").unwrap_or(KINDS[0])
+}
+
 /// One proxy of a kind from each side; in one namespace if there is one that has both, since a namespace has settings of
 /// its own.
-fn representatives(a: &Proxies<'_>, b: &Proxies<'_>, kind: bool) -> Option<Pair> {
+fn representatives(a: &Proxies<'_>, b: &Proxies<'_>, kind: &str) -> Option<Pair> {
     let of_kind = |all: &Proxies<'_>| -> Vec<ObjectRef> {
-        let pods = all.values().flatten().filter(|(_, stored)| is_router(stored) == kind);
+        let pods = all.values().flatten().filter(|(_, stored)| kind_of(stored) == kind);
         pods.map(|(pod, _)| pod.reference()).collect()
     };
     let (left, right) = (of_kind(a), of_kind(b));

@@ -173,6 +173,7 @@ fn without_such_a_workload_one_of_each_kind_stands_for_its_revision() {
         ("front-0", "front", "old", "sidecar"),
         ("pay-0", "pay", "new", "sidecar"),
         ("gate-0", "gate", "old", "router"),
+        ("way-0", "way", "new", "waypoint"),
     ];
     let (snapshot, mesh) = mesh_of(&pods, true);
     let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");

@@ -19,7 +19,7 @@ use crate::args::ladder::Check;
 use crate::args::proxy_config::From;
 use crate::args::request::RequestFlags;
 use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
-use crate::progress;
+use crate::{out, progress};
 
 mod describe;
 pub(super) mod diff;
@@ -50,35 +50,48 @@ fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Fa
     })
 }
 
-/// Connects to ask a few questions, of which each may take so long.
+/// Connects to the first cluster, to ask a few questions of which each may take so long.
 pub(super) fn connect_for(global: &Global, each: Duration) -> Result<Session, Failure> {
     const QUESTIONS: u32 = 20;
-    Ok(connect_within(global, false, each.saturating_mul(QUESTIONS), each)?)
+    let mut access = access(global, false);
+    if let [first, _, ..] = access.contexts.as_slice() {
+        out::note(&format!("only context {first} is asked"));
+    }
+    access.contexts.truncate(1);
+    let limits = Limits { timeout: each.saturating_mul(QUESTIONS), request_timeout: each, ..limits(global) };
+    Ok(open(&access, limits)?)
 }
 
 fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError> {
-    connect_within(global, is_beside, global.cluster.timeout, global.cluster.request_timeout)
+    open(&access(global, is_beside), limits(global))
 }
 
-fn connect_within(
-    global: &Global,
-    is_beside: bool,
-    timeout: Duration,
-    request_timeout: Duration,
-) -> Result<Session, CollectError> {
+fn open(access: &Access, limits: Limits) -> Result<Session, CollectError> {
+    let tally = Arc::new(Tally::default());
+    follow(Arc::clone(&tally));
+    Session::connect(access, limits, tally)
+}
+
+fn access(global: &Global, is_beside: bool) -> Access {
     let flags = &global.cluster;
-    let access = Access {
+    Access {
         kubeconfig: flags.kubeconfig.clone(),
         contexts: flags.context.clone(),
         impersonate: flags.impersonate.clone(),
         uid: flags.uid.clone(),
         groups: flags.groups.clone(),
         is_beside,
-    };
-    let limits = Limits { concurrency: flags.concurrency, timeout, request_timeout, max_size: global.max_size };
-    let tally = Arc::new(Tally::default());
-    follow(Arc::clone(&tally));
-    Session::connect(&access, limits, tally)
+    }
+}
+
+fn limits(global: &Global) -> Limits {
+    let flags = &global.cluster;
+    Limits {
+        concurrency: flags.concurrency,
+        timeout: flags.timeout,
+        request_timeout: flags.request_timeout,
+        max_size: global.max_size,
+    }
 }
 
 /// Shows on stderr what is being read, again after something else was told there.

@@ -1,10 +1,12 @@
 //! A forwarded port that leads to a real Envoy's admin interface.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
-use meshladder_collect::live::{Choice, ProxyWish};
+use meshladder_collect::live::{Choice, ProxyWish, Wish};
+use meshladder_core::diff::{self, Side};
 use meshladder_core::envoy::dump::{Dump, Section};
-use meshladder_core::snapshot::{ProxyRef, Shape};
+use meshladder_core::snapshot::{DocId, Need, ProxyRef, Shape};
 use serde_json::json;
 
 use super::{all_proxies, quick, session, why};
@@ -16,7 +18,7 @@ use crate::support::{coverage, ids, text};
 fn a_real_envoy_tells_all_documents_through_a_forwarded_port() {
     let (_envoy, fake) = one_envoy();
     let mut session = session(&fake, quick());
-    let snapshot = session.objects(&meshladder_collect::live::Wish::default()).expect("it is small");
+    let snapshot = session.objects(&Wish::default()).expect("it is small");
     let snapshot = session.proxies(snapshot, &one_proxy()).expect("it is small");
     assert_eq!(coverage(&snapshot, "proxies/"), "complete", "{}", why(&snapshot, "proxies/"));
     let files = [
@@ -42,7 +44,7 @@ fn a_real_envoy_tells_one_section_alone_in_the_shape_it_has_in_the_whole() {
     let mut dumps = Vec::new();
     for sections in [vec![Section::Listeners], Vec::new()] {
         let mut session = session(&fake, quick());
-        let snapshot = session.objects(&meshladder_collect::live::Wish::default()).expect("it is small");
+        let snapshot = session.objects(&Wish::default()).expect("it is small");
         let wish = ProxyWish { shapes: vec![Shape::ConfigDump], sections, ..one_proxy() };
         let snapshot = session.proxies(snapshot, &wish).expect("it is small");
         dumps.push(text(&snapshot, "proxies/shop/cart-00000/config_dump.json"));
@@ -53,6 +55,41 @@ fn a_real_envoy_tells_one_section_alone_in_the_shape_it_has_in_the_whole() {
     assert_eq!(listeners(&part), listeners(&whole));
 }
 
+/// What is running differs from what is running beside it, and not from itself a moment later.
+#[test]
+fn two_real_envoys_are_compared() {
+    let (_first, one) = envoy("told");
+    let (_second, other) = envoy("other");
+    let mut state = State::made_up(2, 10);
+    state.real.insert("shop/cart-00000:15000".to_owned(), one);
+    state.real.insert("shop/cart-00001:15000".to_owned(), other);
+    let fake = Fake::with(state);
+    let dumps = || {
+        let mut session = session(&fake, quick());
+        let needs = [Need::of_path("k8s/pods.json")].into();
+        let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
+        let wish = ProxyWish { shapes: vec![Shape::ConfigDump], logs: None, ..all_proxies() };
+        let snapshot = session.proxies(snapshot, &wish).expect("it is small");
+        ["cart-00000", "cart-00001"].map(|pod| text(&snapshot, &format!("proxies/shop/{pod}/config_dump.json")))
+    };
+    let ([left, right], [later, _]) = (dumps(), dumps());
+    let side = |name: &str, text| Side {
+        name: name.to_owned(),
+        doc: DocId::new(format!("proxies/shop/{name}/config_dump.json")),
+        text,
+        names: Arc::default(),
+        is_same_mesh: true,
+        is_istiods: false,
+    };
+    let differ = diff::proxies(&side("a", &left), &side("b", &right)).expect("both are dumps");
+    let listeners = differ.changes.iter().filter(|change| change.kind == "listener");
+    let mut names: Vec<&str> = listeners.map(|change| change.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["other", "told"]);
+    let same = diff::proxies(&side("a", &left), &side("a", &later)).expect("both are dumps");
+    assert_eq!((same.changes, same.noise.total()), (Vec::new(), 0));
+}
+
 fn one_proxy() -> ProxyWish {
     let cart = ProxyRef { source: String::new(), namespace: "shop".to_owned(), pod: "cart-00000".to_owned() };
     ProxyWish { choice: Choice::These(vec![cart]), logs: None, ..all_proxies() }
@@ -60,13 +97,18 @@ fn one_proxy() -> ProxyWish {
 
 /// A cluster whose only pod is a real Envoy.
 fn one_envoy() -> (Envoy, Fake) {
+    let (envoy, address) = envoy("told");
+    let mut state = State::made_up(1, 10);
+    state.real.insert("shop/cart-00000:15000".to_owned(), address);
+    (envoy, Fake::with(state))
+}
+
+/// An Envoy with a listener of that name, and where its admin port is.
+fn envoy(listener: &str) -> (Envoy, SocketAddr) {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let address = |port: u16| json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
-    let listener = json!({"name": "told", "address": address(0), "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
+    let listener = json!({"name": listener, "address": address(0), "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
         "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo"}}]}]});
     let config = json!({"admin": {"address": address(free.port())}, "static_resources": {"listeners": [listener]}});
-    let envoy = Envoy::start(&config);
-    let mut state = State::made_up(1, 10);
-    state.real.insert("shop/cart-00000:15000".to_owned(), SocketAddr::from(([127, 0, 0, 1], free.port())));
-    (envoy, Fake::with(state))
+    (Envoy::start(&config), SocketAddr::from(([127, 0, 0, 1], free.port())))
 }

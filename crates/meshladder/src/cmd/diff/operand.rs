@@ -136,8 +136,10 @@ fn is_same_pod(a: &ProxyRef, b: &ProxyRef) -> bool {
 /// A pod of a Deployment has a name that no other ever has, so who has it is of this mesh. That of a StatefulSet may be in
 /// any.
 fn has_name_of_its_own(proxy: &ProxyRef) -> bool {
+    // What Kubernetes makes random names of: no vowels, and nothing that looks like another.
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let last = proxy.pod.rsplit('-').next().unwrap_or_default();
-    last.len() == 5 && !last.bytes().all(|byte| byte.is_ascii_digit())
+    last.len() == 5 && last.bytes().all(|byte| LETTERS.contains(&byte))
 }
 
 /// A side, and the proxy it is of.

@@ -93,7 +93,7 @@ fn view(session: &mut Session, mut snapshot: Snapshot, proxy: &ProxyRef) -> Resu
     let fleet = Fleet::of_istiods(&snapshot);
     let mut why = snapshot.coverage(&Need::of_path("istiod/")).why().map(str::to_owned);
     if why.is_none() && fleet.istiods.is_empty() {
-        why = Some("no istiod was found".to_owned());
+        why = Some("no istiod told which proxies it serves".to_owned());
     }
     // A proxy that moves from one istiod to another has two streams for a moment.
     for stream in fleet.streams_of(&proxy.namespace, &proxy.pod) {

@@ -168,6 +168,20 @@ fn a_cluster_is_read_round_by_round_and_the_last_round_is_kept_when_one_fails() 
 }
 
 #[test]
+fn a_round_that_sees_no_pods_has_failed() {
+    let pods = ["in all", "in shop", "in istio-system"].map(|place| format!("list pods {place}"));
+    let fake = Fake::with(State::demo().deny(&pods.each_ref().map(String::as_str)));
+    let exporter = Exporter::of(&fake, &[]);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while exporter.get("/metrics").1.contains("meshladder_reads_failed_total 0") {
+        assert!(std::time::Instant::now() < deadline, "no round failed");
+        std::thread::park_timeout(std::time::Duration::from_millis(50));
+    }
+    let (status, metrics) = (exporter.get("/healthz").0, exporter.get("/metrics").1);
+    assert!(status.contains("503") && metrics.contains("meshladder_up 0\n"), "{metrics}");
+}
+
+#[test]
 fn ctrl_c_while_a_cluster_is_read_ends_the_server() {
     let fake = Fake::demo();
     fake.state.fault(Fault::always("/api/v1/pods", Trouble::Silence));
