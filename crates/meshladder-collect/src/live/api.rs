@@ -23,6 +23,9 @@ const MAX_ANSWER: usize = 1 << 30;
 /// How often something is tried that may succeed the next time.
 const TRIES: u32 = 4;
 
+/// The same for what did not answer in time: each try may take a good part of all there is.
+const LATE_TRIES: u32 = 2;
+
 /// The first wait between two tries.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
@@ -109,6 +112,7 @@ impl Cluster {
                     self.pace.tally.read(body.len());
                     return Ok(body);
                 }
+                Answer::Again(late @ Lack::Late(_), _) if attempt >= LATE_TRIES => return Err(late),
                 Answer::Again(lack, _) if attempt >= TRIES => return Err(lack),
                 // "Retry-After": the server knows best when to come back.
                 Answer::Again(_, told) => self.pace.wait(told.unwrap_or(wait)).await?,

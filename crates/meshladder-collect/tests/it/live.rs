@@ -15,6 +15,7 @@ use crate::support::{coverage, ids, text};
 mod connecting;
 mod envoy;
 mod faults;
+mod lists;
 mod reports;
 
 pub(crate) fn quick() -> Limits {
@@ -61,14 +62,6 @@ pub(crate) fn why(snapshot: &Snapshot, path: &str) -> String {
     snapshot.coverage(&Need::of_path(path)).why().unwrap_or_default().to_owned()
 }
 
-pub(crate) fn pods(count: usize) -> Vec<Value> {
-    let pod = |number: usize| {
-        json!({"metadata": {"name": format!("pod-{number:05}"), "namespace": "shop", "labels": {"app": "x"}},
-            "spec": {"containers": [{"name": "app"}, {"name": "istio-proxy"}]}, "status": {"phase": "Running"}})
-    };
-    (0..count).map(pod).collect()
-}
-
 fn names_of(snapshot: &Snapshot, id: &str) -> Vec<String> {
     let list: Value = serde_json::from_str(&text(snapshot, id)).expect("JSON");
     let names = list["items"].as_array().expect("a list").iter();
@@ -98,54 +91,6 @@ fn only_what_is_asked_for_is_read() {
     let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
     assert_eq!(ids(&snapshot), ["k8s/services.json"]);
     assert_eq!(fake.state.requests(), ["GET /version", "GET /api/v1/services?limit=500"]);
-}
-
-#[test]
-fn a_list_is_read_page_by_page_and_again_when_its_token_expires() {
-    let mut state = State::default();
-    state.objects.insert("pods".to_owned(), pods(1203));
-    let fake = Fake::with(state);
-    fake.state.fault(Fault::times("continue=1000", Trouble::Status(410, None), 1));
-    let mut session = session(&fake, quick());
-    let needs = [Need::of_path("k8s/pods.json")].into();
-    let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
-    let names = names_of(&snapshot, "k8s/pods.json");
-    assert_eq!((names.len(), names.is_sorted()), (1203, true));
-    assert_eq!(coverage(&snapshot, "k8s/pods.json"), "complete");
-    let starts = fake.state.requests().iter().filter(|line| line.ends_with("pods?limit=500")).count();
-    assert_eq!(starts, 2);
-}
-
-#[test]
-fn a_list_that_always_expires_is_asked_for_in_one_piece() {
-    let mut state = State::default();
-    state.objects.insert("pods".to_owned(), pods(700));
-    let fake = Fake::with(state);
-    fake.state.fault(Fault::always("continue=", Trouble::Status(410, None)));
-    let mut session = session(&fake, quick());
-    let needs = [Need::of_path("k8s/pods.json")].into();
-    let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
-    assert_eq!(names_of(&snapshot, "k8s/pods.json").len(), 700);
-    assert!(fake.state.requests().iter().any(|line| line.ends_with("pods?resourceVersion=0")));
-}
-
-#[test]
-fn what_may_not_be_listed_everywhere_is_listed_where_it_may() {
-    let fake =
-        Fake::with(State::demo().deny(&["list services in all", "list pods in all", "list pods in istio-system"]));
-    let mut session = session(&fake, quick());
-    let needs = [Need::of_path("k8s/services.json"), Need::of_path("k8s/pods.json")].into();
-    let wish = Wish { needs, istio_namespace: "istio-system".to_owned(), ..Wish::default() };
-    let snapshot = session.objects(&wish).expect("it is small");
-    assert_eq!(
-        why(&snapshot, "k8s/services.json"),
-        "only namespace shop, istio-system: no right to list services in all namespaces"
-    );
-    assert_eq!(why(&snapshot, "k8s/pods.json"), "only namespace shop: no right to list pods in all namespaces");
-    let reviews = fake.state.requests().iter().filter(|line| line.contains("selfsubjectrulesreviews")).count();
-    assert_eq!(reviews, 2, "one for each namespace, however many kinds are refused");
-    let asked = fake.state.requests();
-    assert!(!asked.iter().any(|line| line.contains("/namespaces/istio-system/pods")), "the review says no: {asked:?}");
 }
 
 #[test]
@@ -184,27 +129,6 @@ fn a_refusal_names_the_verb_and_the_resource() {
 }
 
 #[test]
-fn a_kind_that_is_not_installed_is_complete_even_for_who_may_not_list_it() {
-    let mut state = State::demo().deny(&["list wasmplugins.extensions.istio.io"]);
-    for kind in ["wasmplugins.extensions.istio.io", "workloadgroups.networking.istio.io"] {
-        state.objects.remove(kind).expect("a kind of the capture");
-    }
-    let fake = Fake::with(state);
-    let mut session = session(&fake, quick());
-    let needs = [
-        Need::of_path("k8s/wasmplugins.extensions.istio.io.json"),
-        Need::of_path("k8s/workloadgroups.networking.istio.io.json"),
-    ]
-    .into();
-    let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
-    for id in ids(&snapshot) {
-        assert!(names_of(&snapshot, id).is_empty());
-    }
-    assert_eq!(coverage(&snapshot, "k8s/workloadgroups.networking.istio.io.json"), "complete");
-    assert_eq!(coverage(&snapshot, "k8s/wasmplugins.extensions.istio.io.json"), "complete");
-}
-
-#[test]
 fn a_proxy_is_asked_through_its_agent_where_ports_may_not_be_forwarded() {
     let fake = Fake::with(State::demo().deny(&["create pods/portforward"]));
     let snapshot = whole(&fake, quick());
@@ -216,60 +140,6 @@ fn a_proxy_is_asked_through_its_agent_where_ports_may_not_be_forwarded() {
     };
     assert!(!dumps(&direct).is_empty());
     assert_eq!(dumps(&snapshot), dumps(&direct));
-}
-
-#[test]
-fn an_old_cluster_is_read_in_the_versions_it_serves() {
-    let fake = Fake::with(State::demo().years_ago());
-    let (old, new) = (whole(&fake, quick()), whole(&Fake::demo(), quick()));
-    assert_eq!(ids(&old), ids(&new));
-    for id in ids(&new).into_iter().filter(|id| id.starts_with("k8s/")) {
-        assert_eq!(names_of(&old, id), names_of(&new, id), "{id}");
-        assert_eq!(coverage(&old, id), "complete", "{id}");
-    }
-    let first = |id: &str| {
-        let list: Value = serde_json::from_str(&text(&old, id)).expect("JSON");
-        list["items"][0]["apiVersion"].clone()
-    };
-    assert_eq!(first("k8s/endpointslices.discovery.k8s.io.json"), "discovery.k8s.io/v1beta1");
-    assert_eq!(first("k8s/virtualservices.networking.istio.io.json"), "networking.istio.io/v1beta1");
-    // Whoever may not list it still learns that it is there, in whatever version.
-    let rights = ["list virtualservices.networking.istio.io"];
-    let refused = whole(&Fake::with(State::demo().years_ago().deny(&rights)), quick());
-    assert_eq!(coverage(&refused, "k8s/virtualservices.networking.istio.io.json"), "denied");
-}
-
-#[test]
-fn a_list_whose_pages_expire_in_its_second_namespace_keeps_those_of_the_first() {
-    let mut state = State::default().deny(&["list pods in all"]);
-    let in_istio = pods(3).into_iter().map(|mut pod| {
-        pod["metadata"]["namespace"] = json!("istio-system");
-        pod
-    });
-    let in_shop = pods(700).into_iter();
-    state.objects.insert("pods".to_owned(), in_istio.chain(in_shop).collect());
-    let fake = Fake::with(state);
-    fake.state.fault(Fault::times("/shop/pods?limit=500&continue=", Trouble::Status(410, None), 1));
-    let mut session = session(&fake, quick());
-    let needs = [Need::of_path("k8s/pods.json")].into();
-    let namespace = Some("istio-system".to_owned());
-    let wish = Wish { needs, namespace, istio_namespace: "shop".to_owned(), ..Wish::default() };
-    let snapshot = session.objects(&wish).expect("it is small");
-    assert_eq!(names_of(&snapshot, "k8s/pods.json").len(), 703);
-}
-
-#[test]
-fn istios_config_maps_are_found_behind_any_number_of_others() {
-    let mut state = State::made_up(1, 10);
-    let map = |name: &str| json!({"metadata": {"name": name, "namespace": "istio-system"}, "data": {"mesh": "x"}});
-    let mut maps: Vec<Value> = (0..1200).map(|number| map(&format!("a-{number:05}"))).collect();
-    maps.extend(["istio", "istio-sidecar-injector"].map(map));
-    state.objects.insert("configmaps".to_owned(), maps);
-    let fake = Fake::with(state);
-    let snapshot = whole(&fake, quick());
-    assert_eq!(names_of(&snapshot, "k8s/configmaps.json"), ["istio", "istio-sidecar-injector"]);
-    let read = fake.state.requests().into_iter().filter(|line| line.contains("/configmaps/a-")).count();
-    assert_eq!(read, 0, "nobody else's is read");
 }
 
 #[test]

@@ -120,6 +120,21 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
     (200, answer)
 }
 
+/// What a watch tells: of a version that is too old that it is; else every object and a bookmark.
+pub(crate) fn events(state: &State, target: &Target, query: &[(String, String)]) -> Vec<Value> {
+    let rest: Vec<_> =
+        query.iter().filter(|(name, _)| !["limit", "continue"].contains(&name.as_str())).cloned().collect();
+    let (code, list) = list(state, target, &rest, "");
+    let is_old = query.iter().any(|(name, value)| name == "resourceVersion" && value == "too-old");
+    if code != 200 || is_old {
+        let code = if is_old { 410 } else { code };
+        return vec![json!({"type": "ERROR", "object": status(code, "too old resource version")})];
+    }
+    let added = list["items"].as_array().into_iter().flatten().map(|item| json!({"type": "ADDED", "object": item}));
+    let bookmark = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "1"}}});
+    added.chain([bookmark]).collect()
+}
+
 /// A single object.
 pub(crate) fn object(state: &State, target: &Target) -> (u16, Value) {
     let all = state.objects.get(&target.kind()).map(Vec::as_slice).unwrap_or_default();

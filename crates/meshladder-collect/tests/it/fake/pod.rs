@@ -67,8 +67,9 @@ pub(crate) fn open(
     query: &[(String, String)],
 ) -> Response {
     let (state, (namespace, pod)) = (Arc::clone(state), names(target));
-    // A kubelet that forwards a port over a WebSocket knows the older protocol only, whatever is offered.
-    let newest = if is_exec { "v5.channel.k8s.io" } else { "v4.channel.k8s.io" };
+    // A kubelet that forwards a port over a WebSocket knows the older protocol only, whatever is offered; servers of old
+    // know no other for commands either.
+    let newest = if is_exec && state.versions.is_empty() { "v5.channel.k8s.io" } else { "v4.channel.k8s.io" };
     let upgrade = upgrade.protocols([newest, "v4.channel.k8s.io"]);
     let all =
         |key: &str| query.iter().filter(|(name, _)| name == key).map(|(_, value)| value.clone()).collect::<Vec<_>>();

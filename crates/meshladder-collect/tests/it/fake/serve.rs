@@ -86,6 +86,9 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
         _ => {
             let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
             let accept = header("accept").unwrap_or_default();
+            if query.iter().any(|(name, value)| name == "watch" && value != "false" && value != "0") {
+                return watched(objects::events(state, &target, &query));
+            }
             let (code, value) = match target.name {
                 Some(_) => objects::object(state, &target),
                 None => objects::list(state, &target, &query, accept),
@@ -119,6 +122,13 @@ fn refused(state: &State, target: &Target, method: &Method) -> Option<Response> 
 pub(crate) fn json(code: u16, value: &Value) -> Response {
     let code = StatusCode::from_u16(code).expect("a status");
     (code, [(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
+}
+
+/// Events, one a line, on a connection that stays open as a watch does.
+fn watched(events: Vec<Value>) -> Response {
+    let lines = events.into_iter().map(|event| Ok::<_, Infallible>(Bytes::from(format!("{event}\n"))));
+    let body = stream::iter(lines).chain(stream::pending());
+    ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response()
 }
 
 /// As a server answers who takes compressed answers, with a warning that clients may show.
