@@ -1,4 +1,4 @@
-//! What only a request shows: the requests that a workload's own log says failed are asked about, as `why` would.
+//! What only a request shows: the requests that proxies' logs say failed are asked about, as `why` would.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ struct Failure {
     is_own_call: bool,
 }
 
-/// The causes of failures that the proxies' logs show, of a workload or due to an object.
+/// The causes of failures that the proxies' logs show: of a workload, of a namespace, due to an object, or of anybody.
 pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for failure in failures(facts, scope) {
@@ -69,9 +69,11 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
     (is_proven && is_of_request).then_some(root)
 }
 
-/// Whoever asks about a Service asks about those who serve it too.
+/// Whoever asks about a Service asks about those who serve it too. That policies turn somebody away is no news of a whole
+/// mesh: it is what they are there for.
 fn bears(finding: &Finding, scope: &Scope) -> bool {
     match scope {
+        Scope::Mesh | Scope::Namespace(_) => finding.rung != Rung::Authorization,
         Scope::Object(object) => object.kind == "Service" || finding.subject == *object,
         _ => true,
     }
@@ -113,11 +115,16 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
             let host = format!("{}.{}.svc.cluster.local", object.name, object.namespace);
             (Some(pods.into_iter().map(|pod| pod.id.clone()).collect()), BTreeSet::from([host]))
         }
-        Scope::Object(_) => (None, BTreeSet::new()),
-        _ => return Vec::new(),
+        Scope::Namespace(namespace) => {
+            let own = facts.mesh.pods.iter().filter(|pod| pod.namespace == *namespace).map(PodFacts::reference);
+            (Some(own.collect()), hosts_in(facts.mesh, namespace))
+        }
+        Scope::Object(_) | Scope::Mesh => (None, BTreeSet::new()),
+        Scope::Request(_) => return Vec::new(),
     };
     let all: Vec<ObjectRef> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(PodFacts::reference).collect();
-    let pods = if all.len() > MOST_LOGS { own.clone().unwrap_or_default() } else { all };
+    let mut pods = if all.len() > MOST_LOGS { own.clone().unwrap_or_default() } else { all };
+    pods.truncate(MOST_LOGS);
     let mut last: BTreeMap<(String, u16, String), Failure> = BTreeMap::new();
     for pod in pods {
         let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
@@ -142,6 +149,12 @@ fn hosts(mesh: &Mesh, pods: &[ObjectRef]) -> BTreeSet<String> {
     let stored = pods.iter().filter_map(|pod| mesh.objects.find(pod));
     let services = stored.flat_map(|pod| mesh.services_of(pod));
     services.map(|service| format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace)).collect()
+}
+
+/// The hosts of the Services of a namespace.
+fn hosts_in(mesh: &Mesh, namespace: &str) -> BTreeSet<String> {
+    let services = mesh.services.iter().filter(|service| service.namespace == namespace);
+    services.map(|service| format!("{}.{namespace}.svc.cluster.local", service.name)).collect()
 }
 
 /// The last failure of each kind of request that still fails: the last one did, or every fourth of late.

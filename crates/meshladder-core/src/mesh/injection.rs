@@ -73,6 +73,11 @@ pub struct NamespaceLabels<'m> {
 }
 
 impl NamespaceLabels<'_> {
+    /// Whether one of them asks for a proxy, be there a webhook that hears it or not.
+    pub fn asks(&self) -> bool {
+        self.revision.is_some() || self.injection.is_some_and(|label| label.str() == Some("enabled"))
+    }
+
     /// Whether both labels are there: `istio-injection` then decides alone, and the revision is not heeded.
     pub fn both(&self) -> bool {
         self.injection.is_some() && self.revision.is_some()

@@ -9,6 +9,7 @@ mod host_network;
 mod init_container_without_network;
 mod inject_label_ignored;
 mod injection_webhook_unserved;
+mod injection_withdrawn;
 mod namespace_labelled_twice;
 mod namespace_revision_unknown;
 mod network_policy_blocks_webhook;
@@ -40,4 +41,5 @@ pub(super) static RULES: &[&Rule] = &[
     &init_container_without_network::RULE,
     &policy_without_proxy::RULE,
     &network_policy_blocks_webhook::RULE,
+    &injection_withdrawn::RULE,
 ];

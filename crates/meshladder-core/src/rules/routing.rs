@@ -22,6 +22,7 @@ mod registry_only_blocks_host;
 mod route_never_reached;
 mod service_has_no_such_port;
 mod service_out_of_scope;
+mod service_unknown;
 mod sidecar_is_no_firewall;
 mod sidecar_port_without_service;
 mod upgrade_refused;
@@ -59,4 +60,5 @@ pub(super) static RULES: &[&Rule] = &[
     &delegate_not_used::RULE,
     &virtual_service_matches_nothing::RULE,
     &http_route_not_accepted::RULE,
+    &service_unknown::RULE,
 ];

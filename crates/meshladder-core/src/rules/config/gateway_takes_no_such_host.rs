@@ -74,8 +74,18 @@ fn severity(
     };
     let wanted = met::authority(asked);
     let pattern = fqdn(host.str().unwrap_or_default(), &service.id.namespace);
-    let meets = met::is_through_gateway(asked) && met::lacks_route(asked) && covers(&pattern, &wanted);
+    let is_meant = covers(&pattern, &wanted) || is_left_alone(facts, gateways, asked.question.to.port, &wanted);
+    let meets = met::is_through_gateway(asked) && met::lacks_route(asked) && is_meant;
     meets.then_some(Severity::Error)
+}
+
+/// Whether the Gateways take the host that is asked for, and no VirtualService that names them has routes for it: then
+/// one of those that name them is likely to have been meant.
+fn is_left_alone(facts: &Facts<'_>, gateways: &[&Stored], port: u16, wanted: &str) -> bool {
+    let mut servers = gateways.iter().copied().flat_map(servers).filter(|server| server.port == port);
+    let takes = servers.any(|server| server.hosts().any(|(_, pattern)| pattern != "*" && covers(pattern, wanted)));
+    let naming = gateways.iter().flat_map(|gateway| facts.mesh.naming(gateway));
+    takes && !naming.into_iter().any(|service| met::is_for_host(service, wanted))
 }
 
 fn not_taken(

@@ -5,7 +5,10 @@ use crate::doc::tree::{Node, Value};
 use crate::envoy::clusters::{self, Clusters};
 use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Finding, Fix, Risk};
+use crate::mesh::host::fqdn;
 use crate::mesh::scope::Scope;
+use crate::mesh::services::number;
+use crate::mesh::traffic::routes;
 use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::model::selector::has_labels;
 use crate::rules::{Asked, Facts};
@@ -32,7 +35,10 @@ impl<'f> Met<'f> {
         if self.subset.is_empty() {
             return None;
         }
-        let client = client_scope(facts, asked?)?;
+        let client = match asked {
+            Some(asked) => client_scope(facts, asked)?,
+            None => facts.mesh.namespace_scope(&self.service.id.namespace),
+        };
         let (_, subset) = facts.mesh.destination_rule(client, &self.host())?.subset(&self.subset)?;
         subset.get("labels")
     }
@@ -83,6 +89,35 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>
         met.extend(service.map(|service| Met { service, port, subset: String::new() }));
     }
     met
+}
+
+/// The same, and without a request also every subset that a route sends requests to.
+pub(in crate::rules) fn services_and_subsets<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<Met<'f>> {
+    let mut met = services(facts, asked);
+    if asked.is_none() {
+        met.extend(routed_subsets(facts.mesh));
+    }
+    met
+}
+
+/// The subsets that routes lead to, each once; a destination of several without a weight gets nothing.
+fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
+    let mut found = std::collections::BTreeMap::new();
+    for service in mesh.objects.of_kind("VirtualService") {
+        for route in routes(service) {
+            let list = route.get("route").map_or(&[][..], Node::items);
+            let gets = |entry: &&Node| list.len() == 1 || entry.get("weight").and_then(number).is_some_and(|w| w > 0);
+            for to in list.iter().filter(gets).filter_map(|entry| entry.get("destination")) {
+                let host = fqdn(to.str_at("host").unwrap_or_default(), &service.id.namespace);
+                let (Some(subset), Some(service)) = (to.str_at("subset"), mesh.service_of_host(&host)) else {
+                    continue;
+                };
+                let met = Met { service, port: None, subset: subset.to_owned() };
+                found.entry((service.id.clone(), met.subset.clone())).or_insert(met);
+            }
+        }
+    }
+    found.into_values().collect()
 }
 
 /// istiod has a rung of its own.

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/destinationrules.networking.istio.io.json",
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
     ],
     explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("no_pod_ready.md"),
@@ -25,13 +26,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+    for met in met::services_and_subsets(facts, asked) {
         out.examined();
         let pods = met.pods(facts.mesh, met.subset_labels(facts, asked));
         let unready: Vec<(&Stored, Why<'_>)> = pods.iter().filter_map(|pod| Some((*pod, why(pod)?))).collect();
         let published = met::is_true(met.service.spec_at(["publishNotReadyAddresses"]));
         let Some((pod, why)) = unready.first().filter(|_| unready.len() == pods.len() && !published) else { continue };
         let subject = met::workload_ref(facts.mesh, pod);
+        // What the whole Service lacks is not told again of its subsets.
+        if out.findings.iter().any(|f| f.subject == subject && f.hits.contains(&met.service.id)) {
+            continue;
+        }
         let of = if met.subset.is_empty() { String::new() } else { format!("subset {} of ", met.subset) };
         let message =
             format!("none of the {} of {of}{} is ready: {}", met::count(pods.len(), "pod"), met.service.id, why.words);

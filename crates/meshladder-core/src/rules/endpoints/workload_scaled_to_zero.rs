@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/destinationrules.networking.istio.io.json",
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
     ],
     explains: &["ML07", "ML0906", "ML10"],
     docs: include_str!("workload_scaled_to_zero.md"),
@@ -28,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+    for met in met::services_and_subsets(facts, asked) {
         out.examined();
         let subset = met.subset_labels(facts, asked);
         let workloads = met.workloads(facts.mesh, subset);
@@ -38,6 +39,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         for workload in workloads {
             let Some(node) = replicas(workload) else { continue };
+            // What the whole Service lacks is not told again of its subsets.
+            if out.findings.iter().any(|f| f.subject == workload.id && f.hits.contains(&met.service.id)) {
+                continue;
+            }
             let of = if met.subset.is_empty() { String::new() } else { format!("subset {} of ", met.subset) };
             let message = format!("{} is scaled to zero, so {of}{} has no endpoint", workload.id, met.service.id);
             let finding = out.find(workload.id.clone(), message, Evidence::of(workload, node, "no replicas"));

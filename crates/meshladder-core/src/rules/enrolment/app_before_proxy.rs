@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "no application ends because its proxy was not up yet",
     needs: &["k8s/pods.json"],
     uses: &[],
-    explains: &[],
+    explains: &["ML07"],
     docs: include_str!("app_before_proxy.md"),
     check: Check::Mesh(check),
 };

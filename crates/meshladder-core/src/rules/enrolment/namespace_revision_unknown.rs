@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::outsider::{self, Outsider};
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::mesh::ObjectRef;
 use crate::mesh::injection::{INJECTION, Injectors, NamespaceLabels, REVISION};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -107,6 +108,11 @@ fn tell(
     for outsider in inside {
         outsider.finish(facts, asked, finding);
     }
+    ask_for_injection(finding, injectors, id);
+}
+
+/// Offers the labels that a webhook may select, and what is to be done then.
+pub(super) fn ask_for_injection(finding: &mut Finding, injectors: &Injectors<'_>, namespace: &ObjectRef) {
     let mut patches: Vec<String> = injectors
         .revisions()
         .into_iter()
@@ -114,7 +120,7 @@ fn tell(
         .collect();
     patches.insert(0, format!(r#"{{"metadata":{{"labels":{{"{REVISION}":null,"{INJECTION}":"enabled"}}}}}}"#));
     for patch in patches.into_iter().take(3) {
-        finding.fix(Fix::merge(id, patch));
+        finding.fix(Fix::merge(namespace, patch));
     }
     finding.fix(Fix::advice("then restart the workloads of the namespace: injection happens when a pod is made"));
 }

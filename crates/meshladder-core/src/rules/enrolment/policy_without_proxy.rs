@@ -40,9 +40,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         out.examined();
         let decision = &outsider.injection.decided_by;
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
-        let asks = labels.is_some_and(|labels| {
-            labels.revision.is_some() || labels.injection.is_some_and(|label| label.str() == Some("enabled"))
-        });
+        let asks = labels.is_some_and(|labels| labels.asks());
         let by_namespace = decision.object.id.kind == "Namespace" && !asks && outsider.is_refused();
         let own = |kind: &str| facts.mesh.objects.in_namespace(kind, &outsider.pod.namespace).len();
         let has_policies = own("AuthorizationPolicy") + own("RequestAuthentication") > 0;

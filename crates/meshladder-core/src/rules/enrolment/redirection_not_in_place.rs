@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "the traffic of every pod with a proxy is redirected to it",
     needs: &["k8s/pods.json"],
     uses: &["k8s/daemonsets.apps.json"],
-    explains: &["ML06", "ML08", "ML09", "ML10", "ML0313", "ML04"],
+    explains: &["ML06", "ML07", "ML08", "ML09", "ML10", "ML0313", "ML04"],
     docs: include_str!("redirection_not_in_place.md"),
     check: Check::Mesh(check),
 };

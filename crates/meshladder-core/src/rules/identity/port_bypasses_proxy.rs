@@ -7,7 +7,9 @@ use crate::mesh::peer_authentication::MutualTls;
 use crate::mesh::services::{ports, target_port};
 use crate::mesh::{ObjectRef, Stored};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::sim::listener::{Capture, Side};
+use crate::sim::request::Connection;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0814",
@@ -15,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     aka: &[],
     rung: Rung::Identity,
     severity: Severity::Error,
-    claim: "no port that is called over mutual TLS is taken out of a proxy's hands",
+    claim: "no call that needs a proxy is taken out of its hands",
     needs: &["k8s/pods.json", "k8s/services.json"],
     uses: &[
         "k8s/peerauthentications.security.istio.io.json",
@@ -29,14 +31,18 @@ pub(super) static RULE: Rule = Rule {
 };
 
 const INBOUND: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
-const OUTBOUND: &str = "traffic.sidecar.istio.io/excludeOutboundPorts";
+const OUTBOUND: [&str; 3] = [
+    "traffic.sidecar.istio.io/excludeOutboundPorts",
+    "traffic.sidecar.istio.io/excludeOutboundIPRanges",
+    "traffic.sidecar.istio.io/includeOutboundIPRanges",
+];
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
-        return;
-    }
     if let Some(asked) = asked {
         outbound(facts, asked, out);
+    }
+    if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) {
+        return;
     }
     // A client without a proxy sends plain text, which is what the application takes.
     if asked.is_some_and(|asked| asked.client.is_some_and(|client| !client.has_proxy)) {
@@ -83,25 +89,55 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
     }
 }
 
-/// The client's own calls leave in plain text.
+/// The client's own calls leave as if it had no proxy.
 fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some(client) = asked.client.filter(|client| client.has_proxy) else { return };
     let Some(pod) = facts.mesh.objects.get("Pod", &client.namespace, &client.name) else { return };
-    let excluded = annotation(pod, OUTBOUND).filter(|(text, _)| lists(text, asked.question.to.port));
+    let Some((key, node)) = bypassed(pod, asked) else { return };
     let strict = servers::of_request(facts, asked).into_iter().find(|server| server.mode.mode == MutualTls::Strict);
-    let (Some((_, node)), Some(server)) = (excluded, strict) else { return };
+    let works = asked.seen.is_some_and(Seen::is_success);
+    let harm = match &strict {
+        Some(server) if !works => {
+            format!(
+                "so they leave in plain text, and {} takes only mutual TLS",
+                met::workload_ref(facts.mesh, server.pod)
+            )
+        }
+        _ => "so no route, no mutual TLS and no retry of the mesh acts on them".to_owned(),
+    };
     let subject = client.workload();
-    let message = format!(
-        "{subject} keeps calls to port {} from its proxy, so they leave in plain text, and {} takes only mutual TLS",
-        asked.question.to.port,
-        met::workload_ref(facts.mesh, server.pod)
-    );
-    let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "ports that bypass the proxy"));
-    if let Some((policy, mode)) = server.mode.by {
-        finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+    let (host, port) = (&asked.host, asked.question.to.port);
+    let message = format!("{subject} keeps its calls to {host}:{port} from its proxy ({key}), {harm}");
+    let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "what bypasses the proxy"));
+    finding.hits(client.reference());
+    match strict.filter(|_| !works) {
+        Some(server) => {
+            finding.hits(server.pod.id.clone());
+            if let Some((policy, mode)) = server.mode.by {
+                finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+            }
+        }
+        // It may well be meant so; who asks about such a call should know.
+        None => {
+            finding.severity(if works { Severity::Warning } else { Severity::Info });
+        }
     }
-    finding.hits(client.reference()).hits(server.pod.id.clone());
-    finding.fix(drop_annotation(&subject, OUTBOUND));
+    finding.fix(drop_annotation(&subject, key));
+}
+
+/// The annotation without which the call would go through the proxy.
+fn bypassed<'m>(pod: &'m Stored, asked: &Asked<'_>) -> Option<(&'static str, &'m Node)> {
+    let address = asked.question.to.host.parse().ok();
+    let address = address.or_else(|| asked.service?.cluster_ips.first().copied())?;
+    let call = Connection { destination: (address, asked.question.to.port), source: None, tls: None, plain_http: None };
+    let value = |key: &str| annotation(pod, key).map(|(text, _)| text.to_owned());
+    let leaves = |capture: Capture| capture.leaves_alone(Side::Outbound, &call).is_some();
+    let decides = |key: &&str| !leaves(Capture::of_annotations(|other| value(other).filter(|_| other != *key)));
+    if !leaves(Capture::of_annotations(value)) {
+        return None;
+    }
+    let key = OUTBOUND.into_iter().find(decides)?;
+    Some((key, annotation(pod, key)?.1))
 }
 
 fn annotation<'m>(pod: &'m Stored, key: &str) -> Option<(&'m str, &'m Node)> {

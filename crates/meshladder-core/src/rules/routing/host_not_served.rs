@@ -94,8 +94,11 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
             && hosts(service).any(|(_, full)| full != "*" && covers(&full, host))
     };
     let bound = effect::serving(mesh, asked, None);
+    // A server without any routes gets a virtual host of that name, for all hosts and empty.
+    let is_filled = |name: &str| !name.starts_with("blackhole:");
+    let hop = asked.trace.hops.first();
     // With routes for the host it is the path that none is for.
-    if !bound.is_empty() || asked.trace.hops.first().is_some_and(|hop| hop.virtual_host.is_some()) {
+    if !bound.is_empty() || hop.is_some_and(|hop| hop.virtual_host.as_deref().is_some_and(is_filled)) {
         return;
     }
     let claims: Vec<_> = mesh.objects.of_kind("VirtualService").iter().filter(named).collect();

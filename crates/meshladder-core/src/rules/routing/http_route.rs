@@ -114,8 +114,13 @@ impl<'a> Call<'a> {
 
 /// The first of the earlier routes that take every request which the route at `place` would take.
 pub(super) fn shadow(routes: &[Node], place: usize) -> Option<usize> {
+    shadowing(&routes[..place], &routes[place])
+}
+
+/// The first of the routes that take every request which `route` would take.
+pub(super) fn shadowing(routes: &[Node], route: &Node) -> Option<usize> {
     let earlier = |block: Option<&Node>| {
-        routes[..place].iter().position(|route| {
+        routes.iter().position(|route| {
             // What a delegate leaves unmatched goes on to the next route.
             route.get("delegate").is_none()
                 && match blocks(route) {
@@ -124,10 +129,16 @@ pub(super) fn shadow(routes: &[Node], place: usize) -> Option<usize> {
                 }
         })
     };
-    match blocks(&routes[place]) {
+    match blocks(route) {
         [] => earlier(None),
         blocks => blocks.iter().map(|block| earlier(Some(block))).collect::<Option<Vec<_>>>()?.into_iter().min(),
     }
+}
+
+/// Whether a route, or one of the matches it is made of, takes every request.
+pub(super) fn is_catch_all(route: &Node) -> bool {
+    let takes_all = |block: &Node| is_wider(block, None);
+    blocks(route).is_empty() || blocks(route).iter().any(takes_all)
 }
 
 fn blocks(route: &Node) -> &[Node] {

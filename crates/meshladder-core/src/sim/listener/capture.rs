@@ -29,6 +29,9 @@ pub struct Capture {
     pub exclude_inbound_ports: Vec<u16>,
 }
 
+/// What the names of the annotations begin with.
+pub const ANNOTATIONS: &str = "traffic.sidecar.istio.io/";
+
 /// Ports of the proxy itself that are never redirected: HBONE, the agent's metrics, readiness, Envoy's metrics.
 const OWN_PORTS: [u16; 4] = [15008, 15020, 15021, 15090];
 
@@ -40,13 +43,18 @@ impl Capture {
     pub fn read(bootstrap: Raw<'_>) -> Self {
         let Some(metadata) = bootstrap.at(["bootstrap", "node", "metadata"]) else { return Self::default() };
         let text = |key: &str| metadata.string_at(key).unwrap_or_default();
-        let annotation = |name: &str| {
-            metadata.get("ANNOTATIONS")?.string_at(&format!("traffic.sidecar.istio.io/{name}")).map(Cow::into_owned)
-        };
-        let listed = |name: &str| annotation(name).unwrap_or_default();
         Self {
             own: parts(&text("INSTANCE_IPS")).filter_map(|ip| ip.parse().ok()).collect(),
             mode: text("INTERCEPTION_MODE").into_owned(),
+            ..Self::of_annotations(|key| metadata.get("ANNOTATIONS")?.string_at(key).map(Cow::into_owned))
+        }
+    }
+
+    /// What a pod's annotations ask for; `value` gives the one of that name.
+    pub fn of_annotations(value: impl Fn(&str) -> Option<String>) -> Self {
+        let annotation = |name: &str| value(&format!("{ANNOTATIONS}{name}"));
+        let listed = |name: &str| annotation(name).unwrap_or_default();
+        Self {
             include_outbound_ranges: annotation("includeOutboundIPRanges")
                 .filter(|list| list != "*")
                 .map(|l| ranges(&l)),
@@ -55,6 +63,7 @@ impl Capture {
             exclude_outbound_ports: ports(&listed("excludeOutboundPorts")),
             include_inbound_ports: annotation("includeInboundPorts").filter(|list| list != "*").map(|l| ports(&l)),
             exclude_inbound_ports: ports(&listed("excludeInboundPorts")),
+            ..Self::default()
         }
     }
 
