@@ -275,7 +275,11 @@ impl Session {
 /// # Errors
 /// When none is named, or what names it cannot be read.
 pub fn is_named(access: &Access) -> Result<(), CollectError> {
-    runtime::run(connect::connect(access, &Limits::default())).map(|_| ())
+    let limits = Limits::default();
+    runtime::run(async {
+        let pace = Pace::new(limits, runtime::stop(), Arc::new(Tally::default()));
+        connect::connect(access, &limits, &pace).await.map(|_| ())
+    })
 }
 
 async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
