@@ -108,12 +108,10 @@ fn count(n: usize, what: &str) -> String {
     }
 }
 
-/// `a, b and 3 more`
-fn few(names: &[String]) -> String {
-    match names.len() {
-        0..=4 => names.join(", "),
-        n => format!("{} and {} more", names[..3].join(", "), n - 3),
-    }
+/// `a, b, c and 3 more`
+pub(crate) fn few<T: AsRef<str>>(names: &[T]) -> String {
+    let joined = |names: &[T]| names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if names.len() <= 4 { joined(names) } else { format!("{} and {} more", joined(&names[..3]), names.len() - 3) }
 }
 
 #[cfg(test)]

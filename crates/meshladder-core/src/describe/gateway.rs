@@ -18,7 +18,7 @@ pub(super) fn sections(facts: &Facts<'_>, gateway: &Stored) -> Vec<Section> {
     for server in servers(gateway) {
         let hosts: Vec<String> = server.hosts().map(|(_, host)| host.to_owned()).collect();
         let tls = server.tls_mode.map(|mode| format!(", TLS {mode}")).unwrap_or_default();
-        bound.object(format!("{} {:?}", server.port, server.protocol), format!("{}{tls}", few(&hosts)), gateway);
+        bound.object(format!("{} {}", server.port, server.protocol.word()), format!("{}{tls}", few(&hosts)), gateway);
         credential(facts, gateway, server.credential_name, &pods, &mut bound);
         let namespace = pods.first().map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace);
         let services = facts.mesh.bound(server, namespace);

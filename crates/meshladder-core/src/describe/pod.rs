@@ -6,7 +6,7 @@ use crate::mesh::Stored;
 use crate::mesh::injection::{REVISION, Template};
 use crate::mesh::policies::Workload;
 use crate::mesh::scope::is_router;
-use crate::mesh::services::{ServicePort, is_ready, ports, target_port};
+use crate::mesh::services::{Protocol, ServicePort, is_ready, ports, target_port};
 use crate::tri::Tri;
 
 pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
@@ -123,7 +123,7 @@ fn ports_of(facts: &Facts<'_>, pod: &Stored) -> Section {
                 target_port(&port, pod).map_or_else(|| "a port it does not have".to_owned(), |n| n.to_string());
             section.object(
                 format!("{}:{} → {target}", service.id.name, port.number),
-                format!("{:?}, {}", port.protocol, why(&port)),
+                format!("{}, {}", port.protocol.word(), why(&port)),
                 service,
             );
         }
@@ -133,9 +133,13 @@ fn ports_of(facts: &Facts<'_>, pod: &Stored) -> Section {
 
 /// What makes Istio take a port for what it takes it for.
 pub(super) fn why(port: &ServicePort<'_>) -> String {
+    let says_nothing = Protocol::of_port(0, port.name, None, "TCP") == Protocol::Sniffed;
     match port.app_protocol {
+        _ if port.protocol == Protocol::Udp => "which proxies leave alone".to_owned(),
         Some(protocol) => format!("by appProtocol {protocol}"),
+        None if port.protocol == Protocol::Tcp && says_nothing => format!("by its number {}", port.number),
         None if port.name.is_empty() => "the port has no name: by its first bytes".to_owned(),
+        None if says_nothing => format!("its name {} tells no protocol: by its first bytes", port.name),
         None => format!("by its name {}", port.name),
     }
 }

@@ -1,6 +1,7 @@
 //! What policies say of a pod: mutual TLS by port, who may call, what else is put on its proxy.
 
-use super::{Facts, Section, count};
+use super::virtual_service::plain;
+use super::{Facts, Section};
 use crate::doc::tree::Node;
 use crate::mesh::Stored;
 use crate::mesh::peer_authentication::MutualTls;
@@ -62,9 +63,23 @@ fn action(policy: &Stored) -> String {
     let dry = policy.annotation("istio.io/dry-run") == Some("true");
     let what = match (action, rules) {
         ("ALLOW", 0) => "allows nothing".to_owned(),
-        (action, n) => format!("{action}, {}", count(n, "rule")),
+        (action, _) => {
+            format!("{action} {}", policy.spec_list("rules").iter().map(rule).collect::<Vec<_>>().join("; or "))
+        }
     };
     if dry { format!("{what}, only tried out (dry run)") } else { what }
+}
+
+/// `from principals cluster.local/ns/shop/sa/cart, to methods POST, paths /charge`; every part of a rule has to match.
+fn rule(rule: &Node) -> String {
+    let part = |(key, word, inner): (&str, &str, &str)| {
+        let list = rule.get(key).map_or(&[][..], Node::items).iter();
+        let one: Vec<String> = list.map(|one| plain(one.get(inner).unwrap_or(one))).collect();
+        (!one.is_empty()).then(|| format!("{word} {}", one.join(" or ")))
+    };
+    let parts = [("from", "from", "source"), ("to", "to", "operation"), ("when", "when", "")];
+    let said: Vec<String> = parts.into_iter().filter_map(part).collect();
+    if said.is_empty() { "everything".to_owned() } else { said.join(", ") }
 }
 
 /// Policies of the pod's namespace whose selector names a label that the pod has with another value, and no other miss.

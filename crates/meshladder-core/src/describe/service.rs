@@ -1,7 +1,8 @@
 //! A Service: its ports and endpoints, who routes to it, and where it is exposed.
 
 use super::pod::why;
-use super::{Facts, Section, callers, count, few, virtual_service};
+use super::virtual_service::{self, plain};
+use super::{Facts, Section, callers, count, few};
 use crate::doc::tree::Node;
 use crate::mesh::gateways::{Server, servers};
 use crate::mesh::host::SERVICE_DOMAIN;
@@ -31,7 +32,11 @@ fn about(service: &Stored) -> Section {
     for port in ports(service) {
         let target = port.target_port.map_or_else(|| port.number.to_string(), Node::to_json);
         let target = target.trim_matches('"').to_owned();
-        section.object(format!("{} → {target}", port.number), format!("{:?}, {}", port.protocol, why(&port)), service);
+        section.object(
+            format!("{} → {target}", port.number),
+            format!("{}, {}", port.protocol.word(), why(&port)),
+            service,
+        );
     }
     section
 }
@@ -75,6 +80,10 @@ pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
             None,
         );
     }
+    if ports(service).any(|port| port.protocol.is_http()) {
+        let (retries, by) = default_retries(facts);
+        routes.add("unless a route says otherwise", format!("no timeout, {retries}"), by);
+    }
     let mut clients = Section::new("How clients connect");
     let mut by_rule: Vec<(Option<ObjectRef>, Vec<String>)> = Vec::new();
     for namespace in namespaces(facts) {
@@ -92,6 +101,15 @@ pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
         clients.add(about, stored.map_or_else(|| without_rule(facts), rule_in_words), rule.as_ref());
     }
     vec![routes, clients]
+}
+
+/// "defaultHttpRetryPolicy"; without it Istio has two retries of what is safe to send again.
+fn default_retries<'m>(facts: &Facts<'m>) -> (String, Option<&'m ObjectRef>) {
+    let config = &facts.mesh.config;
+    match config.tree.as_ref().and_then(|tree| tree.get("defaultHttpRetryPolicy")) {
+        Some(policy) => (format!("retries: {}", plain(policy)), config.object.as_ref()),
+        None => ("2 retries where no request got through".to_owned(), None),
+    }
 }
 
 fn namespaces(facts: &Facts<'_>) -> Vec<String> {
@@ -121,10 +139,10 @@ fn rule_in_words(rule: &Stored) -> String {
     for (key, word) in [
         ("connectionPool", "connection limits"),
         ("outlierDetection", "outlier detection"),
-        ("loadBalancer", "a load balancer of its own"),
-        ("portLevelSettings", "settings by port"),
+        ("loadBalancer", "load balancing"),
+        ("portLevelSettings", "by port"),
     ] {
-        parts.extend(policy(key).map(|_| word.to_owned()));
+        parts.extend(policy(key).map(|settings| format!("{word} ({})", plain(settings))));
     }
     if parts.is_empty() { "no setting".to_owned() } else { parts.join(", ") }
 }

@@ -31,6 +31,21 @@ apiVersion: security.istio.io/v1
 metadata: {name: typo, namespace: shop}
 spec: {selector: {matchLabels: {app: carts}}, action: DENY, rules: [{}]}
 ---
+kind: AuthorizationPolicy
+apiVersion: security.istio.io/v1
+metadata: {name: callers, namespace: shop}
+spec:
+  selector: {matchLabels: {app: cart}}
+  rules:
+  - from: [{source: {principals: [cluster.local/ns/shop/sa/web, cluster.local/ns/shop/sa/app]}}]
+    to: [{operation: {methods: [GET], paths: [/a]}}]
+  - when: [{key: 'request.headers[x]', values: [b]}]
+---
+kind: DestinationRule
+apiVersion: networking.istio.io/v1
+metadata: {name: cart, namespace: shop}
+spec: {host: cart, subsets: [{name: v2, labels: {version: v2}}], trafficPolicy: {outlierDetection: {consecutive5xxErrors: 3, interval: 5s}}}
+---
 kind: VirtualService
 apiVersion: networking.istio.io/v1
 metadata: {name: cart, namespace: shop}
@@ -65,12 +80,16 @@ fn a_pod_tells_how_it_is_in_the_mesh_its_ports_and_policies() {
         "In the mesh | yes | a native sidecar, image proxyv2:1.27",
         "In the mesh | identity | spiffe://cluster.local/ns/shop/sa/cart",
         "Configuration |  | unknown: no istiod was asked for its streams",
-        "Ports | cart:80 → 8080 | Http, by its name http",
-        "Ports | cart:90 → 90 | Sniffed, the port has no name: by its first bytes",
+        "Ports | cart:80 → 8080 | HTTP, by its name http",
+        "Ports | cart:90 → 90 | HTTP or TCP, the port has no name: by its first bytes",
         "mTLS for callers | port 8080 | STRICT: mutual TLS only",
         "mTLS for callers | port 90 | PERMISSIVE: plain text and mutual TLS",
         "Who may call | not: AuthorizationPolicy | it wants app=carts",
+        "Who may call | AuthorizationPolicy | ALLOW from principals cluster.local/ns/shop/sa/web, \
+         cluster.local/ns/shop/sa/app, to methods GET, paths /a; or when key request.headers[x], values b",
         "Routing | decides | everything: 90 % to cart v1, 10 % to cart, timeout 2s",
+        "Routing | unless a route says otherwise | no timeout, 2 retries where no request got through",
+        "How clients connect |  | subsets v2, outlier detection (consecutive5xxErrors 3, interval 5s)",
     ] {
         assert!(said.contains(&line.to_owned()), "{line} is not in {said:#?}");
     }

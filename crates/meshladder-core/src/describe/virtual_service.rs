@@ -93,11 +93,13 @@ fn matches(route: &Node) -> String {
     }
 }
 
-fn plain(node: &Node) -> String {
+/// A value as people would say it: without quotes and brackets.
+pub(super) fn plain(node: &Node) -> String {
     match &node.value {
         Value::String(text) => text.to_string(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
-            members.iter().map(|m| format!("{} {}", m.key, plain(&m.value))).collect::<Vec<_>>().join(" ")
+            members.iter().map(|m| format!("{} {}", m.key, plain(&m.value))).collect::<Vec<_>>().join(", ")
         }
         _ => node.to_json(),
     }

@@ -115,8 +115,8 @@ fn url(line: &Line, side: Side) -> Option<Url> {
     Some(url)
 }
 
-/// The command that asks it of a bundle; what is not known stands in capitals.
-pub fn command(group: &Group, asking: Option<&Asking>, bundle: &str) -> Option<String> {
+/// The command that asks it of a source, named as ` -s PATH`, or of the cluster; what is not known stands in capitals.
+pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<String> {
     let line = &group.sample;
     let side = group.judgement.side;
     let from = match asking.map(|asking| &asking.question.from) {
@@ -131,7 +131,7 @@ pub fn command(group: &Group, asking: Option<&Asking>, bundle: &str) -> Option<S
         if matches!(line.method.as_str(), "" | "GET") { String::new() } else { format!("-X {} ", line.method) };
     let flags = if seen.flags.is_empty() { String::new() } else { format!("/{}", seen.flags.join(",")) };
     let to = written(&to);
-    Some(format!("meshladder why --from {from} {method}--to {to} --seen {}{flags} -s {bundle}", seen.code))
+    Some(format!("meshladder why --from {from} {method}--to {to} --seen {}{flags}{source}", seen.code))
 }
 
 /// What a line's request called, as a shell takes it.

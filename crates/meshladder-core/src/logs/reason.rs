@@ -138,14 +138,13 @@ pub(super) fn beside<'g>(group: &Group, also: impl Iterator<Item = &'g Group>) -
 pub(super) fn leads(group: &Group) -> Vec<Lead> {
     let lead = |what: &str, confirm: &str| Lead { what: what.to_owned(), confirm: filled(confirm, group) };
     let found = match group.details_name() {
-        "rbac_access_denied_matched_policy" => vec![lead(
-            "an AuthorizationPolicy of the called workload",
-            "meshladder authz check --from CLIENT --to URL -s BUNDLE",
-        )],
+        "rbac_access_denied_matched_policy" => {
+            vec![lead("an AuthorizationPolicy of the called workload", "meshladder authz check --from CLIENT --to URL")]
+        }
         "jwt_authn_access_denied" => {
             vec![lead(
                 "the token, or the RequestAuthentication that judges it",
-                "meshladder why --from CLIENT --to URL --seen 401 -s BUNDLE",
+                "meshladder why --from CLIENT --to URL --seen 401",
             )]
         }
         "via_upstream" if group.judgement.by == By::Application => {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::describe::few;
 use crate::diff::{Change, Diff, Edit, What};
 use crate::doc::json::escape;
 use crate::mesh::ObjectRef;
@@ -164,11 +165,6 @@ fn in_a_line(change: &Change) -> String {
 
 fn on(change: &Change) -> Option<String> {
     (!change.on.is_empty()).then(|| few(&change.on))
-}
-
-fn few<T: AsRef<str>>(names: &[T]) -> String {
-    let joined = |names: &[T]| names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    if names.len() <= 4 { joined(names) } else { format!("{} and {} more", joined(&names[..3]), names.len() - 3) }
 }
 
 fn edit(edit: &Edit) -> String {

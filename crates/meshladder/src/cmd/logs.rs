@@ -61,7 +61,7 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     let inputs = live.inputs();
     let formats = formats(args, &inputs, Some(&behind))?;
     let (stats, unread) = live.follow(args, &inputs, (&formats, &filter))?;
-    let code = tell(args, &inputs, Some(&behind), stats)?;
+    let code = tell(global, args, &inputs, Some(&behind), stats)?;
     Ok(if unread { UNREADABLE } else { code })
 }
 
@@ -78,7 +78,7 @@ fn judge(global: &Global, args: &Logs, behind: Option<Behind>) -> Outcome {
     }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let (stats, unread) = pipeline::count(&inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
-    let code = tell(args, &inputs, behind.as_ref(), stats)?;
+    let code = tell(global, args, &inputs, behind.as_ref(), stats)?;
     Ok(if unread { UNREADABLE } else { code })
 }
 
@@ -144,10 +144,10 @@ fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input],
 }
 
 /// Prints the summary.
-fn tell(args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) -> Outcome {
+fn tell(global: &Global, args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) -> Outcome {
     let summary = stats.summary();
     let sources: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
-    let commands = why::commands(&summary, inputs, behind);
+    let commands = why::commands(&summary, inputs, behind, global);
     let explained = match behind {
         Some(behind) if args.why => why::ask(&summary, inputs, behind, args.top),
         _ => Vec::new(),

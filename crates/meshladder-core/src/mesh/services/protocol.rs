@@ -48,6 +48,22 @@ impl Protocol {
         }
     }
 
+    /// As people write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Http => "HTTP",
+            Self::Http2 => "HTTP/2",
+            Self::Grpc => "gRPC",
+            Self::GrpcWeb => "gRPC-Web",
+            Self::HttpProxy => "HTTP proxy",
+            Self::Https => "HTTPS",
+            Self::Tls => "TLS",
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Sniffed => "HTTP or TCP",
+        }
+    }
+
     /// What a protocol's name, as in a ServiceEntry or a Gateway, means.
     pub fn of_name(name: &str) -> Self {
         const NAMES: [(&str, Protocol); 12] = [

@@ -6,17 +6,24 @@ use meshladder_core::report::Report;
 
 use super::Behind;
 use super::input::Input;
+use crate::args::Global;
 use crate::cmd::ladder::climb;
 
 /// How many causes are asked about at most: each climbs the whole ladder.
 const MOST: usize = 5;
 
 /// Of each cause the command that asks `why`.
-pub(super) fn commands(summary: &Summary, inputs: &[Input], behind: Option<&Behind>) -> Vec<Option<String>> {
+pub(super) fn commands(
+    summary: &Summary,
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    global: &Global,
+) -> Vec<Option<String>> {
+    let source: String = global.source.iter().map(|path| format!(" -s {}", path.display())).collect();
     let one = |cause: &Cause| {
         let group = seen_by_client(summary, cause);
         let asking = behind.and_then(|behind| asking(group, inputs, behind));
-        command(group, asking.as_ref(), "BUNDLE")
+        command(group, asking.as_ref(), &source)
     };
     summary.causes.iter().map(one).collect()
 }
