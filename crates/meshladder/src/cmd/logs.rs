@@ -40,21 +40,31 @@ pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
         let hint = "`tail -f FILE | meshladder logs - --lines` follows a file";
         return Err(Failure::new(USAGE, "--follow reads a running pod's log").hint(hint));
     }
-    judge(global, args, behind(global)?)
+    let behind = behind(global)?;
+    if args.why && behind.is_none() {
+        let hint = "name one with -s; its logs are read, or those that you name besides";
+        return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
+    }
+    // What is wrong with a flag is told before what is wrong with a log.
+    filter::of(&args.filters, None)?;
+    judge(args, behind.as_ref(), &input::find(global, args, behind.as_ref())?)
 }
 
 /// The logs of running pods, as they are or as they come.
 fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     let missing = args.what.iter().find(|word| !input::is_file(word)).map(String::as_str).unwrap_or_default();
     if let Some(file) = args.what.iter().find(|word| input::is_file(word)) {
-        return Err(Failure::new(
-            USAGE,
-            format!("`{file}` is a file and `{missing}` is not: read one after the other"),
-        ));
+        let message = format!("`{file}` is a file and `{missing}` is not: read one after the other");
+        return Err(Failure::new(USAGE, message));
     }
-    let (live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
+    if args.why {
+        let hint = "`meshladder snapshot FILE` makes one; then `meshladder logs -s FILE --why`";
+        return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
+    }
+    let (mut live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
     if !args.follow {
-        return judge(global, args, Some(live::behind(live.read(snapshot, args)?)));
+        let behind = live::behind(live.read(snapshot, args)?);
+        return judge(args, Some(&behind), &live.inputs(&behind)?);
     }
     let behind = live::behind(snapshot);
     let filter = filter::of(&args.filters, None)?;
@@ -64,20 +74,15 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn judge(global: &Global, args: &Logs, behind: Option<Behind>) -> Outcome {
-    if args.why && behind.is_none() {
-        let hint = "name one with -s; its logs are read, or those that you name besides";
-        return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
-    }
-    let filter = filter::of(&args.filters, behind.as_ref().and_then(|behind| behind.snapshot.taken_at()))?;
-    let formats = formats(args, behind.as_ref())?;
-    let inputs = input::find(global, args, behind.as_ref())?;
+fn judge(args: &Logs, behind: Option<&Behind>, inputs: &[Input]) -> Outcome {
+    let filter = filter::of(&args.filters, behind.and_then(|behind| behind.snapshot.taken_at()))?;
+    let formats = formats(args, behind)?;
     if args.lines || args.malformed {
-        return print_lines(args, &inputs, behind.as_ref(), &formats, &filter);
+        return print_lines(args, inputs, behind, &formats, &filter);
     }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let (stats, unread) = pipeline::count(&inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
-    let code = tell(args, &inputs, behind.as_ref(), stats)?;
+    let (stats, unread) = pipeline::count(inputs, behind, (&formats, &filter), threads.max(1))?;
+    let code = tell(args, inputs, behind, stats)?;
     Ok(if unread { UNREADABLE } else { code })
 }
 
@@ -109,7 +114,7 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
     let mut out = out::stdout();
     let mut failed = None;
     let unread = pipeline::each(inputs, behind, (formats, filter), |event| {
-        let written = print_event(&mut out, args, args.lines, inputs, event);
+        let written = print_event(&mut out, args, args.lines, inputs, &event);
         if let Err(error) = written {
             failed.get_or_insert(error);
         }
@@ -123,8 +128,8 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
 }
 
 /// Prints one line, if it is wanted.
-fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: Event<'_>) -> io::Result<()> {
-    match event {
+fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: &Event<'_>) -> io::Result<()> {
+    match *event {
         Event::Line { source, number, record, judgement } if lines && !args.malformed => {
             let name = inputs[source].name();
             match args.output {

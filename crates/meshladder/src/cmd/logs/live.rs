@@ -17,7 +17,7 @@ use crate::args::Global;
 use crate::args::logs::Logs;
 use crate::cmd::live;
 use crate::cmd::log_level::pods;
-use crate::exit::Failure;
+use crate::exit::{Failure, UNREADABLE};
 use crate::{out, progress};
 
 /// So many bytes of each log at most.
@@ -34,9 +34,8 @@ pub(super) struct Live {
 pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Failure> {
     let mut session = live::connect(global)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
-    let mut wish = live::wish(global, meshladder_collect::live::Purpose::LogLevel, None);
-    wish.needs.insert(Need::of_path("k8s/configmaps.json"));
-    let snapshot = session.objects(&wish)?;
+    let more = ["k8s/pods.json", "k8s/configmaps.json"].map(Need::of_path);
+    let snapshot = pods::read(&mut session, global, &args.what, &namespace, &more)?;
     let mut all = Vec::new();
     for target in pods::parsed(&args.what, &namespace)? {
         all.extend(pods::running(&session, &snapshot, &target)?);
@@ -47,12 +46,19 @@ pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Fai
 
 impl Live {
     /// The ends of the logs, put into the Snapshot.
-    pub(super) fn read(mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
+    pub(super) fn read(&mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
         let snapshot = self.session.logs(snapshot, &self.pods, &wish(args))?;
         if let Some(why) = snapshot.coverage(&Need::of_path("logs/")).why() {
             out::warn(why);
         }
         Ok(snapshot)
+    }
+
+    /// The logs that could be read.
+    pub(super) fn inputs(&self, behind: &Behind) -> Result<Vec<Input>, Failure> {
+        let ids = self.pods.iter().map(document).filter(|id| behind.snapshot.ids().any(|other| other == id));
+        let inputs: Vec<Input> = ids.map(Input::Document).collect();
+        if inputs.is_empty() { Err(Failure::new(UNREADABLE, "no log could be read")) } else { Ok(inputs) }
     }
 
     /// Prints lines as they come; gives their logs and what they come to, and whether one could not be read.
@@ -61,11 +67,7 @@ impl Live {
         args: &Logs,
         (formats, filter): (&Formats, &Filter),
     ) -> Result<(Vec<Input>, Stats, bool), Failure> {
-        let document = |pod: &ProxyRef| {
-            let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
-            Input::Document(if pod.source.is_empty() { id } else { id.in_source(&pod.source) })
-        };
-        let inputs: Vec<Input> = self.pods.iter().map(document).collect();
+        let inputs: Vec<Input> = self.pods.iter().map(document).map(Input::Document).collect();
         progress::stop();
         let (sender, receiver) = sync_channel(256);
         let printed = std::thread::scope(|scope| {
@@ -80,7 +82,7 @@ impl Live {
                     let mut written = Ok(());
                     collector.each(chunk, |event: Event<'_>| {
                         if written.is_ok() {
-                            written = print_event(&mut out, args, true, &inputs, event);
+                            written = print_event(&mut out, args, true, &inputs, &event);
                         }
                     });
                     written.and_then(|()| out.flush())?;
@@ -99,6 +101,12 @@ impl Live {
     }
 }
 
+/// Where a bundle has the log of a pod's proxy.
+fn document(pod: &ProxyRef) -> DocId {
+    let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
+    if pod.source.is_empty() { id } else { id.in_source(&pod.source) }
+}
+
 fn wish(args: &Logs) -> Wish {
     let since = args.filters.since.as_deref().and_then(ago);
     Wish { tail: args.tail, since, max_bytes: MOST, all: false }
@@ -106,12 +114,8 @@ fn wish(args: &Logs) -> Wish {
 
 /// How long ago a filter's time is: what is older need not be read.
 fn ago(text: &str) -> Option<Duration> {
-    let then = match Time::parse(text) {
-        Some(then) => then,
-        None => {
-            return super::filter::seconds(text)
-                .and_then(|seconds| Some(Duration::from_secs(u64::try_from(seconds).ok()?)));
-        }
+    let Some(then) = Time::parse(text) else {
+        return super::filter::seconds(text).and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
     };
     let seconds = super::filter::now()?.seconds - then.seconds;
     Some(Duration::from_secs(u64::try_from(seconds).ok()? + 1))
