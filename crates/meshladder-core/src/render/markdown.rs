@@ -81,8 +81,8 @@ fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Er
     let block = open(out, block, Block::Table)?;
     let line = line.replace("\\|", "\u{0}");
     let cells = line.trim().trim_matches('|').split('|').map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
-    let cells: String = cells.map(|text| format!("<{cell}>{text}</{cell}>")).collect();
-    writeln!(out, "<tr>{cells}</tr>")?;
+    let between = format!("</{cell}><{cell}>");
+    writeln!(out, "<tr><{cell}>{}</{cell}></tr>", cells.collect::<Vec<_>>().join(&between))?;
     Ok(block)
 }
 

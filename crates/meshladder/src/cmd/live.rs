@@ -11,6 +11,7 @@ use meshladder_core::mesh::Mesh;
 use meshladder_core::model::object;
 use meshladder_core::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_core::target::Target;
+use meshladder_core::walk::Question;
 
 use super::{request, target};
 use crate::args::Global;
@@ -169,11 +170,23 @@ pub(super) fn request(
         let first = named.candidates(&snapshot).into_iter().take(1).collect();
         snapshot = read(&mut session, snapshot, Some(Choice::These(first)), Some(logs), true)?;
     }
+    let ask = |snapshot: &Snapshot, mesh: &Mesh| request::question(flags, namespace(global), snapshot, mesh).ok();
+    let snapshot = along(&mut session, snapshot, &ask, logs)?;
+    unless_interrupted(&session, snapshot)
+}
+
+/// Reads hop by hop the proxies that a question meets; which it is may be known only with what was read.
+pub(super) fn along(
+    session: &mut Session,
+    mut snapshot: Snapshot,
+    ask: &dyn Fn(&Snapshot, &Mesh) -> Option<Question>,
+    logs: Logs,
+) -> Result<Snapshot, Failure> {
     let mut seen = std::collections::BTreeSet::new();
     // A way has a caller, a gateway, a waypoint and a server at most; the last round sees that there is nothing new.
     for _ in 0..5 {
         let mesh = Mesh::build(&snapshot);
-        let Ok(question) = request::question(flags, namespace(global), &snapshot, &mesh) else { break };
+        let Some(question) = ask(&snapshot, &mesh) else { break };
         let path = ladder::on_path(&snapshot, &mesh, &question);
         let new: Vec<_> = path.into_iter().filter(|pod| !seen.contains(pod)).take(STEP).collect();
         if new.is_empty() || session.is_interrupted() {
@@ -181,9 +194,9 @@ pub(super) fn request(
         }
         seen.extend(new.iter().cloned());
         let pods = in_sources(&snapshot, new.into_iter());
-        snapshot = read(&mut session, snapshot, Some(Choice::These(pods)), Some(logs), true)?;
+        snapshot = read(session, snapshot, Some(Choice::These(pods)), Some(logs), true)?;
     }
-    unless_interrupted(&session, snapshot)
+    Ok(snapshot)
 }
 
 /// One document of one proxy.

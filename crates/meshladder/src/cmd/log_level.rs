@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use meshladder_collect::live::Plan;
 use meshladder_core::envoy::logging::{Change, Level, Levels, Wanted};
 use meshladder_core::snapshot::ProxyRef;
 use meshladder_core::tables::log_level::{Row, levels, levels_json};
@@ -42,7 +43,7 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
     let session = live::connect(global)?;
     let mut found = pods::find(session, global, &args.targets, args.reset || args.audit)?;
     match restore {
-        Some(wanted) => set(&found, args, &|_, levels| wanted.on(levels).map_err(pods::no_component)),
+        Some(wanted) => Ok(set(&found, args, &|_, levels| wanted.on(levels))),
         None if args.audit => audit::run(&found, args),
         None if args.reset => reset(&mut found, args),
         None => show(&found, args),
@@ -113,7 +114,7 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
         let steps = plans.get(pod).into_iter().flatten().filter_map(step).collect();
         Ok(Change { steps, wanted: Wanted::default() })
     };
-    let set = set(found, args, &plan)?;
+    let set = set(found, args, &plan);
     if found.pods.is_empty() && code == 0 {
         out::note("every proxy is at its defaults");
     }
@@ -122,7 +123,7 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
 }
 
 /// Sets what is planned, and tells what changed.
-fn set(found: &Found, args: &LogLevel, plan: &meshladder_collect::live::Plan<'_>) -> Outcome {
+fn set(found: &Found, args: &LogLevel, plan: &Plan<'_>) -> u8 {
     let changes = RefCell::new(BTreeMap::new());
     let noted = |pod: &_, levels: &Levels| {
         let change = plan(pod, levels)?;
@@ -142,5 +143,5 @@ fn set(found: &Found, args: &LogLevel, plan: &meshladder_collect::live::Plan<'_>
             }
         }
     }
-    Ok(code)
+    code
 }

@@ -22,6 +22,7 @@ mod pipeline;
 mod why;
 
 use input::Input;
+use live::Live;
 
 /// Something failed.
 const FAILED: u8 = 1;
@@ -40,45 +41,48 @@ pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
         let hint = "`tail -f FILE | meshladder logs - --lines` follows a file";
         return Err(Failure::new(USAGE, "--follow reads a running pod's log").hint(hint));
     }
-    judge(global, args, behind(global)?)
+    let behind = behind(global)?;
+    if args.why && behind.is_none() {
+        let hint = "name one with -s, or a running pod; its logs are read, or those that you name besides";
+        return Err(Failure::new(USAGE, "--why needs a bundle or a cluster to ask").hint(hint));
+    }
+    // What is wrong with a flag is told before what is wrong with a log.
+    filter::of(&args.filters, None)?;
+    let inputs = input::find(global, args, behind.as_ref())?;
+    judge(global, args, behind, &inputs, None)
 }
 
 /// The logs of running pods, as they are or as they come.
 fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     let missing = args.what.iter().find(|word| !input::is_file(word)).map(String::as_str).unwrap_or_default();
     if let Some(file) = args.what.iter().find(|word| input::is_file(word)) {
-        return Err(Failure::new(
-            USAGE,
-            format!("`{file}` is a file and `{missing}` is not: read one after the other"),
-        ));
+        let message = format!("`{file}` is a file and `{missing}` is not: read one after the other");
+        return Err(Failure::new(USAGE, message));
     }
-    let (live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
+    let (mut live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
     if !args.follow {
-        return judge(global, args, Some(live::behind(live.read(snapshot, args)?)));
+        let behind = live::behind(live.read(snapshot, args)?);
+        let inputs = live.inputs(&behind)?;
+        return judge(global, args, Some(behind), &inputs, Some(live));
     }
     let behind = live::behind(snapshot);
     let filter = filter::of(&args.filters, None)?;
-    let inputs = live.inputs();
+    let inputs = live.followed();
     let formats = formats(args, &inputs, Some(&behind))?;
     let (stats, unread) = live.follow(args, &inputs, (&formats, &filter))?;
-    let code = tell(global, args, &inputs, Some(&behind), stats)?;
+    let code = tell(global, args, &inputs, Some(behind), stats, Some(live))?;
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn judge(global: &Global, args: &Logs, behind: Option<Behind>) -> Outcome {
-    if args.why && behind.is_none() {
-        let hint = "name one with -s; its logs are read, or those that you name besides";
-        return Err(Failure::new(USAGE, "--why needs a bundle to ask").hint(hint));
-    }
+fn judge(global: &Global, args: &Logs, behind: Option<Behind>, inputs: &[Input], live: Option<Live>) -> Outcome {
     let filter = filter::of(&args.filters, behind.as_ref().and_then(|behind| behind.snapshot.taken_at()))?;
-    let inputs = input::find(global, args, behind.as_ref())?;
-    let formats = formats(args, &inputs, behind.as_ref())?;
+    let formats = formats(args, inputs, behind.as_ref())?;
     if args.lines || args.malformed {
-        return print_lines(args, &inputs, behind.as_ref(), &formats, &filter);
+        return print_lines(args, inputs, behind.as_ref(), &formats, &filter);
     }
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let (stats, unread) = pipeline::count(&inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
-    let code = tell(global, args, &inputs, behind.as_ref(), stats)?;
+    let (stats, unread) = pipeline::count(inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
+    let code = tell(global, args, inputs, behind, stats, live)?;
     Ok(if unread { UNREADABLE } else { code })
 }
 
@@ -113,7 +117,7 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
     let mut out = out::stdout();
     let mut failed = None;
     let unread = pipeline::each(inputs, behind, (formats, filter), |event| {
-        let written = print_event(&mut out, args, args.lines, inputs, event);
+        let written = print_event(&mut out, args, args.lines, inputs, &event);
         if let Err(error) = written {
             failed.get_or_insert(error);
         }
@@ -127,8 +131,8 @@ fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: 
 }
 
 /// Prints one line, if it is wanted.
-fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: Event<'_>) -> io::Result<()> {
-    match event {
+fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: &Event<'_>) -> io::Result<()> {
+    match *event {
         Event::Line { source, number, record, judgement } if lines && !args.malformed => {
             let name = inputs[source].name();
             match args.output {
@@ -143,9 +147,24 @@ fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input],
     }
 }
 
-/// Prints the summary.
-fn tell(global: &Global, args: &Logs, inputs: &[Input], behind: Option<&Behind>, stats: Stats) -> Outcome {
+/// Prints the summary. To ask `why` of a cluster, what each question meets is read first.
+fn tell(
+    global: &Global,
+    args: &Logs,
+    inputs: &[Input],
+    behind: Option<Behind>,
+    stats: Stats,
+    live: Option<Live>,
+) -> Outcome {
     let summary = stats.summary();
+    let behind = match (live, behind) {
+        (Some(live), Some(found)) if args.why => {
+            let questions = why::questions(&summary, inputs, &found, args.top);
+            Some(live.along(found, &questions)?)
+        }
+        (_, behind) => behind,
+    };
+    let behind = behind.as_ref();
     let sources: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
     let commands = why::commands(&summary, inputs, behind, global);
     let explained = match behind {

@@ -72,8 +72,7 @@ async fn look<'c>(
             "its loggers are source files (--enable-fine-grain-logging): what they are at is not told".to_owned()
         );
     }
-    let unknown = |names: Vec<String>| format!("this Envoy has no component {}", names.join(", "));
-    let change = raise.wanted.on(&levels).map_err(unknown)?;
+    let change = raise.wanted.on(&levels)?;
     if change.steps.is_empty() {
         return Err("it has these levels already".to_owned());
     }

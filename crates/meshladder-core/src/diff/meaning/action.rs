@@ -76,7 +76,9 @@ fn shares(route: &Node) -> Option<BTreeMap<String, u64>> {
     for cluster in clusters {
         *by_cluster.entry(host(cluster.str_at("name").unwrap_or_default())).or_default() += weight(cluster);
     }
-    by_cluster.values_mut().for_each(|weight| *weight = (*weight * 100).checked_div(total).unwrap_or(0));
+    for weight in by_cluster.values_mut() {
+        *weight = (*weight * 100).checked_div(total).unwrap_or(0);
+    }
     Some(by_cluster)
 }
 

@@ -66,7 +66,7 @@ fn only_what_is_not_so_yet_is_changed_and_only_that_is_undone() {
     let other = levels("active loggers:\n  jwt: info\n  rbac: debug\n");
     assert_eq!(queries(&change.undo(&other), Style::Paths), ["rbac=info"]);
     assert!(change.undo(&levels(TOLD)).is_empty());
-    assert_eq!(wanted("nope:debug,rbac:info").on(&levels(TOLD)), Err(vec!["nope".to_owned()]));
+    assert_eq!(wanted("nope:debug,rbac:info").on(&levels(TOLD)), Err("this Envoy has no component nope".to_owned()));
 }
 
 #[test]

@@ -52,10 +52,11 @@ impl Wanted {
     ///
     /// # Errors
     /// The components that this Envoy does not have.
-    pub fn on(&self, levels: &Levels) -> Result<Change, Vec<String>> {
-        let unknown: Vec<String> = self.named.keys().filter(|name| !levels.0.contains_key(*name)).cloned().collect();
+    pub fn on(&self, levels: &Levels) -> Result<Change, String> {
+        let unknown = self.named.keys().filter(|name| !levels.0.contains_key(*name));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
         if !unknown.is_empty() {
-            return Err(unknown);
+            return Err(format!("this Envoy has no component {}", unknown.join(", ")));
         }
         let steps = levels.0.iter().filter_map(|(name, from)| {
             let to = *self.named.get(name).or(self.all.as_ref())?;

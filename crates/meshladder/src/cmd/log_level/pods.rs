@@ -39,7 +39,9 @@ pub(in crate::cmd) fn find(
     whole: bool,
 ) -> Result<Found, Failure> {
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
-    let snapshot = read(&mut session, global, texts, &namespace, whole)?;
+    let pods = Need::of_path("k8s/pods.json");
+    let more = if whole || texts.is_empty() { vec![pods] } else { Vec::new() };
+    let snapshot = read(&mut session, global, texts, &namespace, &more)?;
     if session.is_interrupted() {
         return Err(Failure::new(INTERRUPTED, "interrupted"));
     }
@@ -65,13 +67,13 @@ pub(in crate::cmd) fn find(
     Ok(Found { session, snapshot, pods, defaults })
 }
 
-/// The objects that the targets are found by.
+/// The objects that the targets are found by, which is none for pods, and `more`.
 pub(in crate::cmd) fn read(
     session: &mut Session,
     global: &Global,
     texts: &[String],
     namespace: &str,
-    whole: bool,
+    more: &[Need],
 ) -> Result<Snapshot, Failure> {
     let targets = parsed(texts, namespace)?;
     let mut wish = live::wish(global, Purpose::LogLevel, None);
@@ -82,9 +84,9 @@ pub(in crate::cmd) fn read(
         None => (!global.all_namespaces).then(|| namespace.to_owned()),
     };
     if targets.iter().all(Target::is_pod) {
-        let pods = Need::of_path("k8s/pods.json");
-        wish.needs.retain(|need| *need == pods && (whole || targets.is_empty()));
+        wish.needs.clear();
     }
+    wish.needs.extend(more.iter().cloned());
     Ok(session.objects(&wish)?)
 }
 
@@ -126,8 +128,4 @@ pub(in crate::cmd) fn each_pod(snapshot: &Snapshot, mut take: impl FnMut(ProxyRe
             take(ProxyRef { source: own(object.source), namespace, pod }, object.node);
         }
     });
-}
-
-pub(in crate::cmd) fn no_component(names: Vec<String>) -> String {
-    format!("this Envoy has no component {}", names.join(", "))
 }

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Session};
+use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
 use meshladder_core::access_log::Formats;
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
+use meshladder_core::walk::Question;
 
 use super::input::Input;
 use super::{Behind, print_event};
@@ -18,7 +19,7 @@ use crate::args::Global;
 use crate::args::logs::Logs;
 use crate::cmd::live;
 use crate::cmd::log_level::pods;
-use crate::exit::Failure;
+use crate::exit::{Failure, UNREADABLE};
 use crate::{out, progress};
 
 /// So many bytes of each log at most.
@@ -31,13 +32,16 @@ pub(super) struct Live {
 }
 
 /// Finds the pods that the words name. What was read to find them is behind their logs, with the formats that the mesh's
-/// settings name and that one proxy of each writes.
+/// settings name and that one proxy of each writes; for `--why` also the objects that it may have to do with.
 pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Failure> {
     let mut session = live::connect(global)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
-    let mut wish = live::wish(global, meshladder_collect::live::Purpose::LogLevel, None);
-    wish.needs.insert(Need::of_path("k8s/configmaps.json"));
-    let snapshot = session.objects(&wish)?;
+    let snapshot = if args.why {
+        session.objects(&live::wish(global, Purpose::Why, None))?
+    } else {
+        let more = ["k8s/pods.json", "k8s/configmaps.json"].map(Need::of_path);
+        pods::read(&mut session, global, &args.what, &namespace, &more)?
+    };
     let (mut all, mut firsts) = (Vec::new(), Vec::new());
     for target in pods::parsed(&args.what, &namespace)? {
         let pods = pods::running(&session, &snapshot, &target)?;
@@ -52,7 +56,7 @@ pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Fai
 
 impl Live {
     /// The ends of the logs, put into the Snapshot.
-    pub(super) fn read(mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
+    pub(super) fn read(&mut self, snapshot: Snapshot, args: &Logs) -> Result<Snapshot, Failure> {
         let snapshot = self.session.logs(snapshot, &self.pods, &wish(args))?;
         if let Some(why) = snapshot.coverage(&Need::of_path("logs/")).why() {
             out::warn(why);
@@ -60,13 +64,26 @@ impl Live {
         Ok(snapshot)
     }
 
-    /// The logs, as a bundle would name them.
-    pub(super) fn inputs(&self) -> Vec<Input> {
-        let document = |pod: &ProxyRef| {
-            let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
-            Input::Document(if pod.source.is_empty() { id } else { id.in_source(&pod.source) })
-        };
-        self.pods.iter().map(document).collect()
+    /// The logs that could be read.
+    pub(super) fn inputs(&self, behind: &Behind) -> Result<Vec<Input>, Failure> {
+        let ids = self.pods.iter().map(document).filter(|id| behind.snapshot.ids().any(|other| other == id));
+        let inputs: Vec<Input> = ids.map(Input::Document).collect();
+        if inputs.is_empty() { Err(Failure::new(UNREADABLE, "no log could be read")) } else { Ok(inputs) }
+    }
+
+    /// The proxies that questions meet, read as well.
+    pub(super) fn along(mut self, behind: Behind, questions: &[Question]) -> Result<Behind, Failure> {
+        let mut snapshot = behind.snapshot;
+        for question in questions {
+            let ask = |_: &Snapshot, _: &Mesh| Some(question.clone());
+            snapshot = live::along(&mut self.session, snapshot, &ask, Wish::default())?;
+        }
+        Ok(self::behind(snapshot))
+    }
+
+    /// The logs that are followed.
+    pub(super) fn followed(&self) -> Vec<Input> {
+        self.pods.iter().map(document).map(Input::Document).collect()
     }
 
     /// Prints lines as they come; gives what they come to, and whether a log could not be read.
@@ -90,7 +107,7 @@ impl Live {
                     let mut written = Ok(());
                     collector.each(chunk, |event: Event<'_>| {
                         if written.is_ok() {
-                            written = print_event(&mut out, args, true, inputs, event);
+                            written = print_event(&mut out, args, true, inputs, &event);
                         }
                     });
                     written.and_then(|()| out.flush())?;
@@ -109,6 +126,12 @@ impl Live {
     }
 }
 
+/// Where a bundle has the log of a pod's proxy.
+fn document(pod: &ProxyRef) -> DocId {
+    let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
+    if pod.source.is_empty() { id } else { id.in_source(&pod.source) }
+}
+
 fn wish(args: &Logs) -> Wish {
     let since = args.filters.since.as_deref().and_then(ago);
     Wish { tail: args.tail, since, max_bytes: MOST, all: false }
@@ -116,12 +139,8 @@ fn wish(args: &Logs) -> Wish {
 
 /// How long ago a filter's time is: what is older need not be read.
 fn ago(text: &str) -> Option<Duration> {
-    let then = match Time::parse(text) {
-        Some(then) => then,
-        None => {
-            return super::filter::seconds(text)
-                .and_then(|seconds| Some(Duration::from_secs(u64::try_from(seconds).ok()?)));
-        }
+    let Some(then) = Time::parse(text) else {
+        return super::filter::seconds(text).and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
     };
     let seconds = super::filter::now()?.seconds - then.seconds;
     Some(Duration::from_secs(u64::try_from(seconds).ok()? + 1))

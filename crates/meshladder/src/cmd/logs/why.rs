@@ -3,6 +3,7 @@
 use meshladder_core::ladder::Scope;
 use meshladder_core::logs::{Asking, Cause, Group, Side, Summary, command, question};
 use meshladder_core::report::Report;
+use meshladder_core::walk::Question;
 
 use super::Behind;
 use super::input::Input;
@@ -37,6 +38,12 @@ pub(super) fn ask(summary: &Summary, inputs: &[Input], behind: &Behind, most: us
             Some((i, climb(&behind.snapshot, &behind.mesh, Scope::Request(Box::new(question)), Some(seen))))
         })
         .collect()
+}
+
+/// What `why` is asked of the first causes.
+pub(super) fn questions(summary: &Summary, inputs: &[Input], behind: &Behind, most: usize) -> Vec<Question> {
+    let causes = summary.causes.iter().take(most.min(MOST));
+    causes.filter_map(|cause| Some(asking(seen_by_client(summary, cause), inputs, behind)?.question)).collect()
 }
 
 fn asking(group: &Group, inputs: &[Input], behind: &Behind) -> Option<Asking> {

@@ -10,7 +10,7 @@ use super::Printer;
 use crate::args::Global;
 use crate::args::proxy_config::{From, Output};
 use crate::cmd::live;
-use crate::cmd::log_level::pods::{self, Found, each_pod, no_component};
+use crate::cmd::log_level::pods::{self, Found, each_pod};
 use crate::cmd::source::{self, Opened};
 use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome};
 use crate::out;
@@ -46,11 +46,9 @@ fn on_cluster(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
     let found = find(global, from, asked)?;
     let port = from.proxy_admin_port;
     let answers = match (&wanted, asked.reset) {
-        (Some(wanted), _) => {
-            found.session.set_levels(&found.pods, port, &|_, levels| wanted.on(levels).map_err(no_component))
-        }
+        (Some(wanted), _) => found.session.set_levels(&found.pods, port, &|_, levels| wanted.on(levels)),
         (None, true) => found.session.set_levels(&found.pods, port, &|pod, levels: &Levels| {
-            wanted_for_all(found.defaults(pod).level).on(levels).map_err(no_component)
+            wanted_for_all(found.defaults(pod).level).on(levels)
         }),
         (None, false) => found.session.levels(&found.pods, port),
     };
