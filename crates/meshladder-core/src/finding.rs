@@ -79,6 +79,8 @@ pub struct Evidence {
 pub enum Spot {
     /// An RFC 6901 pointer.
     Pointer(String),
+    /// The name of the member that an RFC 6901 pointer leads to: its value may stand lines below.
+    Key(String),
     /// A byte offset, for dumps that are never parsed whole.
     Offset(usize),
     /// A line, counted from 1, for logs and statistics.
@@ -109,6 +111,16 @@ impl Confidence {
     }
 }
 
+impl Spot {
+    /// The pointer, where there is one.
+    pub fn pointer(&self) -> Option<&str> {
+        match self {
+            Self::Pointer(pointer) | Self::Key(pointer) => Some(pointer),
+            Self::Offset(_) | Self::Line(_) | Self::Whole => None,
+        }
+    }
+}
+
 impl Evidence {
     /// A part of an object.
     pub fn of(object: &Stored, part: &Node, shows: impl Into<String>) -> Self {
@@ -123,7 +135,7 @@ impl Evidence {
 
     /// The object it is part of, by its document and its pointer there; in a document that is no objects, all of it.
     pub fn object_place(&self) -> (DocId, String) {
-        let Spot::Pointer(pointer) = &self.spot else { return (self.doc.clone(), String::new()) };
+        let Some(pointer) = self.spot.pointer() else { return (self.doc.clone(), String::new()) };
         let is_part = |token: &&str| *token == "items" || token.parse::<usize>().is_ok();
         let length: usize = pointer.split('/').skip(1).take_while(is_part).map(|token| token.len() + 1).sum();
         (self.doc.clone(), pointer[..length].to_owned())
@@ -205,8 +217,8 @@ impl Finding {
 
 /// The pointer inside the object where there is one: the index in a list of objects is no part of the identity.
 fn place_of(evidence: &Evidence) -> String {
-    match &evidence.spot {
-        Spot::Pointer(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),
-        Spot::Offset(_) | Spot::Line(_) | Spot::Whole => evidence.doc.to_string(),
+    match evidence.spot.pointer() {
+        Some(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),
+        None => evidence.doc.to_string(),
     }
 }

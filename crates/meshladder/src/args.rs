@@ -70,7 +70,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
     pub(crate) max_size: u64,
     /// When to colour: never when NO_COLOR is set, unless `always`
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(crate) color: Color,
 }
 
@@ -79,7 +79,9 @@ pub(crate) enum Color {
     /// On a terminal
     #[default]
     Auto,
+    #[value(alias = "true")]
     Always,
+    #[value(alias = "false")]
     Never,
 }
 

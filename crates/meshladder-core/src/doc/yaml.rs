@@ -45,9 +45,12 @@ pub fn number(pointer: &str) -> Option<(usize, &str)> {
     Some((behind[..end].parse().ok()?, &behind[end..]))
 }
 
-/// Whether it is one JSON value, not YAML that happens to start like one.
+/// Whether it is one JSON value, not YAML that happens to start like one: `{kind: Pod}` has no quotes.
 pub fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) && !text.contains("\n---")
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let inside = text.trim_start_matches(|c: char| matches!(c, '{' | '[') || c.is_ascii_whitespace());
+    let is_quoted = inside.is_empty() || inside.starts_with(['"', '}', ']']);
+    text.starts_with(['{', '[']) && is_quoted && !text.contains("\n---")
 }
 
 /// Loads every document of a text, be it YAML, JSON, or both with `---` between them.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::doc::json::escape;
-use crate::finding::{Finding, Rung, Severity, Spot};
+use crate::finding::{Finding, Rung, Severity};
 use crate::mesh::{ObjectRef, PodFacts, path_of_kind};
 use crate::rules::{Asked, Check, Facts, Seen, named};
 use crate::walk::Question;
@@ -134,7 +134,7 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
                     .strip_prefix(stored.pointer.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            evidence.doc == stored.doc && matches!(&evidence.spot, Spot::Pointer(pointer) if inside(pointer))
+            evidence.doc == stored.doc && evidence.spot.pointer().is_some_and(inside)
         })
     });
     let reaches = || {

@@ -47,6 +47,8 @@ pub struct Beside<'a> {
     pub mesh_config: Option<&'a str>,
     /// The text of `MeshNetworks` that count instead of the ConfigMap's.
     pub mesh_networks: Option<&'a str>,
+    /// The revision that is judged: Istio's objects with the label of another one are not its own.
+    pub revision: Option<&'a str>,
     /// Sources that hold the objects of other clusters, each with the cluster's name.
     pub clusters: BTreeMap<String, String>,
 }
@@ -64,6 +66,7 @@ impl Mesh {
         let mut objects = Objects::default();
         let mut clusters: BTreeMap<String, Objects> = BTreeMap::new();
         let problems = object::take_all(snapshot, threads, |doc, taken| match beside.clusters.get(doc.split().0) {
+            _ if beside.revision.is_some_and(|revision| is_of_another(&taken.node, revision)) => {}
             Some(cluster) => clusters.entry(cluster.clone()).or_default().take(doc, taken),
             None => objects.take(doc, taken),
         });
@@ -94,6 +97,13 @@ impl Mesh {
         }
         mesh
     }
+}
+
+/// "only Istio CRs carrying that istio.io/rev (or none)"
+fn is_of_another(object: &Node, revision: &str) -> bool {
+    let label = object.at(["metadata", "labels", "istio.io/rev"]).and_then(Node::str);
+    let group = object.str_at("apiVersion").and_then(|version| version.split_once('/')).map(|(group, _)| group);
+    group.is_some_and(|group| group.ends_with(".istio.io")) && label.is_some_and(|label| label != revision)
 }
 
 fn assume(objects: &mut Objects) {

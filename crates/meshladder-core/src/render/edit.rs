@@ -103,8 +103,9 @@ impl Editor<'_> {
 
     fn mapping(&mut self, old: &Node, a: &[Member], b: &[Member], holder: Option<Holder>) -> Result<(), String> {
         let find = |members: &[Member], key: &str| members.iter().position(|member| *member.key == *key);
-        let kept: Vec<bool> = a.iter().map(|member| find(b, &member.key).is_some()).collect();
-        let added: Vec<&Member> = b.iter().filter(|member| find(a, &member.key).is_none()).collect();
+        let mut kept: Vec<bool> = a.iter().map(|member| find(b, &member.key).is_some()).collect();
+        let mut added: Vec<&Member> = b.iter().filter(|member| find(a, &member.key).is_none()).collect();
+        self.rename(a, &mut kept, &mut added);
         let is_flow = self.is_flow(old);
         if !is_flow && !kept.contains(&true) {
             return self.replace(old, &Node { value: Value::Object(b.into()), span: Span::default() }, holder);
@@ -121,6 +122,17 @@ impl Editor<'_> {
             return Ok(());
         }
         self.block_mapping(a, &kept, &added)
+    }
+
+    /// A member that gets another name, and nothing else, keeps its place, its value and its comments.
+    fn rename(&mut self, a: &[Member], kept: &mut [bool], added: &mut Vec<&Member>) {
+        for (member, kept) in a.iter().zip(kept).filter(|(_, kept)| !**kept) {
+            let Some(at) = added.iter().position(|new| same(&new.value, &member.value)) else { continue };
+            let name = |member: &Member| Node { value: Value::String(member.key.clone()), span: member.key_span };
+            let text = self.scalar(&name(member), &name(added.remove(at)));
+            self.splice(member.key_span.range(), text);
+            *kept = true;
+        }
     }
 
     fn sequence(&mut self, old: &Node, a: &[Node], b: &[Node], holder: Option<Holder>) -> Result<(), String> {

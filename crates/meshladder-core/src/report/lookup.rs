@@ -27,7 +27,7 @@ struct Trees {
 
 impl<'d> Lookup<'d> {
     pub(super) fn new<'s>(doc: &'d Document, spots: impl Iterator<Item = &'s Spot>) -> Self {
-        let pointers = spots.filter_map(|spot| if let Spot::Pointer(pointer) = spot { Some(pointer) } else { None });
+        let pointers = spots.filter_map(Spot::pointer);
         let numbers: BTreeSet<usize> =
             pointers.map(|pointer| yaml::number(pointer).map_or(0, |(number, _)| number)).collect();
         let trees = (!yaml::is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
@@ -41,6 +41,24 @@ impl<'d> Lookup<'d> {
         };
         let (number, rest) = if trees.count == 1 { (0, pointer) } else { yaml::number(pointer)? };
         trees.by_number.get(&number)?.pointer(rest).map(|node| node.span.range())
+    }
+
+    /// The bytes of the name of the member that a pointer leads to; those of the value where it has none.
+    pub(super) fn key_range(&self, pointer: &str) -> Option<Range<usize>> {
+        self.find_key(pointer).or_else(|| self.range(pointer))
+    }
+
+    fn find_key(&self, pointer: &str) -> Option<Range<usize>> {
+        let (parent, key) = pointer.rsplit_once('/')?;
+        let key = unescape(key);
+        let Some(trees) = &self.trees else {
+            let mut members = walk(Raw::of(&self.doc.text).ok()?, parent)?.members();
+            members.by_ref().find(|(name, _)| *name == key)?;
+            return Some(members.key_span());
+        };
+        let (number, rest) = if trees.count == 1 { (0, parent) } else { yaml::number(parent)? };
+        let parent = trees.by_number.get(&number)?.pointer(rest)?;
+        parent.members().iter().find(|member| *member.key == *key).map(|member| member.key_span.range())
     }
 
     /// Line and column of a byte.
@@ -83,6 +101,33 @@ impl Trees {
 pub(super) fn walk<'a>(root: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
     pointer.split('/').skip(1).try_fold(root, |raw, token| match raw.kind() {
         Kind::Array => raw.elements().nth(token.parse().ok()?),
-        _ => raw.get(&token.replace("~1", "/").replace("~0", "~")),
+        _ => raw.get(&unescape(token)),
     })
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Builder, DocId};
+
+    #[test]
+    fn a_name_is_found_in_json_and_in_yaml_and_a_list_has_none() {
+        for text in [r#"{"a": {"b/c": [1], "d": 2}}"#, "a:\n  b/c:\n  - 1\n  d: 2\n", "x: 1\n---\na:\n  b/c: [1]\n"] {
+            let mut builder = Builder::new();
+            let id = DocId::new("k8s/a.yaml");
+            builder.add(id.clone(), "a", text.into());
+            let doc = builder.finish().open(&id).expect("it is there");
+            let base = if text.starts_with('x') { "/1" } else { "" };
+            let pointer = format!("{base}/a/b~1c");
+            let lookup = Lookup::new(&doc, [Spot::Key(pointer.clone())].iter());
+            let found = |pointer: &str| lookup.key_range(pointer).map(|range| &text[range]);
+            assert_eq!(found(&pointer).map(|name| name.trim_matches('"')), Some("b/c"), "{text}");
+            assert_eq!(found(&format!("{pointer}/0")), Some("1"), "{text}");
+            assert_eq!(found(&format!("{base}/a/z")), None, "{text}");
+        }
+    }
 }

@@ -42,6 +42,7 @@ impl Shown {
                 let range = Raw::of(text).ok().and_then(|root| walk(root, &pointer)).map(|raw| raw.offset()..raw.end());
                 Self::at(lookup, &range.unwrap_or(*offset..*offset), pointer)
             }),
+            Spot::Key(pointer) => lookup.key_range(pointer).map(|range| Self::at(lookup, &range, pointer.clone())),
             Spot::Pointer(pointer) => lookup.range(pointer).map(|range| Self::at(lookup, &range, pointer.clone())),
         };
         Self { origin: lookup.doc.origin.clone(), ..shown.unwrap_or_default() }

@@ -49,7 +49,7 @@ static TO: Message = plain("Rule.To", &[must("operation", Of(&OPERATION))]);
 const VALUES: Type = list(&TextOf(Text::Filled));
 const RANGES: Type = list(&TextOf(Text::Range));
 const PORTS: Type = list(&TextOf(Text::PortNumber));
-const ACCOUNTS: Type = List(&TextOf(Text::Filled), 0, 16);
+const ACCOUNTS: Type = List(&TextOf(Text::Account), 0, 16);
 
 static SOURCE: Message = checked(
     "Source",

@@ -59,6 +59,13 @@ pub(super) fn is_label(label: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
 }
 
+/// "expected format 'serviceAccount' or 'namespace/serviceAccount'", "wildcard not allowed", at most 320 characters.
+pub(super) fn is_account(value: &str) -> bool {
+    let mut parts = value.split('/');
+    let is_formed = parts.clone().count() <= 2 && parts.all(|part| !part.is_empty());
+    is_formed && !value.contains('*') && value.len() <= 320
+}
+
 /// `NAMESPACE/NAME`, or a name that may be a full one as it was once written.
 pub(super) fn is_gateway(name: &str) -> bool {
     match name.split_once('/') {

@@ -46,7 +46,10 @@ pub(super) enum Text {
     Protocol,
     /// The same, but something.
     NeededProtocol,
-    Method,
+    /// An HTTP method, or `*`.
+    CorsMethod,
+    /// A service account, with or without its namespace.
+    Account,
     LabelKey,
     LabelValue,
     /// A port from 0, as text.
@@ -98,7 +101,8 @@ impl Text {
             Self::HeaderValue => header::value_problem(value).map(|what| (Flaw::InvalidValue, what.to_owned())),
             Self::Protocol => not(value.is_empty() || names::protocol(value).is_some(), "a protocol"),
             Self::NeededProtocol => not(names::protocol(value).is_some(), "a protocol"),
-            Self::Method => not(METHODS.contains(&value), "an HTTP method"),
+            Self::CorsMethod => not(value == "*" || METHODS.contains(&value), "an HTTP method"),
+            Self::Account => not(names::is_account(value), "a service account, NAMESPACE/NAME or NAME"),
             Self::LabelKey => not(names::is_label_key(value), "the name of a label"),
             Self::LabelValue => not(names::is_label_value(value), "the value of a label"),
             Self::PortNumber => not(value.parse::<u16>().is_ok(), "a port, 0 to 65535"),

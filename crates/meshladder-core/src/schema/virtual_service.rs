@@ -142,7 +142,7 @@ static CORS_POLICY: Message = plain(
     &[
         may("allowCredentials", Bool),
         may("allowHeaders", list(&TextOf(Text::CorsHeader))),
-        may("allowMethods", list(&TextOf(Text::Method))),
+        may("allowMethods", list(&TextOf(Text::CorsMethod))),
         may("allowOrigin", STRINGS),
         may("allowOrigins", list(&Of(&ORIGIN_MATCH))),
         may("exposeHeaders", list(&TextOf(Text::CorsHeader))),

@@ -43,6 +43,12 @@ pub(crate) struct Analyze {
     /// MeshNetworks, as YAML, that count instead of those in the ConfigMap
     #[arg(long = "meshNetworksFile", value_name = "FILE")]
     pub(crate) mesh_networks_file: Option<PathBuf>,
+    /// Leave out Istio's objects that are labelled with another revision
+    #[arg(short, long, value_name = "REVISION")]
+    pub(crate) revision: Option<String>,
+    /// istioctl's way to name the other clusters: refused, with what to use instead
+    #[arg(long, value_name = "CONTEXT", hide = true)]
+    pub(crate) remote_contexts: Option<String>,
     /// Another cluster's objects, for checks across clusters. Repeatable
     #[arg(long, value_name = "NAME=FILE", value_parser = cluster_file)]
     pub(crate) cluster_file: Vec<(String, PathBuf)>,

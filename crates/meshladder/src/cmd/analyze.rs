@@ -34,12 +34,17 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     if args.list_analyzers {
         return list();
     }
+    if args.remote_contexts.is_some() {
+        let why = "--remote-contexts: clusters are not told apart by context";
+        return Err(Failure::new(ISTIOCTL_USAGE, why).hint("give the others' objects with --cluster-file NAME=FILE"));
+    }
     let analysis = analysis(global, args)?;
     let mesh_config = text_of(args.mesh_config_file.as_ref())?;
     let mesh_networks = text_of(args.mesh_networks_file.as_ref())?;
     let beside = Beside {
         mesh_config: mesh_config.as_deref(),
         mesh_networks: mesh_networks.as_deref(),
+        revision: args.revision.as_deref(),
         clusters: clusters(args, paths(global, args).len()),
     };
     let mut judged = judge(global, args, &analysis, &beside)?;

@@ -50,8 +50,32 @@ fn what_is_suppressed_or_below_the_output_threshold_or_elsewhere_is_not_told() {
 }
 
 #[test]
+fn istios_objects_of_another_revision_are_left_out() {
+    let labelled = YAML.replace("shop}", "shop, labels: {istio.io/rev: canary}}");
+    for (yaml, revision, is_told) in
+        [(YAML, "canary", true), (&labelled, "canary", true), (&labelled, "default", false)]
+    {
+        let run = with_stdin(&["analyze", "-", "--revision", revision], yaml.as_bytes());
+        assert_eq!(run.stdout.contains("IST0128"), is_told, "{revision}: {yaml}");
+    }
+}
+
+#[test]
+fn istioctls_switch_for_colour_is_taken() {
+    for words in [&["--color"][..], &["--color=true"], &["--color=false"], &["--color", "never"]] {
+        let run = with_stdin(&[&["analyze", "-"], words].concat(), YAML.as_bytes());
+        assert_eq!((run.code, run.stdout.contains("IST0128")), (0, true), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn wrong_usage_has_istioctls_code() {
-    for words in [&["analyze"][..], &["analyze", "-", "--suppress", "IST0128"], &["analyze", "-", "-o", "xml"]] {
+    for words in [
+        &["analyze", "-", "--remote-contexts", "west"][..],
+        &["analyze"],
+        &["analyze", "-", "--suppress", "IST0128"],
+        &["analyze", "-", "-o", "xml"],
+    ] {
         assert_eq!(meshladder(words).code, 64, "{words:?}");
     }
 }

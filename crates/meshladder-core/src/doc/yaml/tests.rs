@@ -198,3 +198,20 @@ fn parts_know_their_bytes_and_their_line() {
     let expected = [("# c\na: 1\n", 1), ("---\nb: 2\n...\n", 3), ("\n%YAML 1.1\n---\nc: 3\n", 6), ("---\n", 10)];
     assert_eq!(parts, expected);
 }
+
+#[test]
+fn yaml_between_brackets_is_no_json() {
+    for (text, expected) in [
+        (r#"{"kind": "Pod"}"#, true),
+        ("\u{feff} [\n {\"a\": 1}]", true),
+        ("{}", true),
+        ("{", true),
+        ("{kind: Pod}", false),
+        ("{ # why\n  kind: Pod}", false),
+        ("[{kind: Pod}]", false),
+        ("{\"kind\": \"Pod\"}\n---\nkind: Pod\n", false),
+        ("kind: Pod", false),
+    ] {
+        assert_eq!(is_json(text), expected, "{text}");
+    }
+}

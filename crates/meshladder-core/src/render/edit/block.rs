@@ -16,7 +16,7 @@ impl Editor<'_> {
             let next = a.get(i + 1).map(|next| next.key_span.start());
             match next {
                 Some(next) if !self.text[end..next].contains('#') => self.splice(start..next, ""),
-                _ => self.splice(start..self.line_end(end), ""),
+                _ => self.splice(self.text[..start].trim_end_matches(' ').len()..self.line_end(end), ""),
             }
         }
         let Some(last) = a.iter().zip(kept).rfind(|(_, kept)| **kept).map(|(member, _)| member) else {

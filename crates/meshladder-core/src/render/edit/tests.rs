@@ -73,6 +73,21 @@ fn a_member_is_removed_with_its_lines() {
 }
 
 #[test]
+fn a_member_with_another_name_keeps_its_place_and_its_comments() {
+    let patch = r#"[{"op":"add","path":"/b","value":{"c":1}},{"op":"remove","path":"/a"}]"#;
+    for (before, after) in [
+        ("a:   # why\n    c: 1 # one\nz: 2\n", "b:   # why\n    c: 1 # one\nz: 2\n"),
+        ("a: {c: 1}\r\nz: 2", "b: {c: 1}\r\nz: 2"),
+        ("{a: {c: 1}, z: 2}\n", "{b: {c: 1}, z: 2}\n"),
+        (r#"{"a": {"c": 1}}"#, r#"{"b": {"c": 1}}"#),
+        ("'a': &x {c: 1}\nz: *x\n", "'b': &x {c: 1}\nz: *x\n"),
+        ("y: &x {c: 1}\na: *x # as there\n", "y: &x {c: 1}\nb: *x # as there\n"),
+    ] {
+        becomes(before, "", &operations(patch), after);
+    }
+}
+
+#[test]
 fn items_are_added_and_removed() {
     let after = RULE.replace("  - name: v2\n    labels: {version: v2, track: beta}\n", "");
     becomes(RULE, "", &operations(r#"[{"op":"remove","path":"/spec/subsets/1"}]"#), &after);

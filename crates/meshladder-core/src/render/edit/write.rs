@@ -44,7 +44,7 @@ impl Editor<'_> {
     }
 
     /// A string keeps the quotes of the one it replaces.
-    fn scalar(&self, old: &Node, new: &Node) -> String {
+    pub(super) fn scalar(&self, old: &Node, new: &Node) -> String {
         match (self.text.as_bytes().get(old.span.start()), &old.value, new.str()) {
             (Some(b'"'), Value::String(_), Some(text)) => escape(text),
             (Some(b'\''), Value::String(_), Some(text)) if !text.contains(char::is_control) => {

@@ -48,8 +48,12 @@ pub(super) fn tell_those(facts: &Facts<'_>, flaw: Flaw, bears: impl Fn(&Fault) -
             "" => format!("{object} {what}"),
             place => format!("{object}: {place} {what}"),
         };
-        let proof =
-            Evidence { doc: fault.doc.clone(), spot: Spot::Pointer(fault.pointer.clone()), shows: what.clone() };
+        let pointer = fault.pointer.clone();
+        let spot = match flaw {
+            Flaw::UnknownField | Flaw::Deprecated => Spot::Key(pointer),
+            _ => Spot::Pointer(pointer),
+        };
+        let proof = Evidence { doc: fault.doc.clone(), spot, shows: what.clone() };
         let fix = match &fault.patch {
             Some(patch) => Fix::json_patch(object, patch.clone()),
             None => Fix::advice(advice),

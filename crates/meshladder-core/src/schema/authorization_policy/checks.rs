@@ -98,17 +98,26 @@ pub(super) fn operation<'n>(operation: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::MissingField, operation, "is empty");
     }
     for path in ["paths", "notPaths"].into_iter().flat_map(|field| items(operation, field)) {
-        if path.str().is_some_and(is_bad_template) {
-            let what = format!("is {}, and in a path with {{*}} or {{**}} no other wildcard may stand", shown(path));
-            walk.fault(Flaw::InvalidValue, path, what);
+        if let Some(problem) = path.str().and_then(template_problem) {
+            walk.fault(Flaw::InvalidValue, path, format!("is {}, and {problem}", shown(path)));
         }
     }
 }
 
-/// A path template with something else than `{*}` and `{**}` in it: "It must not contain named variables, `*`, or `**`."
-fn is_bad_template(path: &str) -> bool {
-    let bare = path.replace("{**}", "").replace("{*}", "");
-    bare.len() < path.len() && bare.contains(['*', '{', '}'])
+/// "Path is invalid if it contains `{` or `}` beyond a supported path template", "It must not contain named variables,
+/// `*`, or `**`", "If glob is {**}, it must be the last operator in the template"
+fn template_problem(path: &str) -> Option<&'static str> {
+    let parts = || path.trim_matches('/').split('/');
+    let is_template = |part: &str| matches!(part, "{*}" | "{**}");
+    let has_template = path.contains("{*}") || path.contains("{**}");
+    let mut operators = parts().filter(|part| is_template(part)).skip_while(|part| *part != "{**}");
+    if parts().any(|part| !is_template(part) && part.contains(['{', '}'])) {
+        Some("braces are for {*} and {**}, between slashes")
+    } else if has_template && parts().any(|part| !is_template(part) && part.contains('*')) {
+        Some("in a path with {*} or {**} no other wildcard may stand")
+    } else {
+        operators.nth(1).map(|_| "{**} must be the last of its kind")
+    }
 }
 
 pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
@@ -123,11 +132,11 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
         "destination.port" => (false, Text::PortNumber),
         "source.namespace"
         | "source.principal"
-        | "source.serviceAccount"
         | "connection.sni"
         | "request.auth.principal"
         | "request.auth.audiences"
         | "request.auth.presenter" => (false, Text::Free),
+        "source.serviceAccount" => (false, Text::Account),
         _ if ["request.headers", "request.auth.claims", "experimental.envoy.filters."]
             .iter()
             .any(|prefix| name.starts_with(prefix)) =>
@@ -144,7 +153,8 @@ pub(super) fn condition<'n>(condition: &'n Node, walk: &mut Walk<'n>) {
         walk.fault(Flaw::InvalidValue, key, format!("is {}, not of the form {name}[NAME]", shown(key)));
     }
     for value in values {
-        if let Some((flaw, what)) = value.str().and_then(|text| format.problem(text)) {
+        let text = value.str().filter(|text| !text.is_empty());
+        if let Some((flaw, what)) = text.and_then(|text| format.problem(text)) {
             walk.fault(flaw, value, what);
         }
     }

@@ -107,8 +107,13 @@ pub(super) fn ingress<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     }
     let Some(tls) = set(listener, "tls") else { return };
     let unused = [entries(tls, "subjectAltNames"), tls.get("httpsRedirect").filter(|_| is_true(tls, "httpsRedirect"))];
-    for field in unused.into_iter().flatten().chain(filled(tls, "credentialName")) {
+    let unused = unused.into_iter().chain(["credentialNames", "tlsCertificates"].map(|field| entries(tls, field)));
+    for field in unused.flatten().chain(filled(tls, "credentialName")) {
         walk.fault(Flaw::Misfit, field, "is set, and the ingress of a Sidecar does not support it");
+    }
+    let is_plain = |protocol: &&Node| !matches!(protocol.str(), Some("HTTPS" | "TLS"));
+    if let Some(protocol) = listener.at(["port", "protocol"]).filter(is_plain) {
+        walk.fault(Flaw::Misfit, tls, format!("is set, and the port's protocol is {}", shown(protocol)));
     }
     if let Some(mode) = tls.get("mode").filter(|mode| matches!(mode.str(), Some("ISTIO_MUTUAL" | "AUTO_PASSTHROUGH"))) {
         walk.fault(Flaw::Misfit, mode, format!("is {}, which is for gateways", shown(mode)));

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_core::finding::Spot;
 use meshladder_core::ladder::{self, Analysis, Inquiry, Scope};
 use meshladder_core::mesh::{Beside, Mesh, reads};
 use meshladder_core::report::Report;
@@ -68,10 +69,8 @@ impl Example {
                 return Some(format!("{place}: the message `{}`", told.finding.message));
             }
             for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
-                let unresolved = matches!(
-                    evidence.spot,
-                    meshladder_core::finding::Spot::Pointer(_) | meshladder_core::finding::Spot::Line(_)
-                ) && shown.line.is_none();
+                let unresolved =
+                    matches!(evidence.spot, Spot::Pointer(_) | Spot::Key(_) | Spot::Line(_)) && shown.line.is_none();
                 if unresolved {
                     return Some(format!("{place}: {evidence:?} leads nowhere"));
                 }
