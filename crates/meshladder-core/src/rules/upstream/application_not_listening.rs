@@ -5,7 +5,7 @@ use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::services::number;
-use crate::mesh::{PodFacts, Stored};
+use crate::mesh::{Mesh, PodFacts, Stored};
 use crate::rules::endpoints::met;
 use crate::rules::witness;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -19,7 +19,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
     needs: &["k8s/pods.json"],
-    uses: &["logs/", "k8s/deployments.apps.json", "k8s/statefulsets.apps.json", "k8s/daemonsets.apps.json"],
+    uses: &[
+        "logs/",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
     explains: &[],
     docs: include_str!("application_not_listening.md"),
     check: Check::Either(check),
@@ -70,6 +76,18 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     if !refused {
         finding.confidence(Confidence::Likely);
     }
+    if let Some((sidecar, node)) = led_elsewhere(facts.mesh, stored, number) {
+        finding.subject = sidecar.id.clone();
+        finding.message = format!(
+            "{} leads {port} of {} to {}, where nothing listens",
+            sidecar.id,
+            pod.workload(),
+            node.str().unwrap_or_default()
+        );
+        finding.see(Evidence::of(sidecar, node, "where the proxy connects to"));
+        finding.fix(Fix::advice("give the port of the Sidecar's ingress the address that the application listens on"));
+        return;
+    }
     let workload = facts.mesh.objects.find(&finding.subject);
     for (workload, node, bound) in workload.into_iter().flat_map(|workload| loopback(workload, number)) {
         finding.see(Evidence::of(workload, node, "it is told to listen on the loopback address only"));
@@ -78,6 +96,16 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     }
     finding.fix(Fix::advice("bind the application to 0.0.0.0 (or ::), and see that it runs"));
     finding.fix(Fix::look(format!("kubectl exec {} -n {} -- ss -ltn", pod.name, pod.namespace)));
+}
+
+/// The `defaultEndpoint` of the pod's Sidecar for a port, when it is another port than that.
+fn led_elsewhere<'m>(mesh: &'m Mesh, pod: &'m Stored, port: Option<u16>) -> Option<(&'m Stored, &'m Node)> {
+    let sidecar = mesh.scope(pod).sidecar?;
+    let of_port = |entry: &&Node| entry.at(["port", "number"]).and_then(number) == port;
+    let entry = sidecar.spec_list("ingress").iter().find(of_port)?;
+    let node = entry.get("defaultEndpoint")?;
+    let to = node.str()?.rsplit_once(':')?.1.parse::<u16>().ok();
+    (to.is_some() && to != port).then_some((sidecar, node))
 }
 
 fn is_refused(text: &str) -> bool {
