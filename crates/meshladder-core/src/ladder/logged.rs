@@ -129,8 +129,13 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
     for pod in pods {
         let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
         for line in failed(facts.snapshot, &pod) {
-            let called = ClusterName::parse(&line.cluster).is_some_and(|cluster| hosts.contains(cluster.host));
-            let Some((question, seen)) = asked(facts.mesh, &pod, &line).filter(|_| is_own || called) else { continue };
+            let Some((question, seen)) = asked(facts.mesh, &pod, &line) else { continue };
+            // Without a route there is no cluster, and the name that was called tells.
+            let of_cluster = ClusterName::parse(&line.cluster).map(|cluster| cluster.host.to_owned());
+            let called = of_cluster.or_else(|| host_named(facts.mesh, &question.to.host, &pod.namespace));
+            if !is_own && !called.is_some_and(|host| hosts.contains(&host)) {
+                continue;
+            }
             let key = (question.to.host.clone(), line.code, line.flags.join(","));
             if last.get(&key).is_none_or(|known| known.line.start < line.start) {
                 let is_own_call = own.is_some() && is_own && !is_inbound(&line);
@@ -149,6 +154,12 @@ fn hosts(mesh: &Mesh, pods: &[ObjectRef]) -> BTreeSet<String> {
     let stored = pods.iter().filter_map(|pod| mesh.objects.find(pod));
     let services = stored.flat_map(|pod| mesh.services_of(pod));
     services.map(|service| format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace)).collect()
+}
+
+/// The full name of the Service that a pod calls by this one.
+fn host_named(mesh: &Mesh, host: &str, namespace: &str) -> Option<String> {
+    let service = mesh.service_named(host, namespace)?;
+    Some(format!("{}.{}.svc.cluster.local", service.name, service.namespace))
 }
 
 /// The hosts of the Services of a namespace.

@@ -1,12 +1,14 @@
 //! See the page beside this file.
 
-use super::effect::{self, authority, serving, sidecar};
+use super::effect::{self, authority, gateway, serving, sidecar};
 use super::http_route::{Call, Taken};
 use super::json;
-use crate::doc::tree::Node;
+use crate::doc::tree::{Node, Value};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Mesh;
 use crate::mesh::services::number;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0611",
@@ -26,6 +28,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
     let client = sidecar(mesh, asked);
     let call = Call::of(asked, client);
+    to_https(mesh, asked, out);
     for service in serving(mesh, asked, client) {
         out.examined();
         let Taken::Route(place, route) = call.takes(service) else { continue };
@@ -47,6 +50,27 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.fix(Fix::json_patch(&service.id, format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]")));
         finding.fix(Fix::advice(format!("give the route a destination in place of its {key}")));
     }
+}
+
+/// A server of a Gateway that sends all who come in plain text to HTTPS.
+fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
+    let plain = asked.question.to.scheme == Scheme::Http;
+    let Some(pod) = gateway(mesh, asked).filter(|_| plain) else { return };
+    let Some(server) = mesh.server_for(pod, asked.question.to.port, &authority(asked)) else { return };
+    out.examined();
+    let node = server.node.at(["tls", "httpsRedirect"]).filter(|node| node.value == Value::Bool(true));
+    let Some(node) = node else { return };
+    let gateway = server.gateway;
+    let message =
+        format!("{} sends requests to port {} on to HTTPS with 301: no Service gets them", gateway.id, server.port);
+    let finding = out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "httpsRedirect"));
+    finding.hits(pod.id.clone());
+    finding.severity(severity(asked, 301, false));
+    finding.fix(Fix::advice(format!("call https://{}", authority(asked))));
+    finding.fix(Fix::advice(
+        "behind a load balancer that ends TLS itself this goes in circles: take httpsRedirect out, or let the load \
+         balancer redirect",
+    ));
 }
 
 /// An answer that is an error is one; a redirect is what somebody wanted, unless it is what was asked about.

@@ -75,8 +75,8 @@ fn named<'a>(mesh: &Mesh, asked: &'a Asked<'_>) -> Option<(&'a str, &'a str)> {
 
 /// An object that is for the name: a workload that is called so, or what routes its requests.
 fn leftover<'m>(mesh: &'m Mesh, full: &str, missing: &ObjectRef) -> Option<&'m Stored> {
-    let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
-    let workload = kinds.filter_map(|kind| mesh.objects.get(kind, &missing.namespace, &missing.name)).next();
+    let mut kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    let workload = kinds.find_map(|kind| mesh.objects.get(kind, &missing.namespace, &missing.name));
     let rule = || {
         mesh.objects.of_kind("DestinationRule").iter().find(|rule| {
             let host = rule.spec_at(["host"]).and_then(crate::doc::tree::Node::str).unwrap_or_default();
