@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/pods.json",
     ],
     uses: &["k8s/envoyfilters.networking.istio.io.json", "k8s/configmaps.json", "proxies/", "logs/"],
-    explains: &["ML0901", "ML0902", "ML0913", "ML0915"],
+    explains: &["ML0901", "ML0902", "ML0913", "ML0915", "ML0919"],
     docs: include_str!("token_never_read.md"),
     check: Check::Either(check),
 };
