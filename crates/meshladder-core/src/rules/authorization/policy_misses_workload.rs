@@ -33,12 +33,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
+const KINDS: [&str; 2] = ["AuthorizationPolicy", "RequestAuthentication"];
+
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     // A policy that does nothing refuses nothing.
     if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
         return;
     }
-    const KINDS: [&str; 2] = ["AuthorizationPolicy", "RequestAuthentication"];
     out.examined += KINDS.iter().map(|kind| facts.mesh.objects.of_kind(kind).len()).sum::<usize>();
     for policy in for_nobody(facts, &KINDS) {
         tell(facts, asked, policy, out);
