@@ -27,6 +27,7 @@ mod gateway_api;
 mod held;
 mod identity;
 mod injection;
+mod missed;
 mod policy;
 mod reach;
 mod routing;

@@ -17,8 +17,10 @@ mod ip_blocks_behind_load_balancer;
 mod jwks_not_fetched;
 mod no_token;
 mod not_in_allow_list;
+mod policy_misses_workload;
 mod remote_ip_blocks_at_sidecar;
 mod remote_jwks_fails;
+mod rule_never_matches;
 mod token_never_read;
 mod token_not_required;
 mod token_refused;
@@ -43,4 +45,6 @@ pub(super) static RULES: &[&Rule] = &[
     &ext_authz_denies::RULE,
     &denied_once_repaired::RULE,
     &token_never_read::RULE,
+    &policy_misses_workload::RULE,
+    &rule_never_matches::RULE,
 ];

@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
-use super::denial::action_of;
+use super::denial::{action_of, is_dry_run};
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0907",
@@ -13,14 +13,19 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Info,
     claim: "who may call and what may be called stand in one rule",
     needs: &["k8s/authorizationpolicies.security.istio.io.json"],
-    uses: &[],
+    uses: &["k8s/pods.json", "k8s/configmaps.json"],
     explains: &[],
     docs: include_str!("and_written_as_or.md"),
-    check: Check::Mesh(check),
+    check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+        let is_met =
+            asked.is_none_or(|asked| asked.servers.iter().any(|pod| facts.mesh.reaches(&policy.id, &pod.reference())));
+        if !is_met || is_dry_run(policy) {
+            continue;
+        }
         out.examined();
         let rules = policy.spec_list("rules");
         let has = |rule: &Node, key: &str| rule.get(key).is_some_and(|list| !list.items().is_empty());
@@ -36,7 +41,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 action_of(policy)
             );
             let finding = out.find(policy.id.clone(), message, Evidence::of(policy, &pair[1], "a rule of its own"));
-            finding.confidence(Confidence::Possible);
+            finding.confidence(Confidence::Possible).when_asked(Severity::Warning);
+            // Who asks why a call works expected that it does not.
+            if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) && action_of(policy) == "ALLOW" {
+                finding.severity(Severity::Warning);
+            }
             finding
                 .fix(Fix::advice("if both must hold, take away the dash before `to`, so that the two become one rule"));
         }

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "rules for a TCP port use no field that only HTTP has",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/services.json", "k8s/pods.json"],
     uses: &["proxies/", "logs/"],
-    explains: &["ML0902"],
+    explains: &["ML0901", "ML0902"],
     docs: include_str!("http_rule_on_tcp_port.md"),
     check: Check::Either(check),
 };
@@ -82,11 +82,19 @@ fn tell(policy: &Stored, service: &Stored, pod: &Stored, port: u16, effect: &str
     ));
 }
 
-/// A patch that leaves only what TCP has in the rules for this port.
+/// A patch after which the rules for this port say nothing that only HTTP has. A DENY without it would match everything, so
+/// it is kept away from the port.
 fn without_http(policy: &Stored, port: u16) -> Option<String> {
     let mut patches = Vec::new();
     for rule in policy.spec_list("rules").iter().filter(|rule| is_for(rule, port)) {
         let operations = rule.get("to").map_or(&[][..], Node::items).iter().filter_map(|to| to.get("operation"));
+        if action_of(policy) == "DENY" {
+            let path = |operation: &Node| policy.path_of(operation);
+            patches.extend(operations.map(|operation| {
+                format!(r#"{{"op":"add","path":"{}/notPorts","value":["{port}"]}}"#, path(operation))
+            }));
+            continue;
+        }
         let only_http = |operation: &Node| operation.members().iter().all(|member| is_http_only(&member.key));
         if let Some(to) = rule.get("to").filter(|_| operations.clone().all(only_http)) {
             patches.push(format!(r#"{{"op":"remove","path":"{}"}}"#, policy.path_of(to)));
@@ -103,11 +111,15 @@ fn http_field(rule: &Node) -> Option<(&str, &Node)> {
     denial::fields(rule).into_iter().find(|(field, _)| is_http_only(field))
 }
 
-/// Whether a rule says nothing of ports, or names this one.
+/// Whether a rule says nothing of ports, or names this one, and does not leave it out.
 fn is_for(rule: &Node, port: u16) -> bool {
-    let mut named = fields(rule).into_iter().filter(|(field, _)| *field == "ports").peekable();
     let port = port.to_string();
-    named.peek().is_none() || named.any(|(_, list)| list.items().iter().any(|item| item.str() == Some(port.as_str())))
+    let lists = |key: &str| fields(rule).into_iter().filter(|(field, _)| *field == key).collect::<Vec<_>>();
+    let has = |named: &[(&str, &Node)]| {
+        named.iter().any(|(_, list)| list.items().iter().any(|item| item.str() == Some(port.as_str())))
+    };
+    let named = lists("ports");
+    (named.is_empty() || has(&named)) && !has(&lists("notPorts"))
 }
 
 fn names_ports(policy: &Stored) -> bool {

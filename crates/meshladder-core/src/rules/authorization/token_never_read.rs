@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/pods.json",
     ],
     uses: &["k8s/envoyfilters.networking.istio.io.json", "k8s/configmaps.json", "proxies/", "logs/"],
-    explains: &["ML0901", "ML0902", "ML0913", "ML0915"],
+    explains: &["ML0901", "ML0902", "ML0913", "ML0915", "ML0919"],
     docs: include_str!("token_never_read.md"),
     check: Check::Either(check),
 };
@@ -120,7 +120,7 @@ fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Stored]) -> Option<Unread<'r>>
         || readers.iter().flat_map(|reader| reader.spec_list("jwtRules").iter().map(move |rule| (*reader, rule)));
     let Some((reader, rule)) = rules().next() else { return Some(Unread::Nobody) };
     let is_read = |issuer: &&str| rules().any(|(_, rule)| rule.str_at("issuer") == Some(issuer));
-    let is_other = !wanted.issuers.is_empty() && !wanted.issuers.iter().any(|issuer| is_read(&issuer));
+    let is_other = !wanted.issuers.is_empty() && !wanted.issuers.iter().any(&is_read);
     is_other.then(|| Unread::OtherIssuer(reader, rule.get("issuer").unwrap_or(rule)))
 }
 
@@ -145,8 +145,8 @@ fn tell<'o>(
             let patch = met::put(reader, "replace", &reader.path_of(issuer), &escape(wanted.issuers[0]));
             finding.see(at_policy).fix(patch)
         }
-        Unread::Nobody => match meant(facts, policy, wanted) {
-            Some(reader) => {
+        Unread::Nobody => {
+            if let Some(reader) = meant(facts, policy, wanted) {
                 let message = format!(
                     "{} asks for a token, and {}, which should have it read, is not for that workload",
                     policy.id, reader.id
@@ -156,8 +156,7 @@ fn tell<'o>(
                 finding.see(at_policy);
                 finding.fixes.extend(same_selector(policy, reader));
                 finding
-            }
-            None => {
+            } else {
                 let message = format!(
                     "{} asks for a token, and no RequestAuthentication has any read for that workload, so that none counts",
                     policy.id
@@ -165,7 +164,7 @@ fn tell<'o>(
                 let finding = out.find(policy.id.clone(), message, at_policy);
                 finding.fix(Fix::advice("add a RequestAuthentication for the workload, with the issuer and its keys"))
             }
-        },
+        }
     };
     finding.hits(policy.id.clone())
 }

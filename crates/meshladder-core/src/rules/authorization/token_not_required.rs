@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
-use super::denial::{fields, is_dry_run, is_of_token};
+use super::denial::{fields, has_token, is_dry_run, is_of_token};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::policies::{Workload, reaches};
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0912",
@@ -21,14 +21,16 @@ pub(super) static RULE: Rule = Rule {
     uses: &[],
     explains: &[],
     docs: include_str!("token_not_required.md"),
-    check: Check::Mesh(check),
+    check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let root = &facts.mesh.config.root_namespace;
     for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
         out.examined();
-        let mut pods = facts.mesh.objects.of_kind("Pod").iter();
+        let is_asked =
+            |pod: &&Stored| asked.is_none_or(|asked| asked.servers.iter().any(|server| server.reference() == pod.id));
+        let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
         let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root)) else { continue };
         let policies = facts.mesh.policies("AuthorizationPolicy", &Workload::of(pod));
         if policies.iter().any(|policy| !is_dry_run(policy) && wants_token(policy)) {
@@ -40,7 +42,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         );
         let proof = Evidence::object(authentication, "which tokens are accepted");
         let finding = out.find(authentication.id.clone(), message, proof);
-        finding.hits(pod.id.clone());
+        finding.hits(pod.id.clone()).when_asked(Severity::Warning);
+        // Who asks why a call without a token works expected that it does not.
+        let works = |asked: &Asked<'_>| asked.seen.is_some_and(Seen::is_success) && !has_token(asked);
+        if asked.is_some_and(works) {
+            finding.severity(Severity::Warning);
+        }
         finding.fix(Fix::advice("if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`"));
     }
 }

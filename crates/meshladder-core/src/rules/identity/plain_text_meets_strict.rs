@@ -1,9 +1,13 @@
 //! See the page beside this file.
 
 use super::servers;
+use crate::doc::json::escape;
+use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::mesh::Stored;
 use crate::mesh::peer_authentication::MutualTls;
 use crate::rules::endpoints::met;
+use crate::rules::missed::{for_nobody, slip};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::snapshot::DocId;
 
@@ -15,7 +19,19 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "no client without a proxy calls a port that takes mutual TLS only",
     needs: &["k8s/pods.json", "k8s/peerauthentications.security.istio.io.json"],
-    uses: &["k8s/namespaces.json", "k8s/services.json", "logs/"],
+    uses: &[
+        "k8s/namespaces.json",
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/jobs.batch.json",
+        "k8s/workloadentries.networking.istio.io.json",
+        "k8s/workloadgroups.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "logs/",
+    ],
     explains: &["ML10"],
     docs: include_str!("plain_text_meets_strict.md"),
     check: Check::Request(check),
@@ -28,6 +44,21 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         servers::of_request(facts, asked).into_iter().filter(|s| s.mode.mode == MutualTls::Strict).collect();
     let Some(first) = strict.first().filter(|_| servers::may_fail(asked)) else { return };
     let Some((policy, mode)) = first.mode.by else { return };
+    if let Some((exempt, label, own)) = missed_exemption(facts, first.pod) {
+        let message = format!(
+            "{} would let plain text in to {}, but selects {}, which nothing has, so {} refuses {}",
+            exempt.id,
+            met::workload_ref(facts.mesh, first.pod),
+            label.str().unwrap_or_default(),
+            policy.id,
+            client.workload()
+        );
+        let finding = out.find(exempt.id.clone(), message, Evidence::of(exempt, label, "what it selects"));
+        finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+        finding.hits(client.reference()).hits(first.pod.id.clone());
+        finding.fix(met::put(exempt, "replace", &exempt.path_of(label), &escape(&own)));
+        return;
+    }
     let message = format!(
         "{} demands mutual TLS of {} on port {}, and {} has no proxy to speak it: its plain text is refused",
         policy.id,
@@ -60,18 +91,31 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.fixes.extend(fixes);
 }
 
+/// The policy that was to exempt a pod and misses it by a slip of the finger.
+fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<(&'f Stored, &'f Node, String)> {
+    let opens = |policy: &&Stored| {
+        let modes = policy.spec_at(["portLevelMtls"]).map_or(&[][..], Node::members).iter().map(|member| &member.value);
+        let mut modes = modes.chain(policy.spec_at(["mtls"])).filter_map(|part| part.str_at("mode"));
+        modes.any(|mode| matches!(mode, "PERMISSIVE" | "DISABLE"))
+    };
+    for_nobody(facts, &["PeerAuthentication"]).into_iter().filter(opens).find_map(|policy| {
+        let (label, own) = slip(policy, pod)?;
+        Some((policy, label, own))
+    })
+}
+
 /// Whether the client's namespace is one of the mesh.
 fn wants_proxy(facts: &Facts<'_>, client: &crate::mesh::PodFacts) -> bool {
     let has_others = facts.mesh.pods.iter().any(|pod| pod.namespace == client.namespace && pod.has_proxy);
     let namespace = facts.mesh.objects.get("Namespace", "", &client.namespace);
-    let is_labelled = |namespace: &crate::mesh::Stored| {
+    let is_labelled = |namespace: &Stored| {
         namespace.label("istio-injection") == Some("enabled") || namespace.label("istio.io/rev").is_some()
     };
     has_others || namespace.is_some_and(is_labelled)
 }
 
 /// The last line of the server's log where it turned the client away.
-fn refusal(facts: &Facts<'_>, server: &crate::mesh::Stored, client: &crate::mesh::PodFacts) -> Option<(DocId, usize)> {
+fn refusal(facts: &Facts<'_>, server: &Stored, client: &crate::mesh::PodFacts) -> Option<(DocId, usize)> {
     let log = met::proxy_log(facts, server)?;
     let from = |remote: &str| {
         remote.rsplit_once(':').and_then(|(host, _)| host.parse().ok()).is_some_and(|ip| client.ips.contains(&ip))

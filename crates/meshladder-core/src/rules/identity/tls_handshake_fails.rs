@@ -68,8 +68,8 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             return;
         }
         let of_rule = rule.and_then(|(rule, tls)| Some((rule, tls.get("subjectAltNames")?)));
-        let entries = facts.mesh.registered(&asked.host).filter(|owner| owner.id.kind == "ServiceEntry");
-        let of_entry = entries.filter_map(|entry| Some((entry, entry.spec_at(["subjectAltNames"])?))).next();
+        let mut entries = facts.mesh.registered(&asked.host).filter(|owner| owner.id.kind == "ServiceEntry");
+        let of_entry = entries.find_map(|entry| Some((entry, entry.spec_at(["subjectAltNames"])?)));
         if let Some((object, names)) = of_rule.or(of_entry) {
             tell_name(facts, object, names, &asked.host, &[], out);
             out.findings.last_mut().map(|finding| proof.map(|proof| finding.see(proof)));

@@ -1,13 +1,11 @@
 //! See the page beside this file.
 
-use std::collections::BTreeSet;
-
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::ObjectRef;
 use crate::mesh::policies::selector;
 use crate::rules::analyzed::{DEPLOYMENTS, ENVOY_FILTERS, PODS};
 use crate::rules::held::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS, is_complete};
-use crate::rules::workloads::{self, Selectors};
+use crate::rules::missed::selecting;
+use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -46,14 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
     let root = &*mesh.config.root_namespace;
     let all = || SELECTING.into_iter().flat_map(|kind| mesh.objects.of_kind(kind));
-    let selectors = Selectors::of(all());
-    let mut used: BTreeSet<usize> = BTreeSet::new();
-    for (namespace, labels) in workloads::labels(mesh) {
-        let near = selectors.selecting(namespace, labels).into_iter().chain(selectors.selecting(root, labels));
-        used.extend(near.map(|(number, _)| number));
-    }
-    let found: BTreeSet<&ObjectRef> =
-        used.into_iter().flat_map(|number| selectors.numbered(number)).map(|object| &object.id).collect();
+    let found = selecting(facts, &SELECTING);
     let namespaces = workloads::namespaces(mesh);
     let can_tell = |namespace: &str| is_complete(facts, PODS) || namespaces.contains(namespace);
     for object in all() {

@@ -1,0 +1,108 @@
+//! See the page beside this file.
+
+use super::denial::{action_of, fields, is_dry_run};
+use crate::doc::json::escape;
+use crate::doc::tree::Node;
+use crate::finding::{Evidence, Rung, Severity};
+use crate::mesh::Stored;
+use crate::mesh::policies::{Workload, reaches};
+use crate::mesh::services::{ports, target_port};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0920",
+    name: "rule-never-matches",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Warning,
+    claim: "policies name callers and ports as proxies know them",
+    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json", "k8s/services.json"],
+    uses: &["k8s/configmaps.json"],
+    explains: &["ML0902"],
+    docs: include_str!("rule_never_matches.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy").iter().filter(|policy| !is_dry_run(policy)) {
+        let pods = reached(facts, asked, policy);
+        if pods.is_empty() || asked.is_some_and(|asked| !bears(asked, policy)) {
+            continue;
+        }
+        out.examined();
+        for (field, list) in policy.spec_list("rules").iter().flat_map(fields) {
+            for item in list.items() {
+                let text = item.str().unwrap_or_default();
+                match field {
+                    "principals" | "notPrincipals" => principal(policy, item, text, &pods, out),
+                    "ports" | "notPorts" => port(facts, policy, item, text, &pods, out),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// A rule that does not match leaves out whom an ALLOW should let in, and lets in whom a DENY should not.
+fn bears(asked: &Asked<'_>, policy: &Stored) -> bool {
+    let is_refused = asked.seen.is_some_and(|seen| seen.code == 403);
+    let works = asked.seen.is_none_or(crate::rules::Seen::is_success);
+    match action_of(policy) {
+        "ALLOW" => is_refused,
+        "DENY" => works,
+        _ => false,
+    }
+}
+
+fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) -> Vec<&'r Stored> {
+    let root = &facts.mesh.config.root_namespace;
+    let is_asked =
+        |pod: &&Stored| asked.is_none_or(|asked| asked.servers.iter().any(|server| server.reference() == pod.id));
+    let near: Vec<&'r Stored> = if policy.id.namespace == **root {
+        facts.mesh.objects.of_kind("Pod").iter().collect()
+    } else {
+        facts.mesh.objects.in_namespace("Pod", &policy.id.namespace).collect()
+    };
+    near.into_iter().filter(is_asked).filter(|pod| reaches(&policy.node, &Workload::of(pod), root)).collect()
+}
+
+/// "<TRUST_DOMAIN>/ns/<NAMESPACE>/sa/<SERVICE_ACCOUNT>": istiod puts `spiffe://` before it.
+fn principal(policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
+    let Some(bare) = text.strip_prefix("spiffe://") else { return };
+    let message = format!(
+        "{} names the principal {text}, which no caller has: principals are written without spiffe://",
+        policy.id
+    );
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, item, "the principal"));
+    finding.fix(met::put(policy, "replace", &policy.path_of(item), &escape(bare)));
+    for pod in pods {
+        finding.hits(pod.id.clone());
+    }
+}
+
+/// Proxies know the port of the pod, not the one of the Service.
+fn port(facts: &Facts<'_>, policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
+    let Ok(number) = text.parse::<u16>() else { return };
+    let led = |pod: &&Stored| {
+        let services = facts.mesh.services_of(pod).into_iter();
+        let all = services.flat_map(|service| {
+            ports(service).filter_map(|port| Some((port.number, target_port(&port, pod)?))).collect::<Vec<_>>()
+        });
+        all.collect::<Vec<(u16, u16)>>()
+    };
+    let known: Vec<(u16, u16)> = pods.iter().flat_map(led).collect();
+    if known.iter().any(|(_, target)| *target == number) {
+        return;
+    }
+    let Some((_, target)) = known.iter().find(|(of_service, _)| *of_service == number) else { return };
+    let message = format!(
+        "{} names port {number}, which is a Service's; the pods that it leads to know it as {target}",
+        policy.id
+    );
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, item, "the port"));
+    finding.fix(met::put(policy, "replace", &policy.path_of(item), &format!("\"{target}\"")));
+    for pod in pods {
+        finding.hits(pod.id.clone());
+    }
+}
