@@ -65,6 +65,9 @@ fn a_log_that_is_cut_is_opened_again_and_one_that_stays_away_ends_it() {
     let run = running.end();
     assert_eq!((run.code, bed.levels()), (1, before), "{}", run.stderr);
     assert!(run.stderr.contains("set back after"), "{}", run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let unique: std::collections::BTreeSet<&str> = lines.iter().copied().collect();
+    assert_eq!(lines.len(), unique.len(), "no line is told twice: {}", run.stdout);
 }
 
 #[test]
