@@ -107,15 +107,14 @@ fn operate(root: &mut Node, operation: &Node) {
             }
         }
         (Value::Object(members), "remove", _) => {
-            edit(members, |members| members.retain(|member| *member.key != *token))
+            edit(members, |members| members.retain(|member| *member.key != *token));
         }
         (Value::Object(members), "add" | "replace", Some(value)) => {
-            match members.iter_mut().find(|member| *member.key == *token) {
-                Some(member) => member.value.clone_from(value),
-                None => {
-                    let member = Member { key: token.into(), key_span: Span::default(), value: value.clone() };
-                    edit(members, |members| members.push(member));
-                }
+            if let Some(member) = members.iter_mut().find(|member| *member.key == *token) {
+                member.value.clone_from(value);
+            } else {
+                let member = Member { key: token.into(), key_span: Span::default(), value: value.clone() };
+                edit(members, |members| members.push(member));
             }
         }
         _ => {}

@@ -109,6 +109,9 @@ impl<'m> Alike<'m> {
     }
 }
 
+/// A namespace, and the labels that are wanted in it.
+type Wanted<'m> = (&'m str, Vec<(&'m str, &'m str)>);
+
 impl<'m> Selectors<'m> {
     /// By the selectors of Istio's objects.
     pub(super) fn of(objects: impl Iterator<Item = &'m Stored>) -> Self {
@@ -118,7 +121,7 @@ impl<'m> Selectors<'m> {
     /// By the labels they want of a workload.
     pub(super) fn by(objects: impl Iterator<Item = &'m Stored>, wanted: fn(&Stored) -> Option<&Node>) -> Self {
         let mut found = Self { alike: Vec::new(), by_label: BTreeMap::new(), unlabelled: BTreeMap::new() };
-        let mut known: BTreeMap<(&str, Vec<(&str, &str)>), usize> = BTreeMap::new();
+        let mut known: BTreeMap<Wanted<'_>, usize> = BTreeMap::new();
         for object in objects {
             let namespace = object.id.namespace.as_str();
             let Some(wanted) = wanted(object).filter(|labels| !labels.members().is_empty()) else {

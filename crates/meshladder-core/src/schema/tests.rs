@@ -145,7 +145,7 @@ fn mutate(node: &mut Node, left: &mut usize, change: usize, replacements: &[Node
         match (replacements.get(change), &mut node.value) {
             (Some(other), _) => node.value = other.value.clone(),
             (None, Value::Object(members)) if change == replacements.len() => {
-                edit(members, |members| drop(members.pop()))
+                edit(members, |members| drop(members.pop()));
             }
             (None, Value::Object(members)) => {
                 if let Some(member) = members.first_mut() {

@@ -20,7 +20,7 @@ pub(super) fn commands(
     behind: Option<&Behind>,
     global: &Global,
 ) -> Vec<Option<String>> {
-    let source: String = global.source.iter().map(|path| format!(" -s {}", path.display())).collect();
+    let source = global.source.iter().map(|path| format!(" -s {}", path.display())).collect::<Vec<_>>().concat();
     let one = |cause: &Cause| {
         let group = seen_by_client(summary, cause);
         let asking = behind.and_then(|behind| asking(group, inputs, behind));
