@@ -88,11 +88,11 @@ pub(crate) fn open(
             let (ours, theirs) = tokio::io::duplex(1 << 16);
             let inside = Arc::clone(&state);
             let answering = tokio::spawn(async move { respond(theirs, &inside, &namespace, &pod).await });
-            forward(socket, port, ours).await;
+            real::forward(socket, port, ours, None).await;
             return answering.abort();
         };
         match TcpStream::connect(address).await {
-            Ok(stream) => real::forward(socket, port, stream, &state, &format!("{namespace}/{pod}")).await,
+            Ok(stream) => real::forward(socket, port, stream, Some((&state, &format!("{namespace}/{pod}")))).await,
             Err(error) => refuse(socket, port, &error.to_string()).await,
         }
     })
@@ -130,35 +130,6 @@ async fn refuse(mut socket: WebSocket, port: u16, why: &str) {
 pub(crate) async fn begin(socket: &mut WebSocket, port: u16) {
     for channel in [0u8, 1] {
         let _ = socket.send(Message::Binary([&[channel], &port.to_le_bytes()[..]].concat().into())).await;
-    }
-}
-
-async fn forward(mut socket: WebSocket, port: u16, mut stream: impl AsyncReadExt + AsyncWriteExt + Unpin) {
-    begin(&mut socket, port).await;
-    let mut buffer = vec![0; 1 << 15];
-    loop {
-        tokio::select! {
-            read = stream.read(&mut buffer) => match read {
-                Ok(read) if read > 0 => {
-                    if socket.send(Message::Binary([&[0], &buffer[..read]].concat().into())).await.is_err() {
-                        return;
-                    }
-                }
-                _ => {
-                    let _ = socket.send(Message::Close(None)).await;
-                    return;
-                }
-            },
-            message = socket.recv() => match message {
-                Some(Ok(Message::Binary(bytes))) if bytes.first() == Some(&0) => {
-                    if stream.write_all(&bytes[1..]).await.is_err() {
-                        return;
-                    }
-                }
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => {}
-            },
-        }
     }
 }
 

@@ -9,8 +9,13 @@ use tokio::net::TcpStream;
 use super::pod::begin;
 use super::{State, Trouble};
 
-/// Passes bytes on in both directions. A request is told as `PORT namespace/pod/path`, and may meet trouble.
-pub(crate) async fn forward(mut socket: WebSocket, port: u16, mut stream: TcpStream, state: &State, pod: &str) {
+/// Passes bytes on in both directions. With a state a request is told as `PORT namespace/pod/path`, and may meet trouble.
+pub(crate) async fn forward(
+    mut socket: WebSocket,
+    port: u16,
+    mut stream: impl AsyncReadExt + AsyncWriteExt + Unpin,
+    watched: Option<(&State, &str)>,
+) {
     begin(&mut socket, port).await;
     let mut buffer = vec![0; 1 << 15];
     loop {
@@ -25,7 +30,7 @@ pub(crate) async fn forward(mut socket: WebSocket, port: u16, mut stream: TcpStr
             },
             message = socket.recv() => match message {
                 Some(Ok(Message::Binary(bytes))) if bytes.first() == Some(&0) => {
-                    match met(state, pod, &bytes[1..]) {
+                    match watched.and_then(|(state, pod)| met(state, pod, &bytes[1..])) {
                         None if stream.write_all(&bytes[1..]).await.is_ok() => {}
                         Some(Trouble::Status(code, _)) => {
                             let text = format!("HTTP/1.1 {code} X\r\ncontent-length: 0\r\n\r\n");
