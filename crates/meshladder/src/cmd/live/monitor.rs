@@ -13,6 +13,7 @@ pub(in crate::cmd) fn monitor(global: &Global, reading: &Reading) -> Result<Snap
     let mut session = connect(global)?;
     let logs = logs(reading);
     let snapshot = session.objects(&wish(global, Purpose::Monitor, Some(logs)))?;
+    let snapshot = unless_interrupted(&session, snapshot)?;
     // Without pods there is nobody to tell anything of, and the last round knew more.
     let pods = Need::of_path("k8s/pods.json");
     if let (false, Some(why)) =
