@@ -21,13 +21,17 @@ pub(super) enum Hook {
 const HOSTS: [(&str, &str); 3] =
     [("hooks.zapier.com", "/hooks/catch/"), ("api.telegram.org", "/bot"), ("events.pagerduty.com", "/integration/")];
 
+/// How long a path may be: what is looked at for each must not grow with the text.
+const PATH: usize = 512;
+
 /// How much of a command is looked at for a login.
 const COMMAND: usize = 1 << 10;
 
 impl Hook {
     /// The secret behind the start of a path, of which `at` is the part that was found.
     pub(super) fn secret(self, text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
-        let end = run(text, at.end, |b| is_base64url(b) || b"/@.=%".contains(&b));
+        let near = &text[..text.len().min(at.end + PATH)];
+        let end = run(near, at.end, |b| is_base64url(b) || b"/@.=%".contains(&b));
         let path = &text[at.end..end];
         let is_id = |part: &[u8]| part.len() >= 6 && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
         let parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
