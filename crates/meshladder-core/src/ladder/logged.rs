@@ -73,7 +73,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
 /// mesh: it is what they are there for.
 fn bears(finding: &Finding, scope: &Scope) -> bool {
     match scope {
-        Scope::Mesh | Scope::Namespace(_) => finding.rung != Rung::Authorization,
+        Scope::Mesh | Scope::Namespace(_) => !["ML0901", "ML0902"].contains(&finding.code),
         Scope::Object(object) => object.kind == "Service" || finding.subject == *object,
         _ => true,
     }

@@ -38,6 +38,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Mesh(check),
 };
 
+const KINDS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
+
 /// A workload that lacks pods, and the event that says why.
 struct Refused<'f> {
     workload: &'f Stored,
@@ -96,9 +98,17 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     finding.fix(Fix::look("kubectl get events -A --field-selector reason=FailedCreate"));
 }
 
+/// Puts the workloads on a finding of which events say that a webhook refused their pods, and the Services they serve.
+pub(super) fn hit_refused(facts: &Facts<'_>, finding: &mut Finding) {
+    let workloads = KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind));
+    let refused = workloads.filter_map(|workload| refused(facts, workload));
+    for refused in refused.filter(|refused| refused.event.is_some()) {
+        sufferers(facts, &refused, finding);
+    }
+}
+
 /// The workloads whose pods one of the webhooks is asked about.
 fn selected<'f>(facts: &Facts<'f>, injectors: &Injectors<'f>, hooks: &[Injector<'f>]) -> Vec<&'f Stored> {
-    const KINDS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
     let workloads = KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let asks = |workload: &&Stored| {
         let Some(template) = Template::of(workload) else { return false };

@@ -1,5 +1,6 @@
 //! See the page beside this file.
 
+use super::injection_webhook_unserved::hit_refused;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::network_policy::{Passage, WEBHOOK};
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -13,7 +14,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps the API server from istiod's webhooks",
     needs: &["k8s/pods.json", "k8s/networkpolicies.networking.k8s.io.json", "k8s/events.json"],
-    uses: &["k8s/namespaces.json"],
+    uses: &[
+        "k8s/namespaces.json",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/services.json",
+    ],
     explains: &["ML0302", "ML0307", "ML07", "ML10"],
     docs: include_str!("network_policy_blocks_webhook.md"),
     check: Check::Mesh(check),
@@ -43,6 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.confidence(Confidence::Likely);
         finding.see(Evidence::of(event, event.node.get("message").unwrap_or(&event.node), "what the API server said"));
         finding.hits(policy.clone());
+        hit_refused(facts, finding);
         if let Some(opening) = opening {
             finding.fix(Fix::merge(policy, opening.merge.to_json()));
         }
