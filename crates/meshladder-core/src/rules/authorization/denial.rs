@@ -199,6 +199,12 @@ pub(super) fn is_of_token(field: &str) -> bool {
     field == "requestPrincipals" || field.starts_with("request.auth.")
 }
 
+/// Whether a policy asks for something of a token.
+pub(super) fn wants_token(policy: &Stored) -> bool {
+    let tokens = |field: &str| is_of_token(field) || field == "notRequestPrincipals";
+    policy.spec_list("rules").iter().any(|rule| fields(rule).iter().any(|(field, _)| tokens(field)))
+}
+
 /// Whether the request comes with a token, or its claims were told.
 pub(super) fn has_token(asked: &Asked<'_>) -> bool {
     let is_told = !matches!(asked.question.claims, Claims::None);

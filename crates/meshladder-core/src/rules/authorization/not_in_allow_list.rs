@@ -69,7 +69,10 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
     for patch in lists(asked, policy, caller, principal.as_deref(), &port) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
-    if finding.fixes.is_empty() {
+    // A rule for the caller's identity alone would go round the token.
+    if denial::wants_token(policy) {
+        finding.fix(Fix::advice("call with a token that has what the policy asks for"));
+    } else if finding.fixes.is_empty() {
         finding.fixes.extend(principal.as_deref().map(|principal| admit(policy, found.denial.server, principal)));
     }
     finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
@@ -144,4 +147,32 @@ fn lists(
         }
     }
     patches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Mesh;
+    use crate::snapshot::{Builder, DocId};
+
+    #[test]
+    fn a_policy_that_asks_for_a_token_is_not_gone_round() {
+        for (rule, expected) in [
+            ("{when: [{key: 'request.auth.claims[group]', values: [admin]}]}", true),
+            ("{from: [{source: {requestPrincipals: ['*']}}]}", true),
+            (
+                "{from: [{source: {principals: [cluster.local/ns/shop/sa/web]}}], to: [{operation: {paths: [/a]}}]}",
+                false,
+            ),
+        ] {
+            let text = format!(
+                "kind: AuthorizationPolicy\nmetadata: {{name: a, namespace: shop}}\nspec: {{rules: [{rule}]}}\n"
+            );
+            let mut builder = Builder::new();
+            builder.add(DocId::new("k8s/a.yaml"), "a.yaml", text.into_bytes());
+            let mesh = Mesh::build(&builder.finish());
+            let policy = mesh.objects.get("AuthorizationPolicy", "shop", "a").expect("it is there");
+            assert_eq!(denial::wants_token(policy), expected, "{rule}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::denial::{fields, has_token, is_dry_run, is_of_token};
+use super::denial::{has_token, is_dry_run, wants_token};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::policies::{Workload, reaches};
@@ -50,9 +50,4 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         finding.fix(Fix::advice("if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`"));
     }
-}
-
-fn wants_token(policy: &Stored) -> bool {
-    let tokens = |field: &str| is_of_token(field) || field == "notRequestPrincipals";
-    policy.spec_list("rules").iter().any(|rule| fields(rule).iter().any(|(field, _)| tokens(field)))
 }
