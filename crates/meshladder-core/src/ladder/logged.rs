@@ -86,6 +86,10 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
         let admits = failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits { Severity::Info } else { Severity::Warning });
     }
+    let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
+    if is_wide && finding.rung == Rung::Upstream && serves_others(facts, failure) {
+        finding.severity(Severity::Info);
+    }
     if let Scope::Workload { object, .. } | Scope::Object(object) = scope {
         finding.hits(object.clone());
     }
@@ -93,6 +97,12 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     finding.see(Evidence::line(&doc, failure.line.number, "a request that failed"));
     finding.hits(failure.pod.clone());
     finding
+}
+
+/// Every application fails some request: of a whole mesh it is an alarm only where nothing that is called there goes well.
+fn serves_others(facts: &Facts<'_>, failure: &Failure) -> bool {
+    let of_cluster = |line: &Line| line.cluster == failure.line.cluster;
+    recent(facts.snapshot, &failure.pod).iter().any(|line| of_cluster(line) && !is_failure(line))
 }
 
 /// Whether a pod's application answered somebody of late.

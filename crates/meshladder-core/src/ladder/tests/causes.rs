@@ -98,7 +98,11 @@ fn what_failed_long_ago_or_went_well_since_is_not_held_against_a_workload() {
 }
 
 #[test]
-fn a_check_of_the_mesh_does_not_ask_about_single_requests() {
+fn of_a_mesh_it_is_an_alarm_only_where_nothing_goes_well() {
+    let is_loud = |log: &str, scope| check(&well(), log, scope).findings.iter().any(|told| told.finding.is_loud());
     let failed = line("05:59:58.000", "/", "500 - via_upstream");
-    assert!(!check(&well(), &failed, Scope::Mesh).findings.iter().any(|told| told.finding.is_loud()));
+    let some = line("05:59:57.000", "/well", "200 - via_upstream") + &failed;
+    assert!(is_loud(&failed, Scope::Mesh));
+    assert!(!is_loud(&some, Scope::Mesh) && !is_loud(&some, Scope::Namespace("shop".to_owned())));
+    assert!(is_loud(&some, workload()));
 }
