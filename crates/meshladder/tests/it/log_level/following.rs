@@ -34,6 +34,25 @@ fn the_end_of_a_running_pod_s_log_is_read() {
     assert!(none.stderr.contains("there is no file `web-1`, and no running proxy"), "{}", none.stderr);
 }
 
+/// The demo's proxies in `shop` are cut off from istiod, which is what is behind whatever they do wrong.
+#[test]
+fn why_is_asked_of_the_cluster_that_the_log_is_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let line = failed().replace("\"cart:8080\"", "\"catalog.shop:8080\"").replace("||cart.", "|v1|catalog.");
+    std::fs::write(&log, format!("{line}\n")).expect("a file");
+    let mut state = State::demo();
+    state.growing.insert("shop/frontend-5fcdbd4dbc-dp7qs".to_owned(), log);
+    let fake = Fake::with(state);
+    let kubeconfig = fake.kubeconfig().display().to_string();
+    let run = meshladder(&["logs", "deploy/frontend", "-n", "shop", "--why", "--kubeconfig", &kubeconfig]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stdout.contains("why: NetworkPolicy shop/restrict-egress"), "{}", run.stdout);
+    let dumps =
+        fake.state.requests().iter().filter(|line| line.contains("catalog-v1") && line.contains("dump")).count();
+    assert!(dumps > 0, "the server's proxy is asked as well");
+}
+
 #[test]
 fn lines_are_told_as_they_are_written_and_summed_up_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
