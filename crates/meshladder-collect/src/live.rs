@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use meshladder_core::envoy::dump::Section;
-use meshladder_core::snapshot::{Builder, Meta, Need, ProxyRef, Shape, Snapshot};
+use meshladder_core::snapshot::{Builder, Coverage, Meta, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
 
 use crate::CollectError;
@@ -145,23 +145,31 @@ pub struct ProxyWish {
 /// Connected clusters and what was noted of them so far.
 pub struct Session {
     clusters: Vec<Cluster>,
+    lost: Vec<Lost>,
     seen: Vec<gather::Seen>,
     pace: Arc<Pace>,
     store: Store,
     stop: tokio::sync::watch::Receiver<bool>,
 }
 
+/// One of several clusters that could not be reached: what can be read of the others is.
+struct Lost {
+    source: String,
+    origin: String,
+    why: String,
+}
+
 impl Session {
     /// Connects, and asks each API server for its version: who cannot be reached is told at once.
     ///
     /// # Errors
-    /// When there is no cluster to read, it cannot be reached, or does not know who we are.
+    /// When there is no cluster to read, none can be reached, or none knows who we are.
     pub fn connect(access: &Access, limits: Limits, tally: Arc<Tally>) -> Result<Self, CollectError> {
         let stop = runtime::stop();
         let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
-        let clusters = runtime::run(connected(access, &limits, &pace))?;
+        let (clusters, lost) = runtime::run(connected(access, &limits, &pace))?;
         let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
-        Ok(Self { clusters, seen, pace, store: Store::new(limits.max_size), stop })
+        Ok(Self { clusters, lost, seen, pace, store: Store::new(limits.max_size), stop })
     }
 
     /// Reads objects, and what istiods say when that is among the needs.
@@ -179,10 +187,13 @@ impl Session {
     pub fn objects_beside(&mut self, mut builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
         let taken_at = now();
         for (number, cluster) in self.clusters.iter().enumerate() {
-            let origin = format!("context {} ({})", cluster.context, cluster.server);
-            let meta = Meta { origin, form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
+            let meta = Meta { origin: origin(cluster), form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
             let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
             runtime::run(gather::objects(&mut into, &mut self.seen[number], wish))?;
+        }
+        for Lost { source, origin, why } in &self.lost {
+            builder.source(source, Meta { origin: origin.clone(), form: "cluster", ..Meta::default() });
+            builder.note_in(source, Need::Part(String::new()), Coverage::Denied(why.clone()));
         }
         Ok(builder.finish())
     }
@@ -282,21 +293,40 @@ pub fn is_named(access: &Access) -> Result<(), CollectError> {
     })
 }
 
-async fn connected(access: &Access, limits: &Limits, pace: &Arc<Pace>) -> Result<Vec<Cluster>, CollectError> {
+async fn connected(
+    access: &Access,
+    limits: &Limits,
+    pace: &Arc<Pace>,
+) -> Result<(Vec<Cluster>, Vec<Lost>), CollectError> {
     // Credentials may take a while: a plugin may wait for somebody to log in.
     pace.tally.begin("looking for credentials", access.contexts.len().max(1));
     let connections = connect::connect(access, limits, pace).await?;
     let is_only = connections.len() == 1 && !access.is_beside;
-    let (mut clusters, mut names) = (Vec::new(), Vec::new());
+    let (mut clusters, mut lost, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut first_error = None;
     for connection in connections {
         let name = if is_only { String::new() } else { connect::source_name(&connection.context, &names) };
         names.push(name.clone());
         let cluster = Cluster::new(connection, name, Arc::clone(pace));
         pace.tally.begin(&format!("connecting to {}", cluster.server), 1);
-        greet(&cluster).await?;
-        clusters.push(cluster);
+        match greet(&cluster).await {
+            Ok(()) => clusters.push(cluster),
+            Err(CollectError::Interrupted) => return Err(CollectError::Interrupted),
+            Err(error) => {
+                lost.push(Lost { origin: origin(&cluster), why: error.to_string(), source: cluster.source });
+                first_error.get_or_insert(error);
+            }
+        }
     }
-    Ok(clusters)
+    match first_error {
+        Some(error) if clusters.is_empty() => Err(error),
+        _ => Ok((clusters, lost)),
+    }
+}
+
+/// Where what is read of a cluster comes from, in words.
+fn origin(cluster: &Cluster) -> String {
+    format!("context {} ({})", cluster.context, cluster.server)
 }
 
 /// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.

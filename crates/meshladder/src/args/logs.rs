@@ -37,7 +37,7 @@ pub(crate) struct Logs {
     /// Print the lines that start like an access log and cannot be read
     #[arg(long, conflicts_with = "why")]
     pub(crate) malformed: bool,
-    /// Ask `why` of the first causes, and print the root cause of each; needs a bundle with -s
+    /// Ask `why` of the first causes, and print the root cause of each: of the bundle that -s names, or of the running pod's cluster
     #[arg(long)]
     pub(crate) why: bool,
     /// How many groups and causes to print

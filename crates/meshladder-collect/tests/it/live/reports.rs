@@ -110,6 +110,24 @@ fn so_does_one_of_several_clusters() {
 }
 
 #[test]
+fn of_several_clusters_those_that_answer_are_read_and_the_others_named() {
+    let fake = Fake::demo();
+    let path = fake.write_kubeconfig("two", &["east", "k8s"]);
+    let text = std::fs::read_to_string(&path).expect("a kubeconfig");
+    let gone = "clusters:\n- name: gone\n  cluster: {server: 'http://127.0.0.1:1'}\n";
+    let text = text.replace("clusters:\n", gone).replacen("cluster: fake, user", "cluster: gone, user", 1);
+    std::fs::write(&path, text).expect("a kubeconfig");
+    let contexts = vec!["east".to_owned(), "k8s".to_owned()];
+    let access = Access { kubeconfig: Some(path), contexts, ..Access::default() };
+    let mut session = Session::connect(&access, quick(), Arc::new(Tally::default())).expect("one of them answers");
+    let live = all_of(&mut session);
+    assert!(live.ids().any(|id| id.as_str().ends_with("k8s/pods.json")), "the other one is read");
+    let why = live.coverage(&meshladder_core::snapshot::Need::of_path("k8s/pods.json"));
+    assert!(why.why().is_some_and(|why| why.contains("127.0.0.1:1")), "{why:?}");
+    survives(&live);
+}
+
+#[test]
 fn so_does_one_of_what_could_only_be_read_in_part() {
     let rights = [
         "list services in all",
