@@ -19,7 +19,7 @@ pub enum Style {
     /// "/logging?paths=name1:level1,name2:level2,... (change multiple levels)"
     #[default]
     Paths,
-    /// "/logging?<name>=<level> (change single level)", a request for each: all that older ones know.
+    /// `/logging?<name>=<level>`, "change single level", a request for each: all that older ones know.
     Single,
 }
 
