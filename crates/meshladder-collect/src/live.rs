@@ -338,10 +338,6 @@ async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
             Err(CollectError::Unauthorized { server, context, why })
         }
         Err(Lack::Stopped) => Err(CollectError::Interrupted),
-        // With TLS 1.3 a client learns only after the handshake that its certificate is missing or no good.
-        Err(Lack::Failed(why)) if why.contains("received fatal alert") => {
-            Err(CollectError::Unauthorized { server, context, why })
-        }
         Ok(_) | Err(Lack::Refused(_) | Lack::Absent) => Ok(()),
         Err(lack) => Err(CollectError::Unreachable { server, context, why: lack.why() }),
     }

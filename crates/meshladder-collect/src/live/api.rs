@@ -153,11 +153,21 @@ async fn once(client: &kube::Client, method: &Method, path: &str, accept: &str, 
 async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
     let response = client.send(request).await.map_err(|error| match error {
         kube::Error::Auth(error) => Lack::Stranger(chain(&error)),
-        error => Lack::failed(chain(&error)),
+        error => unsent(chain(&error)),
     })?;
     let (head, body) = response.into_parts();
     let body = Limited::new(body, MAX_ANSWER).collect().await;
     Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
+}
+
+/// With TLS 1.3 a client learns only after the handshake, and not with every try, that its certificate is missing or
+/// no good: a connection that is closed before the request is on its way says nothing of the alert.
+fn unsent(why: String) -> Lack {
+    let of_certificates = ["Certificate", "UnknownCA", "AccessDenied"];
+    match why.split_once("received fatal alert: ") {
+        Some((_, alert)) if of_certificates.iter().any(|word| alert.contains(word)) => Lack::Stranger(clean(why)),
+        _ => Lack::failed(why),
+    }
 }
 
 fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Lack> {
