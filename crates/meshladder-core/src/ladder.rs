@@ -73,6 +73,10 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     let unsettled = attribute::unsettled(&mut findings);
     let mut unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
     unknown.extend(inquiry.scope.unread(&facts).filter(|fact| !unknown.contains(fact)));
+    if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
+        let end = asked.as_ref().and_then(asked::bad_end);
+        unknown.extend(end.map(|end| format!("what led to {}: nothing that was read explains it", end.in_words())));
+    }
     let verdict = verdict(&findings, &unknown);
     if verdict == Verdict::Undecided {
         findings.push(not_readable(&unknown, snapshot));
@@ -224,9 +228,6 @@ fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>, mut unknown: V
         None => !ONLY_TELL.contains(&need.path().as_str()),
     });
     unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
-    if let (true, Some(end)) = (unknown.is_empty(), asked.and_then(asked::bad_end)) {
-        unknown.push(format!("what led to {end}: nothing that was read explains it"));
-    }
     let mut seen = std::collections::BTreeSet::new();
     unknown.retain(|fact| seen.insert(fact.clone()));
     unknown

@@ -46,18 +46,13 @@ pub(super) fn wants(asked: &Asked<'_>, need: &Need, coverage: &Coverage) -> bool
 }
 
 /// The failure that was seen, or else that the walk comes to; none when all went well.
-pub(super) fn bad_end(asked: &Asked<'_>) -> Option<String> {
-    let (code, flags) = match asked.seen {
-        Some(seen) if seen.is_success() => return None,
-        Some(seen) => (seen.code, seen.flags.join(",")),
-        None => {
-            let fails = |branch: &&Branch| branch.end.kind != Kind::Forwarded && branch.end.code >= 400;
-            let end = &asked.trace.branches.first().filter(fails)?.end;
-            (end.code, end.flags.join(","))
-        }
-    };
-    let flags = if flags.is_empty() { flags } else { format!(" {flags}") };
-    Some(if code == 0 { "no answer".to_owned() + &flags } else { format!("{code}{flags}") })
+pub(super) fn bad_end(asked: &Asked<'_>) -> Option<Seen> {
+    if let Some(seen) = asked.seen {
+        return (!seen.is_success()).then(|| seen.clone());
+    }
+    let fails = |branch: &&Branch| branch.end.kind != Kind::Forwarded && branch.end.code >= 400;
+    let end = &asked.trace.branches.first().filter(fails)?.end;
+    Some(Seen { code: end.code, flags: end.flags.iter().map(ToString::to_string).collect(), details: None })
 }
 
 fn client<'a>(mesh: &'a Mesh, question: &Question) -> Option<&'a PodFacts> {

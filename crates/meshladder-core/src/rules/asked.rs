@@ -61,6 +61,17 @@ impl Seen {
         self.flags.iter().any(|seen| seen == flag)
     }
 
+    /// Whether a proxy ended it: of the flags only `URX` may stand beside an answer of the application's.
+    pub fn is_of_a_proxy(&self) -> bool {
+        self.code == 0 || self.flags.iter().any(|flag| flag != "URX")
+    }
+
+    /// As a person would say it: `503 UH`.
+    pub fn in_words(&self) -> String {
+        let code = if self.code == 0 { "no answer".to_owned() } else { self.code.to_string() };
+        if self.flags.is_empty() { code } else { format!("{code} {}", self.flags.join(",")) }
+    }
+
     /// Whether it was a plain success.
     pub fn is_success(&self) -> bool {
         (200..400).contains(&self.code) && self.flags.is_empty()

@@ -34,6 +34,17 @@ fn the_first_line_is_the_cause_in_words_and_the_object_to_change_comes_first() {
     assert_eq!(report["question"]["seen"]["code"], 200);
 }
 
+/// A flag tells that a proxy ended the request; whether the application answered is then no question.
+#[test]
+fn the_logs_that_are_asked_for_are_of_those_who_may_have_answered() {
+    for (seen, wanted) in
+        [("503/UH", "which of them ended it with 503 UH"), ("500", "whether its application answered 500")]
+    {
+        let report = json(&[&WHY[..6], &[seen]].concat());
+        assert!(report["unknown"].to_string().contains(wanted), "{seen}: {}", report["unknown"]);
+    }
+}
+
 /// From wherever one starts, the same object is to blame.
 #[test]
 fn a_mesh_a_namespace_a_workload_and_an_object_lead_to_the_same_cause() {

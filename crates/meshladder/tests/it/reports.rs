@@ -8,7 +8,7 @@ use meshladder_core::finding::Spot;
 use meshladder_core::ladder::{self, Inquiry, Scope};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::report::to_json;
-use meshladder_core::report::Report;
+use meshladder_core::report::{Report, Verdict};
 use meshladder_core::sim::request::Claims;
 use meshladder_core::snapshot::Snapshot;
 use meshladder_core::walk::{Caller, Question, Url};
@@ -141,6 +141,16 @@ fn without_places(report: &Report) -> Value {
         }
     }
     json
+}
+
+#[test]
+fn who_names_a_cause_does_not_say_that_nothing_explains_it() {
+    for (path, request) in captures() {
+        for report in reports(&path, request.as_ref(), 2) {
+            let is_given_up = report.unknown.iter().any(|fact| fact.contains("nothing that was read explains it"));
+            assert!(!is_given_up || report.verdict == Verdict::Undecided, "{}: {:?}", path.display(), report.unknown);
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::mesh::ObjectRef;
+use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink, witness};
 use crate::sim::trace::Kind;
 use crate::snapshot::DocId;
@@ -42,13 +42,21 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.fix(Fix::advice("take the access logs of both proxies for this request: they tell which of them answered"));
     // With a forwarded request only the application or what lies between is left, and that only logs tell.
     if !seen.is_success() && ends().any(|end| end.kind == Kind::Forwarded) {
-        let servers: Vec<String> = asked.servers.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect();
-        out.unknown(format!("the access log of {}: whether its application answered {}", name(&servers), seen.code));
+        out.unknown(log_wanted(asked, seen));
     }
 }
 
-fn name(servers: &[String]) -> String {
-    if servers.is_empty() { "the server's proxy".to_owned() } else { servers.join(", ") }
+fn log_wanted(asked: &Asked<'_>, seen: &Seen) -> String {
+    let names = |pods: &mut dyn Iterator<Item = &PodFacts>, or: &str| {
+        let names: Vec<String> = pods.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect();
+        if names.is_empty() { or.to_owned() } else { names.join(", ") }
+    };
+    let servers = names(&mut asked.servers.iter().copied(), "the server's proxy");
+    if seen.is_of_a_proxy() {
+        let client = names(&mut asked.client.into_iter(), "the client's proxy");
+        return format!("the access logs of {client} and {servers}: which of them ended it with {}", seen.in_words());
+    }
+    format!("the access log of {servers}: whether its application answered {}", seen.code)
 }
 
 /// Whether a log has such an end, so that it needs no prediction.
