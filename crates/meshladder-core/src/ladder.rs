@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::mesh::{Mesh, ObjectRef, reads};
 use crate::parallel;
@@ -251,31 +251,19 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     let first = &unknown[..unknown.len().min(FEW)];
     let more =
         if unknown.len() > first.len() { format!(" and {} more", unknown.len() - first.len()) } else { String::new() };
-    let message = format!("it cannot be decided without: {}{more}", by_reason(first));
+    let message = format!("it cannot be decided without: {}{more}", report::by_reason(first).join("; "));
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
     let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
     for (_, need, coverage) in snapshot.coverages().filter(|(_, _, coverage)| **coverage != Coverage::Complete) {
         finding.see(Evidence::document(&DocId::new(need.path()), coverage.lack(need)));
     }
-    finding.fix(crate::finding::Fix::advice(format!("get these and ask again: {}", by_reason(unknown))));
-    finding.clone()
-}
-
-/// Facts that lack for the same reason share it: `pods, services (denied: …); proxies/ (not in what was read)`.
-fn by_reason(unknown: &[String]) -> String {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for fact in unknown {
-        let (fact, reason) = fact.split_once(" (").unwrap_or((fact, ""));
-        match reasons.iter_mut().find(|(other, _)| !reason.is_empty() && *other == reason) {
-            Some((_, facts)) => facts.push(fact),
-            None => reasons.push((reason, vec![fact])),
-        }
+    let wanted = report::by_reason(unknown).join("; ");
+    finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
+    if wanted.contains("no right to") {
+        let advice = "`meshladder rbac` prints the rights; who has them can send you a bundle (`meshladder snapshot`)";
+        finding.fix(Fix::advice(advice));
     }
-    let told = reasons.into_iter().map(|(reason, facts)| {
-        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason}") };
-        format!("{}{reason}", facts.join(", "))
-    });
-    told.collect::<Vec<_>>().join("; ")
+    finding.clone()
 }
 
 fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need, Coverage)]) -> RungOutcome {
@@ -290,11 +278,7 @@ fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need
     } else if examined > 0 {
         Outcome::Passed
     } else if let Some((need, coverage)) = here.iter().find_map(|ran| ran.skipped.as_ref()) {
-        Outcome::Skipped(format!(
-            "{need}: {}{}",
-            coverage.word(),
-            coverage.why().map(|w| format!(", {w}")).unwrap_or_default()
-        ))
+        Outcome::Skipped(coverage.lack(need))
     } else {
         Outcome::Nothing
     };

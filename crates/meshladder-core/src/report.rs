@@ -4,9 +4,11 @@ use crate::finding::{Evidence, Finding, Rung, Severity, Spot};
 use crate::snapshot::{Coverage, Need, Snapshot};
 use crate::time::Time;
 
+mod gaps;
 mod lookup;
 mod shown;
 
+pub(crate) use gaps::by_reason;
 use lookup::Lookup;
 pub use shown::Shown;
 

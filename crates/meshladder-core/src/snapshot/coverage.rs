@@ -28,12 +28,37 @@ pub enum Coverage {
 impl Coverage {
     /// That a fact is missing, and why: `pods (denied: …)`.
     pub fn lack(&self, need: &Need) -> String {
-        match self.why() {
-            Some(why) => format!("{need} ({}: {why})", self.word()),
+        match self.reason(need) {
+            Some(reason) => format!("{need} ({}: {reason})", self.word()),
             // In files it is not there; of a cluster it was not wanted.
             None => format!("{need} (not in what was read)"),
         }
     }
+
+    /// The reason in few words, which are the same for all that lacks for it.
+    fn reason(&self, need: &Need) -> Option<String> {
+        let why = self.why()?;
+        let why = refusal(why).unwrap_or_else(|| why.to_owned());
+        let Need::Objects(kind) = need else { return Some(why) };
+        let place = why.strip_prefix("no right to list ").and_then(|rest| rest.strip_prefix(kind.as_str()));
+        Some(match place.filter(|place| place.is_empty() || place.starts_with(' ')) {
+            Some(place) => format!("no right to list them{place}"),
+            None => why,
+        })
+    }
+}
+
+/// An API server names what it refuses two times: `pods is forbidden: User "a" cannot list resource "pods" in API group
+/// "" in the namespace "b"`.
+fn refusal(why: &str) -> Option<String> {
+    let (verb, rest) = why.split_once(" cannot ")?.1.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once('"')?;
+    let group =
+        rest.strip_prefix(" in API group \"").and_then(|rest| rest.split_once('"')).map_or("", |(group, _)| group);
+    let dot = if group.is_empty() { "" } else { "." };
+    let place = rest.split_once(" in the namespace \"").and_then(|(_, rest)| rest.split_once('"'));
+    let place = place.map(|(namespace, _)| format!(" in namespace {namespace}")).unwrap_or_default();
+    Some(format!("no right to {verb} {resource}{dot}{group}{place}"))
 }
 
 impl Need {
@@ -130,6 +155,31 @@ mod tests {
             ("", Need::Part(String::new())),
         ] {
             assert_eq!((Need::of_path(path), need.path()), (need, path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_named_once() {
+        for (need, why, told) in [
+            (
+                "k8s/pods.json",
+                r#"pods is forbidden: User "a" cannot list resource "pods" in API group "" in the namespace "b""#,
+                "pods (denied: no right to list them in namespace b)",
+            ),
+            (
+                "k8s/sidecars.networking.istio.io.json",
+                r#"x is forbidden: User "a" cannot list resource "sidecars" in API group "networking.istio.io" at the cluster scope"#,
+                "sidecars.networking.istio.io (denied: no right to list them)",
+            ),
+            ("k8s/pods.json", "no right to list podsets", "pods (denied: no right to list podsets)"),
+            (
+                "istiod/",
+                r#"forbidden: User "a" cannot create resource "pods/portforward" in the namespace "istio-system""#,
+                "istiod/ (denied: no right to create pods/portforward in namespace istio-system)",
+            ),
+            ("logs/", "the disk is full", "logs/ (denied: the disk is full)"),
+        ] {
+            assert_eq!(Coverage::Denied(why.to_owned()).lack(&Need::of_path(need)), told);
         }
     }
 

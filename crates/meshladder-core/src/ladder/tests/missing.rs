@@ -139,13 +139,6 @@ fn a_service_is_not_blamed_while_what_stands_behind_it_cannot_be_read() {
 }
 
 #[test]
-fn facts_that_lack_for_one_reason_are_named_together() {
-    let facts = ["pods (denied: no right)", "proxies/ (not-asked)", "services (denied: no right)", "what led to 503"];
-    let told = crate::ladder::by_reason(&facts.map(str::to_owned));
-    assert_eq!(told, "pods, services (denied: no right); proxies/ (not-asked); what led to 503");
-}
-
-#[test]
 fn a_subset_is_not_blamed_while_it_may_be_a_workload_that_lacks_its_pods() {
     let whole = asked(NO_CANARY, &[], Scope::Mesh);
     assert_eq!(first(&whole), "DestinationRule shop/catalog");

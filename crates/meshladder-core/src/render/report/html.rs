@@ -60,8 +60,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
             .filter(|f| !f.is_loud())
             .map(|f| format!("{} {}: {}", f.code, f.subject, f.message)),
     )?;
-    let lacking = report.coverage.iter().filter_map(|(need, c)| Some(format!("{need}: {}, {}", c.word(), c.why()?)));
-    list(out, "Not looked at", lacking.chain(report.unknown.iter().cloned()))
+    list(out, "Not looked at", report.gaps().into_iter())
 }
 
 fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {

@@ -34,13 +34,10 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "\n## Worth knowing\n")?;
         quiet.iter().try_for_each(|f| writeln!(out, "- {} {}: {}", f.code, f.subject, f.message))?;
     }
-    let lacking: Vec<_> = report.coverage.iter().filter(|(_, c)| c.why().is_some()).collect();
-    if !lacking.is_empty() || !report.unknown.is_empty() {
+    let gaps = report.gaps();
+    if !gaps.is_empty() {
         writeln!(out, "\n## Not looked at\n")?;
-        lacking
-            .iter()
-            .try_for_each(|(need, c)| writeln!(out, "- {need}: {}, {}", c.word(), c.why().unwrap_or_default()))?;
-        report.unknown.iter().try_for_each(|fact| writeln!(out, "- {fact}"))?;
+        gaps.iter().try_for_each(|gap| writeln!(out, "- {gap}"))?;
     }
     Ok(())
 }

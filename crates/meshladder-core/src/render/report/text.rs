@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{headline, hit_count};
 use crate::finding::{Evidence, Finding, Fix, FixKind, Rung};
-use crate::report::{Outcome, Report, RungOutcome, Shown, Told, Verdict};
+use crate::report::{Outcome, Report, RungOutcome, Shown, Told};
 
 /// How text is set off; nothing carries its meaning by colour alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,21 +158,10 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result 
 }
 
 fn gaps(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
-    let lacking: Vec<_> = report.coverage.iter().filter(|(_, c)| c.why().is_some()).collect();
-    if lacking.is_empty() && (report.unknown.is_empty() || report.verdict == Verdict::Undecided) {
+    let gaps = report.gaps();
+    if gaps.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", paint.bold("not looked at"))?;
-    for (need, coverage) in lacking {
-        writeln!(
-            out,
-            "  {need}: {}{}",
-            coverage.word(),
-            coverage.why().map(|why| format!(", {why}")).unwrap_or_default()
-        )?;
-    }
-    if report.verdict != Verdict::Undecided {
-        report.unknown.iter().try_for_each(|fact| writeln!(out, "  {fact}"))?;
-    }
-    Ok(())
+    gaps.iter().try_for_each(|gap| writeln!(out, "  {gap}"))
 }
