@@ -47,6 +47,11 @@ impl Failure {
         self
     }
 
+    /// The same where istioctl's codes are not kept: there 1 means findings.
+    pub(crate) fn as_ours(self) -> Self {
+        if self.code == ISTIOCTL_ERROR { self.with_code(UNREADABLE) } else { self }
+    }
+
     /// The same in other words.
     pub(crate) fn with_message(mut self, message: String) -> Self {
         self.message = message;

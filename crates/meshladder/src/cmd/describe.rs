@@ -6,11 +6,12 @@ use meshladder_core::describe::describe;
 use meshladder_core::ladder::Scope;
 use meshladder_core::mesh::{Mesh, ObjectRef};
 use meshladder_core::render::describe::{to_json, to_text};
+use meshladder_core::snapshot::Snapshot;
 
 use super::{ladder, live, source, target};
 use crate::args::Global;
 use crate::args::describe::{Describe, DescribeOutput};
-use crate::exit::{Failure, ISTIOCTL_USAGE, Outcome};
+use crate::exit::{Failure, ISTIOCTL_ERROR, ISTIOCTL_USAGE, Outcome};
 use crate::out;
 
 pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
@@ -21,7 +22,7 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
         (source::snapshot(global)?, own.or(global.namespace.clone()))
     };
     let mesh = Mesh::build(&snapshot);
-    let scope = target::scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
+    let scope = scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
     let object = described(&scope);
     if let Scope::Workload { object: workload, .. } = &scope
         && *workload != object
@@ -40,6 +41,11 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     }
     stdout.flush()?;
     Ok(0)
+}
+
+/// What a target means; like istioctl 1 says that there is no such thing.
+pub(super) fn scope(text: &str, namespace: Option<&str>, snapshot: &Snapshot, mesh: &Mesh) -> Result<Scope, Failure> {
+    target::scope(text, namespace, snapshot, mesh).map_err(|failure| failure.with_code(ISTIOCTL_ERROR))
 }
 
 /// `KIND NAME`, `KIND NAME.NAMESPACE` or `KIND/NAME`, as a target and the namespace that it names.

@@ -97,6 +97,7 @@ fn find(kinds: &[&str], name: &str, namespace: Option<&str>, mesh: &Mesh) -> Opt
 
 fn not_found(text: &str, namespace: Option<&str>, mesh: &Mesh) -> Failure {
     let place = namespace.map(|ns| format!(" in namespace `{ns}`")).unwrap_or_default();
+    let text = text.split_once('/').filter(|(before, _)| Some(*before) == namespace).map_or(text, |(_, name)| name);
     let name = text.rsplit(['/']).next().unwrap_or(text).split('.').next().unwrap_or(text);
     let similar: Vec<String> = mesh
         .objects

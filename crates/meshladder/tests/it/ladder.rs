@@ -85,6 +85,10 @@ fn what_is_not_there_is_told_with_what_is() {
     for (words, code, told) in [
         (&["check", "deploy/frontnd", "-n", "shop"][..], 3, "no `deploy/frontnd` in namespace `shop`"),
         (&["check", "virtualservice/cat", "-n", "shop"], 3, "did you mean"),
+        (&["check", "shop/frontnd"], 3, "no `frontnd` in namespace `shop`"),
+        (&["why", "--from", "shop/frontnd", "--to", "http://a"], 3, "no proxy for `frontnd` in namespace `shop`"),
+        (&["trace", "--from", "shop/frontnd", "--to", "http://a"], 3, "no proxy for `frontnd` in namespace `shop`"),
+        (&["authz", "check", "frontnd.shop"], 3, "no proxy for `frontnd` in namespace `shop`"),
         (&["why", "--from", "shop/frontend"], 2, "--to URL"),
         (&["why", "--to", "http://a", "--seen", "UH"], 2, "starts with a status"),
         (&["explain", "no-such-thing"], 2, "nothing is known of `no-such-thing`"),

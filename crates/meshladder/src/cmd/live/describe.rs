@@ -8,8 +8,7 @@ use meshladder_core::snapshot::{Shape, Snapshot};
 use super::{ADMIN, STEP, choice, connect_like_istioctl, in_sources, logs, namespace, read, unless_interrupted, wish};
 use crate::args::Global;
 use crate::args::cluster::Reading;
-use crate::cmd::describe::described;
-use crate::cmd::target;
+use crate::cmd::describe::{described, scope};
 use crate::exit::Failure;
 
 /// The objects, the proxies that the thing is about, and of a sample of others how they see its endpoints. Also the
@@ -30,7 +29,7 @@ pub(in crate::cmd) fn describe(
         read(&mut session, snapshot, chosen, Some(logs), false)?
     } else {
         let mesh = Mesh::build(&snapshot);
-        let object = described(&target::scope(text, own.as_deref(), &snapshot, &mesh)?);
+        let object = described(&scope(text, own.as_deref(), &snapshot, &mesh)?);
         let pods = concerned(&mesh, &object).into_iter().take(STEP);
         let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)));
         let snapshot = read(&mut session, snapshot, Some(Choice::These(pods)), Some(logs), false)?;

@@ -37,7 +37,7 @@ fn of_others_only_what_they_say_of_endpoints_is_read() {
     let of = |path: &str| asked.iter().filter(|line| line.starts_with("PORT") && line.contains(path)).count();
     assert_eq!((of("/config_dump"), of("/clusters"), of("/debug/syncz")), (1, 13, 1), "{asked:?}");
     let other = on(&fake, &["describe", "svc", "nobody"]);
-    assert!(other.code == 3 && other.stderr.contains("no `svc/nobody` in namespace `shop`"), "{}", other.stderr);
+    assert!(other.code == 1 && other.stderr.contains("no `svc/nobody` in namespace `shop`"), "{}", other.stderr);
 }
 
 #[test]
