@@ -12,6 +12,7 @@ use crate::snapshot::{Problem, Snapshot};
 mod change;
 pub mod config;
 pub mod destination_rule;
+mod domain;
 pub mod export;
 mod files;
 pub mod gateways;
@@ -34,6 +35,7 @@ pub mod traffic;
 
 pub use change::{Change, Patch};
 pub use config::{MeshConfig, MeshNetworks};
+pub use domain::Domain;
 pub use files::Beside;
 use index::Index;
 pub use lazy::Lazy;
@@ -47,6 +49,8 @@ pub struct Mesh {
     pub objects: Objects,
     /// `MeshConfig`, of the default revision when there are several.
     pub config: MeshConfig,
+    /// In which Services have their full names.
+    pub domain: Domain,
     /// Every pod.
     pub pods: Lazy<PodFacts>,
     /// Every Service.
@@ -159,12 +163,13 @@ impl Mesh {
 
     fn of(mut objects: Objects, problems: Vec<Problem>, snapshot: &Snapshot) -> Self {
         objects.sort();
-        let index = Arc::new(Index::of(&objects));
+        let domain = Domain::find(&objects, snapshot);
+        let index = Arc::new(Index::of(&objects, &domain));
         let config = MeshConfig::find(&objects, snapshot);
         let (pods, services) = (Lazy::of(&objects, pods), Lazy::of(&objects, services));
         let service_entries = service_entries(&objects);
         let clusters = Arc::default();
-        Self { objects, config, pods, services, service_entries, clusters, problems, index }
+        Self { objects, config, domain, pods, services, service_entries, clusters, problems, index }
     }
 
     /// The mesh as it would be after a change; what the change does not touch is shared.
@@ -187,9 +192,11 @@ impl Mesh {
         let services = if touches(&["Service"]) { Lazy::of(&objects, services) } else { self.services.clone() };
         let service_entries =
             if touches(&["ServiceEntry"]) { service_entries(&objects) } else { Arc::clone(&self.service_entries) };
-        let index = if touches(&Index::KINDS) { Arc::new(Index::of(&objects)) } else { Arc::clone(&self.index) };
+        let domain = self.domain.clone();
+        let index =
+            if touches(&Index::KINDS) { Arc::new(Index::of(&objects, &domain)) } else { Arc::clone(&self.index) };
         let clusters = Arc::clone(&self.clusters);
-        Self { objects, config, pods, services, service_entries, clusters, problems: Vec::new(), index }
+        Self { objects, config, domain, pods, services, service_entries, clusters, problems: Vec::new(), index }
     }
 
     /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.

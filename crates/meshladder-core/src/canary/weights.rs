@@ -2,7 +2,6 @@
 
 use super::routes;
 use crate::doc::tree::{Node, Value};
-use crate::mesh::host::{SERVICE_DOMAIN, fqdn, service_name};
 use crate::mesh::{Mesh, Stored};
 
 /// How a service's traffic is split.
@@ -71,7 +70,7 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
 /// # Errors
 /// Why there is none.
 pub fn configured(mesh: &Mesh, namespace: &str, name: &str) -> Result<Split, String> {
-    let host = format!("{name}.{namespace}{SERVICE_DOMAIN}");
+    let host = mesh.domain.service(name, namespace);
     let services = mesh.virtual_services(mesh.namespace_scope(namespace), &host);
     let Some(service) = services.first() else {
         let of_route = routes::configured(mesh, namespace, name);
@@ -106,7 +105,7 @@ fn parts(mesh: &Mesh, service: &Stored, route: &Node, namespace: &str) -> Result
     let entries = route.get("route").map_or(&[][..], Node::items);
     let host_of = |entry: &Node| {
         let host = entry.at(["destination", "host"]).and_then(Node::str).unwrap_or_default();
-        fqdn(host, &service.id.namespace).into_owned()
+        mesh.domain.fqdn(host, &service.id.namespace).into_owned()
     };
     let hosts: Vec<String> = entries.iter().map(host_of).collect();
     let weights = entries.iter().map(|entry| weight(entry, entries.len()));
@@ -116,7 +115,7 @@ fn parts(mesh: &Mesh, service: &Stored, route: &Node, namespace: &str) -> Result
         let name = if is_one_host {
             version(mesh, namespace, host, entry)?
         } else {
-            service_name(host).ok_or_else(|| format!("{host} is no Service"))?.0.to_owned()
+            mesh.domain.service_name(host).ok_or_else(|| format!("{host} is no Service"))?.0.to_owned()
         };
         match found.iter_mut().find(|part| part.name == name) {
             Some(part) => part.share += share,

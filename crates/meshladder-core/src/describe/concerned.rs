@@ -27,7 +27,7 @@ fn of_virtual_service<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored
         mesh.gateway(namespace, name)
     });
     let mut pods: Vec<&Stored> = named.flat_map(|gateway| mesh.gateway_pods(gateway)).collect();
-    for to in destinations(service) {
+    for to in destinations(service, &mesh.domain) {
         pods.extend(mesh.service_of_host(&to.host).map_or_else(Vec::new, |service| mesh.selected_pods(service)));
     }
     pods

@@ -26,7 +26,7 @@ pub(super) fn sections(facts: &Facts<'_>, gateway: &Stored) -> Vec<Section> {
             bound.add("", "no VirtualService is bound to this server", None);
         }
         for service in services {
-            bound.object(urls(server, service), super::virtual_service::in_words(service), service);
+            bound.object(urls(facts, server, service), super::virtual_service::in_words(service), service);
         }
     }
     vec![runs, bound]

@@ -146,7 +146,7 @@ pub(super) fn why(port: &ServicePort<'_>) -> String {
 
 /// Its own endpoints of every Service that selects it.
 fn seen_by_callers(facts: &Facts<'_>, pod: &Stored) -> Section {
-    let hosts: Vec<String> = facts.mesh.services_of(pod).into_iter().map(service::host).collect();
+    let hosts: Vec<String> = facts.mesh.services_of(pod).into_iter().map(|of| service::host(facts, of)).collect();
     callers::section(facts, &hosts, facts.mesh.pod(&pod.id.namespace, &pod.id.name))
 }
 

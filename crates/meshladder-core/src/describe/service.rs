@@ -5,14 +5,13 @@ use super::virtual_service::{self, plain};
 use super::{Facts, Section, callers, count, few};
 use crate::doc::tree::Node;
 use crate::mesh::gateways::{Server, servers};
-use crate::mesh::host::SERVICE_DOMAIN;
 use crate::mesh::services::{Protocol, ports};
 use crate::mesh::traffic::{destinations, hosts};
 use crate::mesh::{ObjectRef, Stored};
 
 pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
     let mut sections = vec![about(service), endpoints(facts, service)];
-    sections.push(callers::section(facts, &[host(service)], None));
+    sections.push(callers::section(facts, &[host(facts, service)], None));
     sections.extend(traffic(facts, service));
     sections.extend(exposed(facts, service));
     if let Some(pod) = facts.mesh.selected_pods(service).first() {
@@ -23,8 +22,8 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
 }
 
 /// The name by which proxies know it.
-pub(super) fn host(service: &Stored) -> String {
-    format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace)
+pub(super) fn host(facts: &Facts<'_>, service: &Stored) -> String {
+    facts.mesh.domain.service(&service.id.name, &service.id.namespace)
 }
 
 fn about(service: &Stored) -> Section {
@@ -66,7 +65,7 @@ fn endpoints(facts: &Facts<'_>, service: &Stored) -> Section {
 
 /// Who routes to it and how clients connect: as the Service's own namespace sees it, and where other namespaces differ.
 pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
-    let host = host(service);
+    let host = host(facts, service);
     let mut routes = Section::new("Routing");
     let scope = facts.mesh.namespace_scope(&service.id.namespace);
     for (at, virtual_service) in facts.mesh.virtual_services(scope, &host).into_iter().enumerate() {
@@ -149,7 +148,7 @@ fn rule_in_words(rule: &Stored) -> String {
 
 /// The hosts at gateways that lead to it.
 pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
-    let host = host(service);
+    let host = host(facts, service);
     let mut section = Section::new("Exposed at gateways");
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         let pods = facts.mesh.gateway_pods(gateway);
@@ -157,9 +156,9 @@ pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
             for bound in
                 facts.mesh.bound(server, pods.first().map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace))
             {
-                if destinations(bound).iter().any(|to| to.host == host) {
+                if destinations(bound, &facts.mesh.domain).iter().any(|to| to.host == host) {
                     let says = if pods.is_empty() { ", but no pod runs this Gateway" } else { "" };
-                    section.object(urls(server, bound), format!("by {}{says}", bound.id), gateway);
+                    section.object(urls(facts, server, bound), format!("by {}{says}", bound.id), gateway);
                 }
             }
         }
@@ -168,13 +167,15 @@ pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
 }
 
 /// The addresses at which a server takes a VirtualService's hosts.
-pub(super) fn urls(server: Server<'_>, bound: &Stored) -> String {
+pub(super) fn urls(facts: &Facts<'_>, server: Server<'_>, bound: &Stored) -> String {
     let scheme = match server.protocol {
         Protocol::Https | Protocol::Tls => "https",
         protocol if protocol.is_http() => "http",
         _ => "tcp",
     };
-    let taken = hosts(bound).filter(|(node, _)| server.takes(bound, node)).map(|(_, host)| host);
+    let taken = hosts(bound, &facts.mesh.domain)
+        .filter(|(node, _)| server.takes(bound, node, &facts.mesh.domain))
+        .map(|(_, host)| host);
     let urls: Vec<String> = taken.map(|host| format!("{scheme}://{host}:{}", server.port)).collect();
     urls.join(" ")
 }

@@ -21,7 +21,7 @@ fn routes(service: &Stored) -> Section {
 
 fn whom(facts: &Facts<'_>, service: &Stored) -> Section {
     let mut section = Section::new("For whom");
-    let names: Vec<String> = hosts(service).map(|(_, host)| host).collect();
+    let names: Vec<String> = hosts(service, &facts.mesh.domain).map(|(_, host)| host).collect();
     section.object("hosts", few(&names), service);
     let gateways: Vec<&str> = service.spec_strings("gateways").collect();
     section.object(
@@ -48,7 +48,7 @@ fn whom(facts: &Facts<'_>, service: &Stored) -> Section {
 fn leads_to(facts: &Facts<'_>, service: &Stored) -> Section {
     let mut section = Section::new("Leads to");
     let mut told = Vec::new();
-    for to in destinations(service) {
+    for to in destinations(service, &facts.mesh.domain) {
         let subset = to.subset.map(|subset| format!(" subset {subset}")).unwrap_or_default();
         let name = format!("{}{subset}", to.host);
         if told.contains(&name) {

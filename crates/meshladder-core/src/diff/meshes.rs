@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::doc::tree::Node;
 use crate::envoy::logging::{Level, Levels};
 use crate::envoy::name::ClusterName;
-use crate::mesh::host::{covers, fqdn, service_name};
+use crate::mesh::host::covers;
 use crate::mesh::{Mesh, ObjectRef, PodFacts};
 use crate::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
 
@@ -131,11 +131,11 @@ fn host_of(change: &Change) -> Option<&str> {
 fn is_for(object: &ObjectRef, host: &str, mesh: &Mesh) -> bool {
     let Some(stored) = mesh.objects.find(object) else { return false };
     let one = stored.spec_at(["host"]).and_then(Node::str);
-    let is = |own: &str| covers(&fqdn(own, &object.namespace), host);
+    let is = |own: &str| covers(&mesh.domain.fqdn(own, &object.namespace), host);
     match object.kind.as_str() {
         "DestinationRule" => one.is_some_and(is),
         "ServiceEntry" => stored.spec_strings("hosts").any(is),
-        "Service" => service_name(host) == Some((&object.name, &object.namespace)),
+        "Service" => mesh.domain.service_name(host) == Some((&object.name, &object.namespace)),
         _ => false,
     }
 }

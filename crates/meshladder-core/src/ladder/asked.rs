@@ -20,7 +20,7 @@ pub(super) fn build<'a>(
     let service = service(mesh, question);
     let host = service.map_or_else(
         || question.to.host.trim_end_matches('.').to_ascii_lowercase(),
-        |service| format!("{}.{}.svc.cluster.local", service.name, service.namespace),
+        |service| mesh.domain.service(&service.name, &service.namespace),
     );
     let first = trace.hops.first().filter(|hop| hop.direction != "inbound").map(|hop| hop.proxy.clone());
     let client_pod = first.or_else(|| client.map(|pod| format!("{}/{}", pod.namespace, pod.name)));

@@ -122,7 +122,7 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
         Scope::Object(object) if object.kind == "Service" => {
             let service = facts.mesh.service(&object.namespace, &object.name);
             let pods = service.map(|service| facts.mesh.selected_pods(service)).unwrap_or_default();
-            let host = format!("{}.{}.svc.cluster.local", object.name, object.namespace);
+            let host = facts.mesh.domain.service(&object.name, &object.namespace);
             (Some(pods.into_iter().map(|pod| pod.id.clone()).collect()), BTreeSet::from([host]))
         }
         Scope::Namespace(namespace) => {
@@ -163,19 +163,19 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
 fn hosts(mesh: &Mesh, pods: &[ObjectRef]) -> BTreeSet<String> {
     let stored = pods.iter().filter_map(|pod| mesh.objects.find(pod));
     let services = stored.flat_map(|pod| mesh.services_of(pod));
-    services.map(|service| format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace)).collect()
+    services.map(|service| mesh.domain.service(&service.id.name, &service.id.namespace)).collect()
 }
 
 /// The full name of the Service that a pod calls by this one.
 fn host_named(mesh: &Mesh, host: &str, namespace: &str) -> Option<String> {
     let service = mesh.service_named(host, namespace)?;
-    Some(format!("{}.{}.svc.cluster.local", service.name, service.namespace))
+    Some(mesh.domain.service(&service.name, &service.namespace))
 }
 
 /// The hosts of the Services of a namespace.
 fn hosts_in(mesh: &Mesh, namespace: &str) -> BTreeSet<String> {
     let services = mesh.services.iter().filter(|service| service.namespace == namespace);
-    services.map(|service| format!("{}.{namespace}.svc.cluster.local", service.name)).collect()
+    services.map(|service| mesh.domain.service(&service.name, namespace)).collect()
 }
 
 /// The last failure of each kind of request that still fails: the last one did, or every fourth of late.

@@ -1,11 +1,11 @@
 //! `DestinationRule`: the one that applies to a client's calls to a host, and what it says.
 
 use super::export::Export;
-use super::host::{covers, fqdn, specificity};
+use super::host::{covers, specificity};
 use super::policies::{age, selector};
 use super::scope::Scope;
 use super::services::number;
-use super::{Mesh, Stored};
+use super::{Domain, Mesh, Stored};
 use crate::doc::tree::Node;
 use crate::model::selector::has_labels;
 
@@ -49,7 +49,11 @@ impl Mesh {
             [(FoundIn::Client, Some(client.namespace)), (FoundIn::Service, service), (FoundIn::Root, Some(root))];
         places.into_iter().find_map(|(found_in, namespace)| {
             let near = covering.iter().copied().filter(|rule| Some(rule.id.namespace.as_str()) == namespace);
-            let usable = most_specific(near.filter(|rule| self.is_looked_at(rule, found_in, client)).collect(), host);
+            let usable = most_specific(
+                near.filter(|rule| self.is_looked_at(rule, found_in, client)).collect(),
+                host,
+                &self.domain,
+            );
             let seen = usable.into_iter().filter(|rule| self.is_exported_to(rule, client.namespace)).collect();
             Some(DestinationRule { rules: self.merge(seen, client)?, found_in })
         })
@@ -145,10 +149,10 @@ fn port_level(policy: &Node, port: u16) -> Option<&Node> {
 }
 
 /// Those whose host is the most specific that covers this one.
-fn most_specific<'m>(mut rules: Vec<&'m Stored>, host: &str) -> Vec<&'m Stored> {
+fn most_specific<'m>(mut rules: Vec<&'m Stored>, host: &str, domain: &Domain) -> Vec<&'m Stored> {
     let full = |rule: &Stored| {
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        fqdn(host, &rule.id.namespace).into_owned()
+        domain.fqdn(host, &rule.id.namespace).into_owned()
     };
     let best = rules.iter().map(|rule| full(rule)).filter(|name| covers(name, host)).min_by_key(|n| specificity(n));
     rules.retain(|rule| Some(full(rule)) == best);

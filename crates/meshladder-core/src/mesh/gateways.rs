@@ -1,9 +1,9 @@
 //! Istio's `Gateway`: the pods it configures, its servers, and the VirtualServices bound to it.
 
-use super::host::{covers, fqdn, overlaps, specificity};
+use super::host::{covers, overlaps, specificity};
 use super::policies::age;
 use super::services::{Protocol, number};
-use super::{Mesh, Stored};
+use super::{Domain, Mesh, Stored};
 use crate::doc::tree::Node;
 use crate::model::selector::has_labels;
 
@@ -60,7 +60,8 @@ impl Mesh {
 
     /// The VirtualServices that a gateway's pods in `namespace` route by on this server, merged in this order.
     pub fn bound<'m>(&'m self, server: Server<'_>, namespace: &str) -> Vec<&'m Stored> {
-        let takes = |service: &Stored| service.spec_list("hosts").iter().any(|host| server.takes(service, host));
+        let takes =
+            |service: &Stored| service.spec_list("hosts").iter().any(|host| server.takes(service, host, &self.domain));
         let visible = |service: &&Stored| self.is_exported_to(service, namespace) && takes(service);
         self.naming(server.gateway).into_iter().filter(visible).collect()
     }
@@ -81,8 +82,8 @@ impl<'m> Server<'m> {
     }
 
     /// Whether it takes this host of a VirtualService.
-    pub fn takes(&self, service: &Stored, host: &Node) -> bool {
-        let host = fqdn(host.str().unwrap_or_default(), &service.id.namespace);
+    pub fn takes(&self, service: &Stored, host: &Node, domain: &Domain) -> bool {
+        let host = domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
         self.hosts().any(|(from, pattern)| {
             let is_from = match from {
                 "*" => true,

@@ -1,25 +1,6 @@
 //! Names of hosts as Istio reads them: short names, wildcards, and which of several is the most specific.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
-
-/// What a Service's full name ends in.
-pub const SERVICE_DOMAIN: &str = ".svc.cluster.local";
-
-/// The full name of a host in an object of this namespace. Only a name without any dot is short: `catalog.shop` stays
-/// `catalog.shop`, which is no Service.
-pub fn fqdn<'h>(host: &'h str, namespace: &str) -> Cow<'h, str> {
-    if host.is_empty() || host == "*" || host.contains('.') || host.parse::<IpAddr>().is_ok() {
-        return Cow::Borrowed(host);
-    }
-    Cow::Owned(format!("{host}.{namespace}{SERVICE_DOMAIN}"))
-}
-
-/// Name and namespace of the Service that a full name stands for, whether there is one or not.
-pub fn service_name(host: &str) -> Option<(&str, &str)> {
-    host.strip_suffix(SERVICE_DOMAIN)?.split_once('.').filter(|(_, namespace)| !namespace.contains('.'))
-}
 
 /// Whether every name that `host` stands for is one that `pattern` stands for: `*.com` covers `*.b.com` and `a.com`.
 pub fn covers(pattern: &str, host: &str) -> bool {
@@ -86,24 +67,6 @@ impl HostIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_name_without_a_dot_is_short() {
-        for (host, full) in [
-            ("catalog", "catalog.shop.svc.cluster.local"),
-            ("catalog.shop", "catalog.shop"),
-            ("catalog.tools.svc.cluster.local", "catalog.tools.svc.cluster.local"),
-            ("*", "*"),
-            ("*.test", "*.test"),
-            ("::1", "::1"),
-            ("", ""),
-        ] {
-            assert_eq!(fqdn(host, "shop"), full);
-        }
-        assert_eq!(service_name("catalog.shop.svc.cluster.local"), Some(("catalog", "shop")));
-        assert_eq!(service_name("a.catalog.shop.svc.cluster.local"), None);
-        assert_eq!(service_name("catalog.shop"), None);
-    }
 
     #[test]
     fn wildcards_cover_what_ends_like_them() {

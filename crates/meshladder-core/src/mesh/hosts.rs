@@ -45,7 +45,7 @@ impl Mesh {
     /// The Service behind a name. Pods search `<namespace>.svc.cluster.local`, `svc.cluster.local` and `cluster.local`,
     /// so `catalog`, `catalog.shop` and `catalog.shop.svc` all lead there.
     pub fn service_named(&self, host: &str, namespace: &str) -> Option<&ServiceFacts> {
-        let short = host.strip_suffix(".svc.cluster.local").or_else(|| host.strip_suffix(".svc")).unwrap_or(host);
+        let short = self.domain.without(host).or_else(|| host.strip_suffix(".svc")).unwrap_or(host);
         let (name, namespace) = match short.split_once('.') {
             Some((name, ns)) if !ns.contains('.') => (name, ns),
             None if short == host => (short, namespace),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::host::{HostIndex, fqdn};
+use super::host::HostIndex;
 use super::labels::LabelIndex;
-use super::{Objects, Stored, ips};
+use super::{Domain, Objects, Stored, ips};
 use crate::doc::tree::Node;
 use crate::model::pod::Pod;
 
@@ -30,13 +30,13 @@ impl Index {
     pub(super) const KINDS: [&str; 6] =
         ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod", "Service"];
 
-    pub(super) fn of(objects: &Objects) -> Self {
+    pub(super) fn of(objects: &Objects, domain: &Domain) -> Self {
         let mut index = Self {
-            virtual_services: by_host(objects, "VirtualService", |object| object.spec_list("hosts")),
-            destination_rules: by_host(objects, "DestinationRule", |object| {
+            virtual_services: by_host(objects, domain, "VirtualService", |object| object.spec_list("hosts")),
+            destination_rules: by_host(objects, domain, "DestinationRule", |object| {
                 object.spec_at(["host"]).map_or(&[], std::slice::from_ref)
             }),
-            service_entries: by_host(objects, "ServiceEntry", |object| object.spec_list("hosts")),
+            service_entries: by_host(objects, domain, "ServiceEntry", |object| object.spec_list("hosts")),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
             pods: LabelIndex::default(),
@@ -70,12 +70,12 @@ impl Index {
     }
 }
 
-fn by_host(objects: &Objects, kind: &str, hosts: impl Fn(&Stored) -> &[Node]) -> HostIndex {
+fn by_host(objects: &Objects, domain: &Domain, kind: &str, hosts: impl Fn(&Stored) -> &[Node]) -> HostIndex {
     let mut index = HostIndex::default();
     for (position, object) in objects.of_kind(kind).iter().enumerate() {
         for host in hosts(object).iter().filter_map(Node::str) {
             // A ServiceEntry's host is taken as it stands.
-            let full = if kind == "ServiceEntry" { host.into() } else { fqdn(host, &object.id.namespace) };
+            let full = if kind == "ServiceEntry" { host.into() } else { domain.fqdn(host, &object.id.namespace) };
             index.add(&full, position);
         }
     }

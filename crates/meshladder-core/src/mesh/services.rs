@@ -51,7 +51,7 @@ impl Mesh {
 
     /// The Service with this full name.
     pub fn service_of_host(&self, host: &str) -> Option<&Stored> {
-        let (name, namespace) = host::service_name(host)?;
+        let (name, namespace) = self.domain.service_name(host)?;
         self.service(namespace, name)
     }
 

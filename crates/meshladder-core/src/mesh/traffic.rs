@@ -1,11 +1,11 @@
 //! `VirtualService`: those that route a client's calls to a host, and for one of them, step by step, why or why not.
 
 use super::export::{Export, export_node};
-use super::host::{covers, fqdn, specificity};
+use super::host::{covers, specificity};
 use super::policies::age;
 use super::scope::Scope;
 use super::services::number;
-use super::{Mesh, Stored};
+use super::{Domain, Mesh, Stored};
 use crate::doc::tree::Node;
 
 mod steps;
@@ -44,11 +44,13 @@ impl Mesh {
     /// oldest of each.
     pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Stored> {
         let is_used = |service: &&Stored| {
-            self.is_exported_to(service, client.namespace) && binds_mesh(service) && is_imported(service, client)
+            self.is_exported_to(service, client.namespace)
+                && binds_mesh(service)
+                && is_imported(service, client, &self.domain)
         };
         let mut found: Vec<_> = self.virtual_services_of(host).filter(is_used).collect();
         found.sort_by_key(|service| {
-            let pattern = host_for(service, host).map(|(_, full)| specificity(&full));
+            let pattern = host_for(service, host, &self.domain).map(|(_, full)| specificity(&full));
             (pattern, self.export_rank(service, client), age(&service.node))
         });
         found
@@ -93,10 +95,10 @@ pub fn routes(service: &Stored) -> impl Iterator<Item = &Node> {
 }
 
 /// Every place that the routes of a VirtualService lead to, mirrors too.
-pub fn destinations(service: &Stored) -> Vec<Destination<'_>> {
+pub fn destinations<'m>(service: &'m Stored, domain: &Domain) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
     for node in routes(service).flat_map(leads_to) {
-        let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
+        let host = domain.fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
         let port = node.at(["port", "number"]).and_then(number);
         let subset = node.str_at("subset").filter(|subset| !subset.is_empty());
         found.push(Destination { node, host, subset, port });
@@ -116,19 +118,19 @@ pub fn binds_mesh(service: &Stored) -> bool {
 }
 
 /// The hosts of a VirtualService, each with its full name.
-pub fn hosts(service: &Stored) -> impl Iterator<Item = (&Node, String)> {
-    let full = |node: &Node| fqdn(node.str().unwrap_or_default(), &service.id.namespace).into_owned();
+pub fn hosts<'m>(service: &'m Stored, domain: &Domain) -> impl Iterator<Item = (&'m Node, String)> {
+    let full = |node: &Node| domain.fqdn(node.str().unwrap_or_default(), &service.id.namespace).into_owned();
     service.spec_list("hosts").iter().map(move |node| (node, full(node)))
 }
 
 /// The most specific host of a VirtualService that covers a host.
-fn host_for<'m>(service: &'m Stored, host: &str) -> Option<(&'m Node, String)> {
-    hosts(service).filter(|(_, full)| covers(full, host)).min_by_key(|(_, full)| specificity(full))
+fn host_for<'m>(service: &'m Stored, host: &str, domain: &Domain) -> Option<(&'m Node, String)> {
+    hosts(service, domain).filter(|(_, full)| covers(full, host)).min_by_key(|(_, full)| specificity(full))
 }
 
 /// One imported host is enough for all of a VirtualService.
-fn is_imported(service: &Stored, client: Scope<'_>) -> bool {
-    hosts(service).any(|(_, full)| client.imports(&service.id.namespace, &full).holds)
+fn is_imported(service: &Stored, client: Scope<'_>, domain: &Domain) -> bool {
+    hosts(service, domain).any(|(_, full)| client.imports(&service.id.namespace, &full).holds)
 }
 
 #[cfg(test)]

@@ -194,7 +194,8 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<
         let services = facts.mesh.objects.of_kind("VirtualService").iter();
         return services
             .filter(|service| {
-                !service.spec_list("gateways").is_empty() && hosts(service).any(|(_, h)| covers(&h, host))
+                !service.spec_list("gateways").is_empty()
+                    && hosts(service, &facts.mesh.domain).any(|(_, h)| covers(&h, host))
             })
             .collect();
     }

@@ -203,7 +203,7 @@ fn next(client: &Client, calls: &Calls, args: &Canary, namespace: &str, port: Op
     let from = name("source_workload_namespace").zip(name("source_workload"));
     Ok(Next {
         from: from.map(|(namespace, workload)| format!("{namespace}/{workload}")),
-        host: format!("{}.{namespace}.svc.cluster.local", args.service),
+        host: format!("{}.{namespace}", args.service),
         port,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use super::{Export, Mesh, Node, Scope, Stored, binds_mesh, export_node, fqdn, host_for, is_imported};
+use super::{Domain, Export, Mesh, Node, Scope, Stored, binds_mesh, export_node, host_for, is_imported};
 use crate::mesh::gateways::{gateway_name, servers};
 
 /// One step on the way to a proxy.
@@ -36,10 +36,10 @@ pub enum StepKind {
 impl Mesh {
     /// The way of one host of a VirtualService (`host` as written) to a sidecar.
     pub fn sidecar_steps<'m>(&'m self, service: &'m Stored, host: &str, client: Scope<'m>) -> Vec<Step<'m>> {
-        let full = fqdn(host, &service.id.namespace);
+        let full = self.domain.fqdn(host, &service.id.namespace);
         vec![
             self.exported(service, client.namespace),
-            imported(service, &full, client),
+            imported(service, &full, client, &self.domain),
             bound_to_mesh(service),
             self.host_known(&full, client),
             self.not_shadowed(service, &full, client),
@@ -87,12 +87,12 @@ impl Mesh {
             return Step { kind: StepKind::NotShadowed, holds: true, why, by: None };
         };
         let why = format!("{} is used for {host}: {}", winner.id, self.why_first(winner, service, host, client));
-        let by = host_for(winner, host).map(|(node, _)| (winner, node));
+        let by = host_for(winner, host, &self.domain).map(|(node, _)| (winner, node));
         Step { kind: StepKind::NotShadowed, holds: false, why, by }
     }
 
     fn why_first(&self, winner: &Stored, loser: &Stored, host: &str, client: Scope<'_>) -> &'static str {
-        let pattern = |service| host_for(service, host).map(|(_, full)| full);
+        let pattern = |service| host_for(service, host, &self.domain).map(|(_, full)| full);
         if pattern(winner) != pattern(loser) {
             "its host is more specific"
         } else if self.export_rank(winner, client) != self.export_rank(loser, client) {
@@ -115,7 +115,8 @@ impl Mesh {
                 let gateways = self.gateways_of(pod);
                 gateways.iter().any(|g| g.id.namespace == namespace && g.id.name == name)
             });
-            let server = configures.into_iter().flat_map(servers).find(|server| server.takes(service, host));
+            let server =
+                configures.into_iter().flat_map(servers).find(|server| server.takes(service, host, &self.domain));
             if let Some(server) = server {
                 let why = format!("Gateway {namespace}/{name} takes it on port {}", server.port);
                 let by = Some((server.gateway, server.node));
@@ -134,9 +135,9 @@ impl Mesh {
     }
 }
 
-fn imported<'m>(service: &'m Stored, host: &str, client: Scope<'m>) -> Step<'m> {
+fn imported<'m>(service: &'m Stored, host: &str, client: Scope<'m>, domain: &Domain) -> Step<'m> {
     let import = client.imports(&service.id.namespace, host);
-    let holds = import.holds || is_imported(service, client);
+    let holds = import.holds || is_imported(service, client, domain);
     let why = match (client.sidecar, holds) {
         (None, _) => format!("no Sidecar narrows what {} imports", client.namespace),
         (Some(sidecar), true) => format!("{} imports {}/{host}", sidecar.id, service.id.namespace),

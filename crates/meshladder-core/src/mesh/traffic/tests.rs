@@ -166,7 +166,7 @@ fn delegates_and_destinations_are_found() {
     let root = mesh.objects.get("VirtualService", "shop", "root").expect("it is there");
     let delegates: Vec<_> = mesh.delegates(root).iter().map(|d| (d.name, d.target.is_some(), d.is_usable)).collect();
     assert_eq!(delegates, [(("zoo", "d"), true, true), (("shop", "gone"), false, false), (("shop", "h"), true, false)]);
-    let found = destinations(root);
+    let found = destinations(root, &mesh.domain);
     let places: Vec<_> = found.iter().map(|d| (d.host.as_str(), d.subset, d.port)).collect();
     assert_eq!(places, [(CART, Some("v1"), Some(80)), ("m.test", None, None), ("db.tools", None, None)]);
 }

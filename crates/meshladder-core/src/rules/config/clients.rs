@@ -35,8 +35,9 @@ impl<'m> Clients<'m> {
         if service.spec_list("hosts").is_empty() {
             return self.of_delegate(service);
         }
-        let imports =
-            |scope: &Scope<'m>| hosts(service).any(|(_, host)| scope.imports(&service.id.namespace, &host).holds);
+        let imports = |scope: &Scope<'m>| {
+            hosts(service, &self.mesh.domain).any(|(_, host)| scope.imports(&service.id.namespace, &host).holds)
+        };
         let sees = |scope: &&Scope<'m>| {
             binds_mesh(service) && self.mesh.is_exported_to(service, scope.namespace) && imports(scope)
         };

@@ -6,7 +6,6 @@ use super::{DESTINATION_RULES, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, met, p
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::{fqdn, service_name};
 use crate::mesh::{ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -28,7 +27,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else { continue };
-        let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         if host.starts_with('*') {
             continue;
         }
@@ -40,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         out.examined();
         if !is_known {
             let is_used = asked.is_some() || !clients.sidecars_seeing(rule).is_empty();
-            tell(rule, node, &host, meant.filter(|_| is_used), out);
+            tell(facts, rule, node, &host, meant.filter(|_| is_used), out);
         }
     }
 }
@@ -51,7 +50,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, rule: &Stored, meant: Option<&str
     is_seen && met::fails(asked) && met::clusters(asked).any(|cluster| Some(cluster.host) == meant)
 }
 
-fn tell(rule: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
+fn tell(facts: &Facts<'_>, rule: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
     let written = node.str().unwrap_or_default();
     let message = match &meant {
         Some(meant) => format!("{} is for host {written}, which is no Service; {meant} is one", rule.id),
@@ -64,7 +63,7 @@ fn tell(rule: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut
             finding.fix(Fix::delete(&rule.id));
         }
         Some(meant) => {
-            if let Some((name, namespace)) = service_name(&meant) {
+            if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
                 finding.hits(ObjectRef::new("Service", namespace, name));
             }
             finding.fix(patch::replace(rule, node, &escape(&meant)));

@@ -38,8 +38,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 continue;
             }
             out.examined();
-            let is_private =
-                PRIVATE.iter().any(|suffix| name.ends_with(suffix)) && !name.ends_with(".svc.cluster.local");
+            let is_service = facts.mesh.domain.without(name).is_some();
+            let is_private = PRIVATE.iter().any(|suffix| name.ends_with(suffix)) && !is_service;
             if entry.spec_list("addresses").is_empty() && is_private {
                 tell(facts, entry, host, asked.is_some(), out);
             }

@@ -7,7 +7,7 @@ use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::gateways::{gateway_name, servers};
-use crate::mesh::host::{covers, fqdn, overlaps};
+use crate::mesh::host::{covers, overlaps};
 use crate::mesh::traffic::binds_mesh;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -42,7 +42,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         for host in service.spec_list("hosts") {
             let Some(severity) = severity(facts, &clients, service, host, asked, &gateways) else { continue };
             out.examined();
-            let is_taken = gateways.iter().copied().flat_map(servers).any(|server| server.takes(service, host));
+            let is_taken = gateways
+                .iter()
+                .copied()
+                .flat_map(servers)
+                .any(|server| server.takes(service, host, &facts.mesh.domain));
             if !is_taken && !is_for_sidecars(facts, service, host) {
                 not_taken(facts, service, host, &gateways, severity, out);
             }
@@ -52,7 +56,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// A host of the mesh may be meant for the sidecars that the VirtualService is for as well.
 fn is_for_sidecars(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
-    let full = fqdn(host.str().unwrap_or_default(), &service.id.namespace);
+    let full = facts.mesh.domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
     binds_mesh(service) && (full.starts_with('*') || facts.mesh.registered(&full).next().is_some())
 }
 
@@ -73,7 +77,7 @@ fn severity(
         return Some(if configured { Severity::Error } else { Severity::Info });
     };
     let wanted = met::authority(asked);
-    let pattern = fqdn(host.str().unwrap_or_default(), &service.id.namespace);
+    let pattern = facts.mesh.domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
     let is_meant = covers(&pattern, &wanted) || is_left_alone(facts, gateways, asked.question.to.port, &wanted);
     let meets = met::is_through_gateway(asked) && met::lacks_route(asked) && is_meant;
     meets.then_some(Severity::Error)
@@ -85,7 +89,7 @@ fn is_left_alone(facts: &Facts<'_>, gateways: &[&Stored], port: u16, wanted: &st
     let mut servers = gateways.iter().copied().flat_map(servers).filter(|server| server.port == port);
     let takes = servers.any(|server| server.hosts().any(|(_, pattern)| pattern != "*" && covers(pattern, wanted)));
     let naming = gateways.iter().flat_map(|gateway| facts.mesh.naming(gateway));
-    takes && !naming.into_iter().any(|service| met::is_for_host(service, wanted))
+    takes && !naming.into_iter().any(|service| met::is_for_host(facts, service, wanted))
 }
 
 fn not_taken(
@@ -97,7 +101,7 @@ fn not_taken(
     out: &mut Sink,
 ) {
     let written = host.str().unwrap_or_default();
-    let full = fqdn(written, &service.id.namespace);
+    let full = facts.mesh.domain.fqdn(written, &service.id.namespace);
     let all: Vec<_> = gateways.iter().copied().flat_map(servers).collect();
     let other_namespace = all.iter().find(|server| server.hosts().any(|(_, pattern)| overlaps(pattern, &full)));
     let names: Vec<String> = gateways.iter().map(|gateway| gateway.id.to_string()).collect();

@@ -34,8 +34,8 @@ pub(super) fn is_through_gateway(asked: &Asked<'_>) -> bool {
 }
 
 /// Whether a VirtualService is for the request's host.
-pub(super) fn is_for_host(service: &Stored, host: &str) -> bool {
-    hosts(service).any(|(_, full)| covers(&full, host))
+pub(super) fn is_for_host(facts: &Facts<'_>, service: &Stored, host: &str) -> bool {
+    hosts(service, &facts.mesh.domain).any(|(_, full)| covers(&full, host))
 }
 
 /// Whether no route, or nobody listening, ends it: predicted or seen.

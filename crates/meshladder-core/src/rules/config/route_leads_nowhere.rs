@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored) -> bool {
     let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
-    is_seen && met::is_for_host(service, &met::authority(asked)) && met::fails(asked)
+    is_seen && met::is_for_host(facts, service, &met::authority(asked)) && met::fails(asked)
 }
 
 fn judge(service: &Stored, kind: &str, route: &Node, is_used: bool, out: &mut Sink) {

@@ -26,10 +26,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destinations(service) {
+        for to in destinations(service, &facts.mesh.domain) {
             let is_met = |asked: &Asked<'_>| {
                 met::fails(asked)
-                    && met::is_for_host(service, &met::authority(asked))
+                    && met::is_for_host(facts, service, &met::authority(asked))
                     && met::clusters(asked).any(|cluster| covers(&to.host, cluster.host))
             };
             if asked.is_some_and(|asked| !is_met(asked)) {
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             let Some(owner) = owners.next().filter(|owner| owner.id.kind == "ServiceEntry") else { continue };
             out.examined();
             // A sidecar's call to the same host still goes where the client wanted.
-            let keeps_host = binds_mesh(service) && hosts(service).all(|(_, host)| host == to.host);
+            let keeps_host = binds_mesh(service) && hosts(service, &facts.mesh.domain).all(|(_, host)| host == to.host);
             if resolution(owner) == "NONE" && owners.next().is_none() && !keeps_host {
                 let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
                 tell(service, &to, owner, is_used, out);

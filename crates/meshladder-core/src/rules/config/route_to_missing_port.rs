@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destinations(service) {
+        for to in destinations(service, &facts.mesh.domain) {
             let owners: Vec<&Stored> = facts.mesh.registered(&to.host).collect();
             if owners.is_empty() || asked.is_some_and(|asked| !meets(facts, asked, service, &to)) {
                 continue;
@@ -44,7 +44,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destinatio
     let is_delegate = service.spec_list("hosts").is_empty();
     let port = to.port.map(|port| port.to_string());
     is_seen
-        && (is_delegate || met::is_for_host(service, &met::authority(asked)))
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
         && met::clusters(asked)
             .any(|cluster| cluster.host == to.host && port.as_deref().is_none_or(|port| port == cluster.port))
 }
@@ -64,7 +64,8 @@ fn missing(mesh: &Mesh, service: &Stored, to: &Destination<'_>, owners: &[&Store
         mesh.gateway(namespace, name)
     });
     let hosts = service.spec_list("hosts");
-    let takes = named.flat_map(servers).filter(|server| hosts.iter().any(|host| server.takes(service, host)));
+    let takes =
+        named.flat_map(servers).filter(|server| hosts.iter().any(|host| server.takes(service, host, &mesh.domain)));
     takes.map(|server| server.port).find(|port| !ports.contains(port))
 }
 

@@ -7,7 +7,7 @@ use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::destination_rule::DestinationRule;
-use crate::mesh::host::{covers, fqdn, service_name};
+use crate::mesh::host::covers;
 use crate::mesh::scope::Scope;
 use crate::mesh::traffic::{Destination, destinations};
 use crate::mesh::{Mesh, ObjectRef, Stored};
@@ -30,7 +30,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        let to: Vec<_> = destinations(service).into_iter().filter(|to| to.subset.is_some()).collect();
+        let to: Vec<_> =
+            destinations(service, &facts.mesh.domain).into_iter().filter(|to| to.subset.is_some()).collect();
         if to.is_empty() {
             continue;
         }
@@ -52,7 +53,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destinatio
     let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     is_seen
-        && (is_delegate || met::is_for_host(service, &met::authority(asked)))
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
         && met::clusters(asked).any(|cluster| Some(cluster.subset) == to.subset && cluster.host == to.host)
 }
 
@@ -87,7 +88,7 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
     } else if !with.is_empty() {
         finding.severity(Severity::Warning);
     }
-    if let Some((service, namespace)) = service_name(&to.host) {
+    if let Some((service, namespace)) = mesh.domain.service_name(&to.host) {
         finding.hits(ObjectRef::new("Service", namespace, service));
     }
     if let Some(rule) = rule {
@@ -110,7 +111,7 @@ fn culprit<'m>(
 ) -> &'m ObjectRef {
     let defines = |rule: &&Stored| {
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        covers(&fqdn(host, &rule.id.namespace), &to.host)
+        covers(&mesh.domain.fqdn(host, &rule.id.namespace), &to.host)
             && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
     };
     let Some(hidden) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };

@@ -6,7 +6,6 @@ use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICE
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::mesh::scope::Scope;
 use crate::mesh::traffic::{Destination, destinations};
 use crate::mesh::{Mesh, Stored};
@@ -32,7 +31,7 @@ const OF_SEVERAL_CLUSTERS: &str = ".svc.clusterset.local";
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        let to = destinations(service);
+        let to = destinations(service, &facts.mesh.domain);
         let scopes = match asked {
             Some(asked) if to.iter().any(|to| meets(facts, asked, service, to)) => {
                 met::scope(facts, asked).into_iter().collect()
@@ -53,7 +52,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destinatio
     let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     is_seen
-        && (is_delegate || met::is_for_host(service, &met::authority(asked)))
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
         && met::clusters(asked).any(|cluster| cluster.host == to.host)
 }
 
@@ -77,7 +76,7 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
         finding.severity(Severity::Info);
     }
     for host in service.spec_list("hosts").iter().filter_map(Node::str) {
-        let own = mesh.service_of_host(&fqdn(host, &service.id.namespace));
+        let own = mesh.service_of_host(&mesh.domain.fqdn(host, &service.id.namespace));
         if let Some(own) = own {
             finding.hits(own.id.clone());
         }

@@ -5,7 +5,6 @@ use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::gateways::{Server, servers};
-use crate::mesh::host::fqdn;
 use crate::mesh::services::Protocol;
 use crate::mesh::{Mesh, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -31,7 +30,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let host = fqdn(host, &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(host, &rule.id.namespace);
         let Some(service) = facts.mesh.service_of_host(&host) else { continue };
         out.examined();
         let Some(server) = tls_server(facts.mesh, service) else { continue };

@@ -7,7 +7,6 @@ use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::gateways::{gateway_name, servers};
-use crate::mesh::host::service_name;
 use crate::mesh::traffic::{binds_mesh, hosts};
 use crate::mesh::{ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -29,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
-        for (node, host) in hosts(service) {
+        for (node, host) in hosts(service, &facts.mesh.domain) {
             // A wildcard stands for whatever Services there are.
             if host.starts_with('*') || is_for_gateway(facts, service, node) {
                 continue;
@@ -42,7 +41,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             out.examined();
             if !is_known {
                 let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
-                unknown(service, node, &host, meant.filter(|_| is_used), out);
+                unknown(facts, service, node, &host, meant.filter(|_| is_used), out);
             }
         }
     }
@@ -52,7 +51,7 @@ fn is_for_gateway(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
     service.spec_strings("gateways").filter(|entry| *entry != "mesh").any(|entry| {
         let (namespace, name) = gateway_name(entry, &service.id.namespace);
         let gateway = facts.mesh.gateway(namespace, name);
-        gateway.into_iter().flat_map(servers).any(|server| server.takes(service, host))
+        gateway.into_iter().flat_map(servers).any(|server| server.takes(service, host, &facts.mesh.domain))
     })
 }
 
@@ -63,7 +62,7 @@ fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, host: &str, mea
     visible && !met::is_through_gateway(asked) && (wanted == host || meant == Some(&wanted))
 }
 
-fn unknown(service: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
+fn unknown(facts: &Facts<'_>, service: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
     let written = node.str().unwrap_or_default();
     let message = match &meant {
         Some(meant) => format!("{} is for host {written}, which is no Service; {meant} is one", service.id),
@@ -75,7 +74,7 @@ fn unknown(service: &Stored, node: &Node, host: &str, meant: Option<String>, out
             finding.severity(Severity::Info);
         }
         Some(meant) => {
-            if let Some((name, namespace)) = service_name(&meant) {
+            if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
                 finding.hits(ObjectRef::new("Service", namespace, name));
             }
             finding.fix(patch::replace(service, node, &escape(&meant)));

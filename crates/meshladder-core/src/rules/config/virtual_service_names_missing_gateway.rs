@@ -61,7 +61,7 @@ fn severity(
     };
     let scope = met::scope(facts, asked);
     let is_visible = scope.is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
-    if !is_visible || !met::is_for_host(service, &met::authority(asked)) {
+    if !is_visible || !met::is_for_host(facts, service, &met::authority(asked)) {
         return None;
     }
     match (met::is_through_gateway(asked), is_meant_for_sidecars) {
@@ -101,7 +101,7 @@ fn meant(mesh: &Mesh, service: &Stored, written: &str) -> Option<String> {
     let (_, name) = gateway_name(written, &service.id.namespace);
     let takes = |gateway: &&Stored| {
         let hosts = service.spec_list("hosts");
-        servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host)))
+        servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host, &mesh.domain)))
             && !mesh.gateway_pods(gateway).is_empty()
     };
     let gateways = mesh.objects.of("Gateway", "networking.istio.io").filter(takes);

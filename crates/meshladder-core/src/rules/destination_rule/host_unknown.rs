@@ -2,7 +2,6 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::host::{fqdn, service_name};
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -26,10 +25,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let is_bare = services.all(Stored::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else { continue };
-        let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         out.examined();
         // A wildcard is for whatever there will be.
-        let is_left_open = host.starts_with('*') || is_bare && service_name(&host).is_none();
+        let is_left_open = host.starts_with('*') || is_bare && facts.mesh.domain.service_name(&host).is_none();
         if is_left_open || !known(facts.mesh, rule, &host).is_empty() {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::doc::tree::Node;
-use crate::mesh::host::{SERVICE_DOMAIN, fqdn, specificity};
+use crate::mesh::host::{covers, specificity};
 use crate::mesh::injection::Template;
 use crate::mesh::peer_authentication::{MutualTls, PeerMode};
 use crate::mesh::policies::selector;
@@ -46,14 +46,15 @@ pub(super) fn tls_mode(rule: &Stored) -> Option<&Node> {
 /// Which servers a rule is for.
 pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Stored) -> Reach<'m> {
     let host = host_of(rule);
-    if ["*", "*.local", "*.cluster.local", "*.svc.cluster.local"].contains(&host) {
+    let domain = &facts.mesh.domain;
+    if host.starts_with('*') && covers(host, &format!("*.svc.{}", domain.name())) {
         return Reach::Mesh;
     }
-    let namespace = host.strip_prefix("*.").and_then(|rest| rest.strip_suffix(SERVICE_DOMAIN));
+    let namespace = host.strip_prefix("*.").and_then(|rest| domain.without(rest));
     if let Some(namespace) = namespace.filter(|namespace| !namespace.contains('.')) {
         return Reach::Namespace(namespace);
     }
-    facts.mesh.service_of_host(&fqdn(host, &rule.id.namespace)).map_or(Reach::Other, Reach::Service)
+    facts.mesh.service_of_host(&domain.fqdn(host, &rule.id.namespace)).map_or(Reach::Other, Reach::Service)
 }
 
 /// The rules that have clients send one of these, where the server accepts this alone.
@@ -131,7 +132,7 @@ impl<'f, 'm> Servers<'f, 'm> {
         if namespace == &*self.facts.mesh.config.root_namespace || selector(policy.spec()).is_some() {
             return None;
         }
-        let rule = self.narrowest(&format!("*.{namespace}{SERVICE_DOMAIN}"))?;
+        let rule = self.narrowest(&self.facts.mesh.domain.service("*", namespace))?;
         let is_wide = matches!(reach(self.facts, rule), Reach::Mesh) && self.is_used_in(rule, namespace);
         is_wide.then_some((rule, policy.spec_at(["mtls", "mode"])?))
     }
@@ -144,7 +145,7 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     fn is_used(&self, rule: &Stored, services: impl Iterator<Item = &'m Stored>) -> bool {
         let mut services = services.filter(|service| !service.is_assumed()).peekable();
-        let host = |service: &Stored| format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace);
+        let host = |service: &Stored| self.facts.mesh.domain.service(&service.id.name, &service.id.namespace);
         // Clients of other namespaces may fall under a rule of their own for the same host.
         let is_same = |used: &Stored| host_of(used) == host_of(rule);
         let falls_under = |service: &Stored| self.narrowest(&host(service)).is_some_and(is_same);

@@ -4,7 +4,7 @@ use super::peers::tls_mode;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::host::{fqdn, specificity};
+use crate::mesh::host::specificity;
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
 use crate::rules::held::CONFIG_MAPS;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let Some(node) = rule.spec_at(["host"]).filter(|_| rule.spec_at(["trafficPolicy", "tls"]).is_none()) else {
             continue;
         };
-        let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         let is_wider = |other: &&Stored| {
             let own = other.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
             specificity(own) > specificity(&host) && facts.mesh.is_exported_to(other, &rule.id.namespace)

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::host::fqdn;
 use crate::mesh::policies::{age, selector};
 use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -31,7 +30,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut groups: BTreeMap<Key<'_>, Vec<&Stored>> = BTreeMap::new();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
-        let host = fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
+        let host =
+            facts.mesh.domain.fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
         let clients = selector(rule.spec()).map(Node::to_json).unwrap_or_default();
         let key = (rule.id.namespace.as_str(), host.into_owned(), format!("{:?}", facts.mesh.export(rule)), clients);
         groups.entry(key).or_default().push(rule);

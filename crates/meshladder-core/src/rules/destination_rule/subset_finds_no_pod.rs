@@ -2,7 +2,6 @@
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::mesh::{Mesh, Stored};
 use crate::model::selector::has_labels;
 use crate::rules::analyzed::{
@@ -30,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let known = known(facts.mesh, rule, &fqdn(host, &rule.id.namespace));
+        let known = known(facts.mesh, rule, &facts.mesh.domain.fqdn(host, &rule.id.namespace));
         for subset in rule.spec_list("subsets") {
             out.examined();
             let Some(labels) = subset.get("labels").filter(|labels| !labels.members().is_empty()) else { continue };

@@ -3,7 +3,6 @@
 use super::{locality, met};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -25,8 +24,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let services = met::services(facts, asked);
     let client = asked.and_then(|asked| met::client_pod(facts, asked)).map(|pod| locality::of_pod(mesh, pod));
     for rule in mesh.objects.of_kind("DestinationRule") {
-        let host = fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
-        let Some(met) = services.iter().find(|met| met.host() == host) else { continue };
+        let host =
+            facts.mesh.domain.fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
+        let Some(met) = services.iter().find(|met| met.host(facts) == host) else { continue };
         let setting = rule.spec_at(["trafficPolicy", "loadBalancer", "localityLbSetting", "distribute"]);
         let pods = met.pods(mesh, None);
         let places: Vec<String> =

@@ -3,7 +3,6 @@
 use super::{met, outliers};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -25,8 +24,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(detection) = rule.spec_at(["trafficPolicy", "outlierDetection"]) else { continue };
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let full = fqdn(host, &rule.id.namespace);
-        let Some(met) = met.iter().find(|met| met.host() == full) else { continue };
+        let full = facts.mesh.domain.fqdn(host, &rule.id.namespace);
+        let Some(met) = met.iter().find(|met| met.host(facts) == full) else { continue };
         out.examined();
         let pods = met.pods(facts.mesh, None).len();
         let percent = outliers::max_ejection_percent(detection);

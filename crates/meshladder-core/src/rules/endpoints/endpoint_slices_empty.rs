@@ -74,5 +74,5 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// A ServiceEntry of the same host brings endpoints of its own.
 fn has_entry(facts: &Facts<'_>, met: &Met<'_>) -> bool {
-    facts.mesh.registered(&met.host()).any(|object| object.id.kind == "ServiceEntry")
+    facts.mesh.registered(&met.host(facts)).any(|object| object.id.kind == "ServiceEntry")
 }

@@ -3,7 +3,6 @@
 use super::met;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -23,9 +22,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let met = asked.map(|_| met::services(facts, asked));
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
-        let host =
-            fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace).into_owned();
-        if met.as_ref().is_some_and(|met| !met.iter().any(|met| met.host() == host)) {
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace)
+            .into_owned();
+        if met.as_ref().is_some_and(|met| !met.iter().any(|met| met.host(facts) == host)) {
             continue;
         }
         out.examined();

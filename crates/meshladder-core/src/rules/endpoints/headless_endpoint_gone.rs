@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 && !slices::has_pod(facts.mesh, address)
         };
         // Only the last line tells what happens now.
-        let last = asked.client_log.iter().rfind(|line| line.cluster.ends_with(&format!("|{}", met.host())));
+        let last = asked.client_log.iter().rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
         let Some(line) = last.filter(|line| !line.upstream_host.is_empty() && is_gone(&line.upstream_host)) else {
             continue;
         };

@@ -5,7 +5,6 @@ use crate::doc::tree::{Node, Value};
 use crate::envoy::clusters::{self, Clusters};
 use crate::envoy::name::ClusterName;
 use crate::finding::{Evidence, Finding, Fix, Risk};
-use crate::mesh::host::fqdn;
 use crate::mesh::scope::Scope;
 use crate::mesh::services::number;
 use crate::mesh::traffic::routes;
@@ -26,8 +25,8 @@ pub(in crate::rules) struct Met<'f> {
 
 impl<'f> Met<'f> {
     /// `cart.shop.svc.cluster.local`
-    pub(in crate::rules) fn host(&self) -> String {
-        format!("{}.{}.svc.cluster.local", self.service.id.name, self.service.id.namespace)
+    pub(in crate::rules) fn host(&self, facts: &Facts<'_>) -> String {
+        facts.mesh.domain.service(&self.service.id.name, &self.service.id.namespace)
     }
 
     /// The labels of the subset that the request is sent to.
@@ -39,7 +38,7 @@ impl<'f> Met<'f> {
             Some(asked) => client_scope(facts, asked)?,
             None => facts.mesh.namespace_scope(&self.service.id.namespace),
         };
-        let (_, subset) = facts.mesh.destination_rule(client, &self.host())?.subset(&self.subset)?;
+        let (_, subset) = facts.mesh.destination_rule(client, &self.host(facts))?.subset(&self.subset)?;
         subset.get("labels")
     }
 
@@ -108,7 +107,7 @@ fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
             let list = route.get("route").map_or(&[][..], Node::items);
             let gets = |entry: &&Node| list.len() == 1 || entry.get("weight").and_then(number).is_some_and(|w| w > 0);
             for to in list.iter().filter(gets).filter_map(|entry| entry.get("destination")) {
-                let host = fqdn(to.str_at("host").unwrap_or_default(), &service.id.namespace);
+                let host = mesh.domain.fqdn(to.str_at("host").unwrap_or_default(), &service.id.namespace);
                 let (Some(subset), Some(service)) = (to.str_at("subset"), mesh.service_of_host(&host)) else {
                     continue;
                 };

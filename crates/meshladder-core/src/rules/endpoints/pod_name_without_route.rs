@@ -48,8 +48,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 /// `web-0.web.shop.svc.cluster.local`: the pod's name, and the headless Service.
 fn headless<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<(String, &'f Stored)> {
     let host = asked.question.to.host.trim_end_matches('.').to_ascii_lowercase();
-    let short = host.strip_suffix(".cluster.local").unwrap_or(&host);
-    let short = short.strip_suffix(".svc").unwrap_or(short);
+    let short = facts.mesh.domain.without(&host).or_else(|| host.strip_suffix(".svc")).unwrap_or(&host);
     let mut parts = short.split('.');
     let (pod, name) = (parts.next()?, parts.next()?);
     let own = asked.client.map_or("default", |client| client.namespace.as_str());

@@ -30,10 +30,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let scope = facts.mesh.scope(client);
     for met in met::services(facts, Some(asked)) {
         let cluster = asked.clusters().find(|cluster| {
-            ClusterName::parse(cluster).is_some_and(|name| name.host == met.host() && name.subset == met.subset)
+            ClusterName::parse(cluster).is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
         });
         let is_service =
-            facts.mesh.registry(scope, &met.host()).first().is_some_and(|first| first.id == met.service.id);
+            facts.mesh.registry(scope, &met.host(facts)).first().is_some_and(|first| first.id == met.service.id);
         let Some((hosts, proof)) = cluster.and_then(|cluster| met::hosts_of(&doc, cluster)).filter(|_| is_service)
         else {
             continue;

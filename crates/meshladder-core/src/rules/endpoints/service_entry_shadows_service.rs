@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         return;
     }
     let asked_hosts: Option<Vec<String>> =
-        asked.map(|asked| met::services(facts, Some(asked)).iter().map(met::Met::host).collect());
+        asked.map(|asked| met::services(facts, Some(asked)).iter().map(|met| met.host(facts)).collect());
     for entry in mesh.objects.of_kind("ServiceEntry") {
         for host in entry.spec_list("hosts") {
             let Some(name) = host.str() else { continue };

@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let Some(service) = facts.mesh.service_named(host, &rule.id.namespace) else { continue };
         for subset in rule.spec_list("subsets") {
             let name = subset.str_at("name").unwrap_or_default();
-            if asked.is_none_or(|asked| meets(asked, service, name)) {
+            if asked.is_none_or(|asked| meets(facts, asked, service, name)) {
                 out.examined();
                 subset_of(facts, asked, rule, service, subset, out);
             }
@@ -49,8 +49,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether the request may be sent to the subset.
-fn meets(asked: &Asked<'_>, service: &ServiceFacts, subset: &str) -> bool {
-    let host = format!("{}.{}.svc.cluster.local", service.name, service.namespace);
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &ServiceFacts, subset: &str) -> bool {
+    let host = facts.mesh.domain.service(&service.name, &service.namespace);
     asked.clusters().any(|cluster| cluster.ends_with(&format!("|{subset}|{host}")))
 }
 
@@ -105,9 +105,11 @@ fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node)
 }
 
 fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
-    let host = format!("{}.{}.svc.cluster.local", service.name, service.namespace);
+    let host = facts.mesh.domain.service(&service.name, &service.namespace);
     let services = facts.mesh.objects.of_kind("VirtualService").iter();
-    services.flat_map(destinations).any(|to| to.subset == Some(subset) && to.host == host)
+    services
+        .flat_map(|service| destinations(service, &facts.mesh.domain))
+        .any(|to| to.subset == Some(subset) && to.host == host)
 }
 
 /// One label is wrong, and one value of it is left that no other subset has.

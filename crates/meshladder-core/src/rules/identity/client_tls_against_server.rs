@@ -124,7 +124,7 @@ fn clash<'f>(
     let met = &behind.met;
     let Some(port) = met.port else { return };
     let subset = Some(met.subset.as_str()).filter(|subset| !subset.is_empty());
-    let rules = facts.mesh.destination_rule(clients.scope, &met.host());
+    let rules = facts.mesh.destination_rule(clients.scope, &met.host(facts));
     let said = rules.as_ref().and_then(|rules| rules.setting("tls", port, subset));
     let Some((rule, tls, sends)) = said.and_then(|(rule, tls)| Some((rule, tls, sends(tls)?))).or_else(|| never(facts))
     else {
@@ -135,7 +135,7 @@ fn clash<'f>(
     let (other, finding) = match (wrong, bare.first()) {
         (Some(server), _) => (against(server), tell(facts, rule, tls, sends, server, met)),
         (None, Some(pod)) if sends == Sends::Mutual && servers.is_empty() => {
-            (pod.reference(), tell_bare(rule, tls, pod, met))
+            (pod.reference(), tell_bare(facts, rule, tls, pod, met))
         }
         _ => return,
     };
@@ -243,7 +243,7 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
     ((policy.id.clone(), message, at_policy), vec![at_rule], fixes)
 }
 
-fn tell_bare(rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
+fn tell_bare(facts: &Facts<'_>, rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
     let mode = tls.get("mode").unwrap_or(tls);
     let message = format!(
         "{} makes clients of {} send mutual TLS, and {} has no proxy to take it",
@@ -253,18 +253,22 @@ fn tell_bare(rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
     );
     // A rule for many hosts is right for the others.
     let is_for_many = rule.spec_at(["host"]).and_then(Node::str).is_some_and(|host| host.starts_with('*'));
-    let fix =
-        if is_for_many { exempt(met.service) } else { met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"") };
+    let fix = if is_for_many {
+        exempt(facts, met.service)
+    } else {
+        met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"")
+    };
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])
 }
 
 /// A rule for this Service alone, which goes before one for many.
-fn exempt(service: &Stored) -> Fix {
+fn exempt(facts: &Facts<'_>, service: &Stored) -> Fix {
     let (name, namespace) = (&service.id.name, &service.id.namespace);
     let id = ObjectRef::new("DestinationRule", namespace, &format!("{name}-plain-text"));
+    let host = facts.mesh.domain.service(name, namespace);
     let yaml = format!(
-        "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {namespace}\nspec:\n  host: {name}.{namespace}.svc.cluster.local\n  trafficPolicy:\n    tls:\n      mode: DISABLE",
+        "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {namespace}\nspec:\n  host: {host}\n  trafficPolicy:\n    tls:\n      mode: DISABLE",
         id.name
     );
     Fix::create(&id, yaml)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::{covers, fqdn};
+use crate::mesh::host::covers;
 use crate::mesh::{Mesh, Stored};
 use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -34,10 +34,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let met = asked.map(|_| met::services(facts, asked));
     for rule in mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else { continue };
-        let host = fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         // Wildcards are for what may come.
         let Some(service) = mesh.service_of_host(&host) else { continue };
-        if met.as_ref().is_some_and(|met| !met.iter().any(|met| covers(&host, &met.host()))) {
+        if met.as_ref().is_some_and(|met| !met.iter().any(|met| covers(&host, &met.host(facts)))) {
             continue;
         }
         out.examined();

@@ -63,7 +63,7 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
         let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
         let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else { continue };
         let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
-        let rule = facts.mesh.destination_rule(scope, &met.host());
+        let rule = facts.mesh.destination_rule(scope, &met.host(facts));
         let says = rule.as_ref().and_then(|rule| rule.setting("tls", number, None));
         let is_plain = says.is_some_and(|(_, tls)| tls.str_at("mode") == Some("DISABLE"));
         // The label tells clients that a pod takes mutual TLS.
@@ -81,7 +81,7 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
             finding.severity(Severity::Warning);
         }
         finding.fix(drop_annotation(&subject, INBOUND));
-        let host = met.host();
+        let host = met.host(facts);
         finding.fix(Fix::advice(format!(
             "or tell clients: a DestinationRule for {host} with tls mode DISABLE on port {number}"
         )));

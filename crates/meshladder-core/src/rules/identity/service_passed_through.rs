@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     let Some(service) = facts.mesh.service(&service.namespace, &service.name) else { return };
     let scope = facts.mesh.scope(client);
-    let host = format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace);
+    let host = facts.mesh.domain.service(&service.id.name, &service.id.namespace);
     let import = scope.imports(&service.id.namespace, &host);
     let Some((sidecar, node)) = import.by.filter(|_| !import.holds) else { return };
     let servers = servers::of_request(facts, asked);

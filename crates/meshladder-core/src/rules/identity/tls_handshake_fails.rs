@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::mesh::{ObjectRef, PodFacts, Stored};
 use crate::rules::endpoints::met;
 use crate::rules::witness::{self, Side};
@@ -183,7 +182,8 @@ fn tell_name(facts: &Facts<'_>, object: &Stored, names: &Node, host: &str, serve
 /// Nobody asked: what DestinationRules want of Services whose pods have another identity.
 fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
-        let host = fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
+        let host =
+            facts.mesh.domain.fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
         let Some(service) = facts.mesh.service_of_host(&host) else { continue };
         out.examined();
         let id = |pod: &Stored| (pod.id.namespace.clone(), pod.id.name.clone());

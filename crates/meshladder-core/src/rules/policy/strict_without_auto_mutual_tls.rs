@@ -3,7 +3,6 @@
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::mesh::host::SERVICE_DOMAIN;
 use crate::mesh::peer_authentication::MutualTls;
 use crate::mesh::policies::selector;
 use crate::rules::accepted::Accepted;
@@ -50,14 +49,17 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 /// A host that clients call in plain text; of a namespace, or of the whole mesh.
 fn unserved(facts: &Facts<'_>, accepted: &Accepted<'_>, namespace: Option<&str>) -> Option<String> {
     if !holds(facts, SERVICES, "Service") {
-        let host = namespace.map_or(format!("*{SERVICE_DOMAIN}"), |namespace| format!("*.{namespace}{SERVICE_DOMAIN}"));
+        let host = match namespace {
+            Some(namespace) => facts.mesh.domain.service("*", namespace),
+            None => format!("*.svc.{}", facts.mesh.domain.name()),
+        };
         return Some(host).filter(|host| !uses_mutual_tls(facts, host));
     }
     let services = facts.mesh.objects.of("Service", "");
     let near = services.filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
     let hosts = near
         .filter(|service| is_strict(accepted, service))
-        .map(|service| format!("{}.{}{SERVICE_DOMAIN}", service.id.name, service.id.namespace));
+        .map(|service| facts.mesh.domain.service(&service.id.name, &service.id.namespace));
     hosts.into_iter().find(|host| !uses_mutual_tls(facts, host))
 }
 

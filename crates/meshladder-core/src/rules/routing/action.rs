@@ -2,7 +2,6 @@
 
 use super::json;
 use crate::doc::tree::{Node, Value};
-use crate::mesh::host::fqdn;
 use crate::mesh::services::{number, ports};
 use crate::mesh::{Mesh, Stored};
 
@@ -94,7 +93,7 @@ impl Action {
 
 /// "If a service exposes only a single port it is not required to explicitly select the port."
 fn place(mesh: &Mesh, service: &Stored, destination: &Node, called: u16) -> Place {
-    let host = fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
+    let host = mesh.domain.fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
     let only = || {
         let mut numbers = ports(mesh.service_of_host(&host)?).map(|port| port.number);
         numbers.next().filter(|_| numbers.next().is_none())

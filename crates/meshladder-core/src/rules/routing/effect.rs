@@ -7,7 +7,7 @@ use super::http_route::{Call, Taken};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Finding, Severity};
 use crate::mesh::gateways::{gateway_name, servers};
-use crate::mesh::host::{covers, fqdn, service_name};
+use crate::mesh::host::covers;
 use crate::mesh::scope::{Scope, is_router};
 use crate::mesh::traffic::{Step, StepKind, destinations, hosts};
 use crate::mesh::{Mesh, ObjectRef, Stored};
@@ -128,7 +128,7 @@ pub(super) fn serving<'m>(mesh: &'m Mesh, asked: &Asked<'_>, client: Option<&'m 
     let Some(pod) = gateway(mesh, asked) else { return Vec::new() };
     let host = authority(asked);
     let Some(server) = mesh.server_for(pod, asked.question.to.port, &host) else { return Vec::new() };
-    let has_host = |service: &&Stored| hosts(service).any(|(_, full)| covers(&full, &host));
+    let has_host = |service: &&Stored| hosts(service, &mesh.domain).any(|(_, full)| covers(&full, &host));
     mesh.bound(server, &pod.id.namespace).into_iter().filter(has_host).collect()
 }
 
@@ -208,9 +208,10 @@ pub(super) fn may_explain(asked: &Asked<'_>, wanted: &Action, current: &Action) 
 
 /// The host of a VirtualService that means the one asked for: it has the name, or would if it were written in full.
 fn naming<'m>(mesh: &Mesh, service: &'m Stored, host: &str) -> Option<&'m Node> {
-    let exact = hosts(service).find(|(_, full)| full == host);
-    let wide = || hosts(service).find(|(_, full)| full.starts_with("*.") && covers(full, host));
-    let misspelt = || hosts(service).find(|(node, full)| means(mesh, node, full).is_some_and(|meant| meant == host));
+    let exact = hosts(service, &mesh.domain).find(|(_, full)| full == host);
+    let wide = || hosts(service, &mesh.domain).find(|(_, full)| full.starts_with("*.") && covers(full, host));
+    let misspelt =
+        || hosts(service, &mesh.domain).find(|(node, full)| means(mesh, node, full).is_some_and(|meant| meant == host));
     exact.or_else(wide).or_else(misspelt).map(|(node, _)| node)
 }
 
@@ -224,7 +225,7 @@ pub(super) fn means(mesh: &Mesh, host: &Node, full: &str) -> Option<String> {
         None => (written, None),
         Some((name, namespace)) if !namespace.contains('.') => (name, Some(namespace)),
         Some(_) => {
-            let (name, namespace) = service_name(written)?;
+            let (name, namespace) = mesh.domain.service_name(written)?;
             (name, Some(namespace))
         }
     };
@@ -233,7 +234,7 @@ pub(super) fn means(mesh: &Mesh, host: &Node, full: &str) -> Option<String> {
         .iter()
         .filter(|service| service.name == name && namespace.is_none_or(|wanted| wanted == service.namespace));
     let service = named.next().filter(|_| named.next().is_none())?;
-    Some(format!("{}.{}.svc.cluster.local", service.name, service.namespace))
+    Some(mesh.domain.service(&service.name, &service.namespace))
 }
 
 /// Whether a Gateway names this very host, so that the VirtualService is meant for it.
@@ -244,7 +245,7 @@ fn is_for_gateway(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
     });
     gateways
         .flat_map(servers)
-        .any(|server| server.takes(service, host) && server.hosts().any(|(_, pattern)| pattern != "*"))
+        .any(|server| server.takes(service, host, &mesh.domain) && server.hosts().any(|(_, pattern)| pattern != "*"))
 }
 
 fn until_lost(mut steps: Vec<Step<'_>>) -> Vec<Step<'_>> {
@@ -259,7 +260,7 @@ fn everywhere(mesh: &Mesh) -> Vec<Lost<'_>> {
     let clients = clients(mesh);
     let mut found = Vec::new();
     for service in mesh.objects.of_kind("VirtualService") {
-        for (host, full) in hosts(service) {
+        for (host, full) in hosts(service, &mesh.domain) {
             if !full.starts_with('*') && !acts_at_gateway(mesh, service, host) {
                 found.extend(lost_for_all(mesh, &clients, service, host));
             }
@@ -293,14 +294,14 @@ fn acts_at_gateway(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
         mesh.gateway(namespace, name)
     });
     gateways.flat_map(servers).any(|server| {
-        server.takes(service, host)
+        server.takes(service, host, &mesh.domain)
             && server.hosts().any(|(_, pattern)| pattern != "*" || !is_internal(mesh, service, host))
     })
 }
 
 /// Whether a host is a Service's own name, which clients outside the mesh do not use.
 fn is_internal(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
-    let full = fqdn(host.str().unwrap_or_default(), &service.id.namespace);
+    let full = mesh.domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
     mesh.service_of_host(&full).is_some()
 }
 
@@ -332,5 +333,5 @@ fn lost_for_all<'m>(
 
 /// Whether all it leads to is there: what leads nowhere is better off without effect.
 fn is_sound(mesh: &Mesh, service: &Stored) -> bool {
-    destinations(service).iter().all(|destination| mesh.registered(&destination.host).next().is_some())
+    destinations(service, &mesh.domain).iter().all(|destination| mesh.registered(&destination.host).next().is_some())
 }

@@ -4,7 +4,6 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{Call, Taken};
 use crate::doc::tree::{Node, Value};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::mesh::host::service_name;
 use crate::mesh::services::number;
 use crate::mesh::traffic::hosts;
 use crate::mesh::{ObjectRef, Stored};
@@ -33,7 +32,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             for (place, route) in service.spec_list("http").iter().enumerate() {
                 if let Some(fault) = route.get("fault").filter(|fault| acts(fault)) {
                     let severity = if is_for_testers(route) { Severity::Info } else { Severity::Warning };
-                    find(service, place, fault, out).severity(severity);
+                    find(facts, service, place, fault, out).severity(severity);
                 }
             }
         }
@@ -44,7 +43,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         out.examined();
         let Taken::Route(place, route) = Call::of(asked, client).takes(service) else { continue };
         let Some(fault) = route.get("fault").filter(|fault| acts(fault)) else { continue };
-        let finding = find(service, place, fault, out);
+        let finding = find(facts, service, place, fault, out);
         finding.hits.extend(client.map(|pod| pod.id.clone()));
         for line in asked.client_log.iter().filter(|line| line.has("FI") || line.has("DI")).take(1) {
             finding.see(Evidence::line(&DocId::new(&line.doc), line.number, "the proxy logged the fault"));
@@ -67,12 +66,12 @@ fn severity(asked: &Asked<'_>, fault: &Node) -> Severity {
     }
 }
 
-fn find<'o>(service: &Stored, place: usize, fault: &Node, out: &'o mut Sink) -> &'o mut Finding {
+fn find<'o>(facts: &Facts<'_>, service: &Stored, place: usize, fault: &Node, out: &'o mut Sink) -> &'o mut Finding {
     let message = format!("{} injects a fault: it {}", service.id, in_words(fault));
     let proof = Evidence::of(service, fault, "the fault");
     let finding = out.find(service.id.clone(), message, proof);
-    for (_, host) in hosts(service) {
-        if let Some((name, namespace)) = service_name(&host) {
+    for (_, host) in hosts(service, &facts.mesh.domain) {
+        if let Some((name, namespace)) = facts.mesh.domain.service_name(&host) {
             finding.hits(ObjectRef::new("Service", namespace, name));
         }
     }

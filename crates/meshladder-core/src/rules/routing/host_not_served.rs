@@ -91,7 +91,7 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
     let port = asked.question.to.port;
     let named = |service: &&Stored| {
         service.spec_list("gateways").iter().any(|gateway| gateway.str() != Some("mesh"))
-            && hosts(service).any(|(_, full)| full != "*" && covers(&full, host))
+            && hosts(service, &mesh.domain).any(|(_, full)| full != "*" && covers(&full, host))
     };
     let bound = effect::serving(mesh, asked, None);
     // A server without any routes gets a virtual host of that name, for all hosts and empty.
@@ -105,7 +105,8 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
     let server = mesh.server_for(pod, port, host);
     let exact = server.filter(|server| server.hosts().any(|(_, pattern)| pattern == host));
     let finding = if let Some(service) = claims.first() {
-        let node = hosts(service).find(|(_, full)| covers(full, host)).map_or(&service.node, |(node, _)| node);
+        let node =
+            hosts(service, &mesh.domain).find(|(_, full)| covers(full, host)).map_or(&service.node, |(node, _)| node);
         let steps = mesh.gateway_steps(service, node, pod);
         let why = steps.iter().find(|step| !step.holds).map_or("it is not bound to it", |step| &step.why);
         let message = format!("{} has routes for {host}, but {} does not get them: {why}", service.id, pod.id);

@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         Some(asked) => request(facts.mesh, asked, out),
         None => {
             for rules in facts.mesh.objects.of_kind("VirtualService").iter().filter(|rules| binds_mesh(rules)) {
-                for (_, host) in hosts(rules) {
+                for (_, host) in hosts(rules, &facts.mesh.domain) {
                     all_ports(facts.mesh, rules, &host, out);
                 }
             }

@@ -83,7 +83,7 @@ fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
         for server in servers(gateway) {
             let bound = mesh.bound(server, &gateway.id.namespace);
             for (place, service) in bound.iter().enumerate() {
-                let older = bound[..place].iter().filter(|older| shares_host(older, service));
+                let older = bound[..place].iter().filter(|older| shares_host(mesh, older, service));
                 found.extend(older.flat_map(|older| between(mesh, older, service)));
             }
         }
@@ -93,8 +93,8 @@ fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
     found
 }
 
-fn shares_host(one: &Stored, other: &Stored) -> bool {
-    hosts(one).any(|(_, host)| hosts(other).any(|(_, full)| full == host))
+fn shares_host(mesh: &Mesh, one: &Stored, other: &Stored) -> bool {
+    hosts(one, &mesh.domain).any(|(_, host)| hosts(other, &mesh.domain).any(|(_, full)| full == host))
 }
 
 /// The routes of the younger that one of the older keeps all requests from. istiod puts routes that take everything

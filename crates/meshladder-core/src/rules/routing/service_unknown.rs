@@ -2,7 +2,7 @@
 
 use super::effect::authority;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::{covers, fqdn, service_name};
+use crate::mesh::host::covers;
 use crate::mesh::traffic::hosts;
 use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some((name, namespace)) = named(mesh, asked) else { return };
     out.examined();
-    let full = format!("{name}.{namespace}.svc.cluster.local");
+    let full = mesh.domain.service(name, namespace);
     let mut entries = mesh.objects.of_kind("ServiceEntry").iter().flat_map(|entry| entry.spec_strings("hosts"));
     let written = asked.question.to.host.to_ascii_lowercase();
     let is_known =
@@ -69,7 +69,7 @@ fn named<'a>(mesh: &Mesh, asked: &'a Asked<'_>) -> Option<(&'a str, &'a str)> {
     }
     let host = asked.question.to.host.trim_end_matches('.');
     let short = || host.strip_suffix(".svc").unwrap_or(host).split_once('.').filter(|(_, rest)| !rest.contains('.'));
-    let (name, namespace) = service_name(host).or_else(short)?;
+    let (name, namespace) = mesh.domain.service_name(host).or_else(short)?;
     mesh.objects.get("Namespace", "", namespace).map(|_| (name, namespace))
 }
 
@@ -80,10 +80,12 @@ fn leftover<'m>(mesh: &'m Mesh, full: &str, missing: &ObjectRef) -> Option<&'m S
     let rule = || {
         mesh.objects.of_kind("DestinationRule").iter().find(|rule| {
             let host = rule.spec_at(["host"]).and_then(crate::doc::tree::Node::str).unwrap_or_default();
-            fqdn(host, &rule.id.namespace) == full
+            mesh.domain.fqdn(host, &rule.id.namespace) == full
         })
     };
-    let routes = || mesh.objects.of_kind("VirtualService").iter().find(|vs| hosts(vs).any(|(_, host)| host == full));
+    let routes = || {
+        mesh.objects.of_kind("VirtualService").iter().find(|vs| hosts(vs, &mesh.domain).any(|(_, host)| host == full))
+    };
     workload.or_else(routes).or_else(rule)
 }
 

@@ -78,7 +78,7 @@ fn is_served(mesh: &Mesh, object: &Stored, listener: &Node, port: u16, wanted: O
             && hosts.iter().any(|entry| scope.entry_takes(entry, namespace, host))
     };
     let service = |service: &Stored| {
-        let host = format!("{}.{}.svc.cluster.local", service.id.name, service.id.namespace);
+        let host = mesh.domain.service(&service.id.name, &service.id.namespace);
         ports(service).any(|p| p.number == port) && takes(&service.id.namespace, &host)
     };
     let entry = |entry: &Stored| {

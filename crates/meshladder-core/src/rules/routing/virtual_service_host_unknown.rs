@@ -3,7 +3,6 @@
 use super::effect;
 use crate::doc::json::escape;
 use crate::finding::{Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::mesh::traffic::StepKind;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -26,7 +25,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for lost in effect::lost_at(facts, asked, StepKind::HostKnown) {
         let service = &lost.service.id;
         let written = lost.host.str().unwrap_or_default();
-        let full = fqdn(written, &service.namespace);
+        let full = facts.mesh.domain.fqdn(written, &service.namespace);
         let Some(meant) = effect::means(facts.mesh, lost.host, &full) else { continue };
         let in_full = if written == full { String::new() } else { format!(", which means {full},") };
         let message =

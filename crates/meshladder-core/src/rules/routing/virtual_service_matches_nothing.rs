@@ -109,7 +109,7 @@ fn unmatched<'m>(mesh: &Mesh, service: &'m Stored, kind: &str, block: &'m Node) 
     gateways(service, block)
         .or_else(|| port(mesh, service, block))
         .or_else(|| caller(mesh, block))
-        .or_else(|| sni(service, block))
+        .or_else(|| sni(mesh, service, block))
         .or_else(|| protocol(mesh, service, kind, block.get("port").and_then(number)).map(|why| (block, why)))
 }
 
@@ -160,9 +160,11 @@ fn caller<'m>(mesh: &Mesh, block: &'m Node) -> Option<Dead<'m>> {
 }
 
 /// A server name that is none of the hosts.
-fn sni<'m>(service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
+fn sni<'m>(mesh: &Mesh, service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
     let node = block.get("sniHosts")?;
-    let is_host = |name: &str| hosts(service).any(|(written, full)| written.str() == Some(name) || covers(&full, name));
+    let is_host = |name: &str| {
+        hosts(service, &mesh.domain).any(|(written, full)| written.str() == Some(name) || covers(&full, name))
+    };
     let misses = !node.items().is_empty() && !node.items().iter().filter_map(Node::str).any(is_host);
     misses.then(|| (node, "the server names of the match are none of the VirtualService's hosts".to_owned()))
 }
@@ -185,7 +187,7 @@ fn protocol(mesh: &Mesh, service: &Stored, kind: &str, wanted: Option<u16>) -> O
 /// The ports of all hosts with their protocols; none when one of the hosts is not known.
 fn declared(mesh: &Mesh, service: &Stored) -> Option<Vec<(u16, Protocol)>> {
     let mut found = Vec::new();
-    for (_, host) in hosts(service) {
+    for (_, host) in hosts(service, &mesh.domain) {
         let before = found.len();
         for owner in mesh.registered(&host) {
             if owner.id.kind == "Service" {

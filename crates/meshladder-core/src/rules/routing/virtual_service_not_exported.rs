@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
         let Some(node) = export_node(service) else { continue };
-        let called = hosts(service).find_map(|(_, host)| facts.mesh.service_of_host(&host));
+        let called = hosts(service, &facts.mesh.domain).find_map(|(_, host)| facts.mesh.service_of_host(&host));
         let Some(called) = called.filter(|called| called.id.namespace == service.id.namespace) else { continue };
         let is_sidecar = |pod: &PodFacts| {
             let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);

@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("VirtualService").len();
     for lost in effect::lost_at(facts, asked, StepKind::GatewayBound) {
-        let full = crate::mesh::host::fqdn(lost.host.str().unwrap_or_default(), &lost.service.id.namespace);
+        let full = facts.mesh.domain.fqdn(lost.host.str().unwrap_or_default(), &lost.service.id.namespace);
         // A host that is no Service's is for clients outside the mesh.
         if facts.mesh.registered(&full).next().is_none() {
             continue;

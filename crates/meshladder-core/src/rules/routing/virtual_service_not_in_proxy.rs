@@ -79,7 +79,7 @@ fn expected<'m>(mesh: &'m Mesh, service: &'m Stored, scope: Scope<'m>) -> Option
     if !mesh.is_exported_to(service, scope.namespace) || !binds_mesh(service) || !is_for_anybody(service) {
         return None;
     }
-    let mut hosts = hosts(service).filter(|(_, full)| !full.starts_with('*'));
+    let mut hosts = hosts(service, &mesh.domain).filter(|(_, full)| !full.starts_with('*'));
     let found = hosts.find(|(_, full)| {
         let is_http = || {
             let protocol = |protocol: Protocol| protocol.is_http() || protocol == Protocol::Sniffed;

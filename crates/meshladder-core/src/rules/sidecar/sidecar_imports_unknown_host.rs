@@ -1,7 +1,6 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::service_name;
 use crate::mesh::{Mesh, Stored};
 use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
 use crate::rules::held::{holds, holds_in};
@@ -48,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether those that could have the host are among what was read.
 fn can_tell(facts: &Facts<'_>, from: &str, host: &str) -> bool {
-    let namespace = service_name(host).map(|(_, namespace)| namespace);
+    let namespace = facts.mesh.domain.service_name(host).map(|(_, namespace)| namespace);
     match namespace.or(Some(from).filter(|from| *from != "*" && !host.contains('.'))) {
         Some(namespace) => holds_in(facts, SERVICES, "Service", namespace),
         None => holds(facts, SERVICE_ENTRIES, "ServiceEntry"),

@@ -6,7 +6,6 @@ use crate::doc::json::Raw;
 use crate::doc::tree::{Node, Value};
 use crate::envoy::dump::{Dump, Section};
 use crate::envoy::name::{ClusterName, istio_config};
-use crate::mesh::host::fqdn;
 use crate::mesh::{PodFacts, Stored};
 use crate::rules::{Asked, Facts};
 use crate::snapshot::DocId;
@@ -87,15 +86,23 @@ fn compare<'m>(facts: &Facts<'m>, routes: &[Route], doc: &DocId) -> Vec<Drift<'m
         }
         let Some(object) = facts.mesh.objects.get("VirtualService", &first.namespace, &first.service) else { continue };
         let of_object: Vec<&Route> = routes.iter().filter(same).collect();
-        found.extend(object.spec_list("http").iter().filter_map(|entry| entry_of(object, entry, &of_object, doc)));
+        found.extend(
+            object.spec_list("http").iter().filter_map(|entry| entry_of(facts, object, entry, &of_object, doc)),
+        );
     }
     found
 }
 
 /// One route of a VirtualService against those that the proxy made of it.
-fn entry_of<'m>(object: &'m Stored, entry: &'m Node, routes: &[&Route], doc: &DocId) -> Option<Drift<'m>> {
+fn entry_of<'m>(
+    facts: &Facts<'_>,
+    object: &'m Stored,
+    entry: &'m Node,
+    routes: &[&Route],
+    doc: &DocId,
+) -> Option<Drift<'m>> {
     let node = entry.get("route")?;
-    let wants = wanted(node, &object.id.namespace).filter(|_| !depends_on_proxy(entry))?;
+    let wants = wanted(facts, node, &object.id.namespace).filter(|_| !depends_on_proxy(entry))?;
     if routes.iter().any(|route| route.shares == wants) {
         return None;
     }
@@ -115,7 +122,7 @@ fn depends_on_proxy(entry: &Node) -> bool {
     matches.flat_map(Node::members).any(|m| ["gateways", "port", "sourceLabels", "sourceNamespace"].contains(&&*m.key))
 }
 
-fn wanted(route: &Node, namespace: &str) -> Option<Shares> {
+fn wanted(facts: &Facts<'_>, route: &Node, namespace: &str) -> Option<Shares> {
     let destinations = route.items();
     let shares = destinations.iter().map(|entry| {
         let to = entry.get("destination")?;
@@ -123,7 +130,7 @@ fn wanted(route: &Node, namespace: &str) -> Option<Shares> {
             Some(Value::Number(text)) => text.parse().ok()?,
             _ => u64::from(destinations.len() == 1),
         };
-        let host = fqdn(to.str_at("host")?, namespace).into_owned();
+        let host = facts.mesh.domain.fqdn(to.str_at("host")?, namespace).into_owned();
         Some(((host, to.str_at("subset").unwrap_or_default().to_owned()), weight))
     });
     normal(shares.collect::<Option<Vec<_>>>()?)

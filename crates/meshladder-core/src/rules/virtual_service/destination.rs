@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::doc::tree::Node;
-use crate::mesh::Stored;
-use crate::mesh::host::fqdn;
 use crate::mesh::services::number;
+use crate::mesh::{Mesh, Stored};
 
 /// A destination, or the entry of a route that lacks one.
 pub(super) struct Destination<'m> {
@@ -18,13 +17,13 @@ pub(super) struct Destination<'m> {
 }
 
 /// Every destination, mirrors too.
-pub(super) fn of(service: &Stored) -> Vec<Destination<'_>> {
+pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
     for route in ["http", "tls", "tcp"].into_iter().flat_map(|kind| service.spec_list(kind)) {
         let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
         let entries = list("route").chain(list("mirrors")).map(|entry| entry.get("destination").unwrap_or(entry));
         for node in entries.chain(route.get("mirror")) {
-            let host = fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace);
+            let host = mesh.domain.fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace);
             let port = node.at(["port", "number"]).and_then(number);
             found.push(Destination { node, host, port, subset: node.str_at("subset").filter(|name| !name.is_empty()) });
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::host::fqdn;
 use crate::mesh::traffic::routes;
 use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -30,7 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             for entry in route.items_at("route") {
                 out.examined();
                 let Some(destination) = entry.get("destination") else { continue };
-                let host = fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace);
+                let host =
+                    facts.mesh.domain.fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace);
                 let subset = destination.str_at("subset").unwrap_or_default();
                 // The same pods with other headers, or on another port, are another destination.
                 let rest = ["port", "headers"].map(|key| destination.get(key).or_else(|| entry.get(key)));

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destination::of(service).iter().filter(|to| to.port.is_none()) {
+        for to in destination::of(facts.mesh, service).iter().filter(|to| to.port.is_none()) {
             out.examined();
             let ports = destination::ports(&known(facts.mesh, service, &to.host));
             if ports.len() < 2 {

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destination::of(service) {
+        for to in destination::of(facts.mesh, service) {
             out.examined();
             if !known(facts.mesh, service, &to.host).is_empty() {
                 continue;

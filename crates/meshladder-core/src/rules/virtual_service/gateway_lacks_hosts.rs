@@ -6,8 +6,8 @@ use super::bound::{self, Bound};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::gateways::servers;
-use crate::mesh::host::{fqdn, overlaps};
-use crate::mesh::{Mesh, ObjectRef, Stored};
+use crate::mesh::host::overlaps;
+use crate::mesh::{Domain, Mesh, ObjectRef, Stored};
 use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
 
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for Bound { node: entry, namespace, name } in bound::to_gateways(service) {
             out.examined();
             let mut gateways = facts.mesh.objects.named("Gateway", namespace, name);
-            if gateways.any(|gateway| plain.take(gateway, service) || takes(gateway, service)) {
+            if gateways.any(|gateway| plain.take(gateway, service) || takes(facts, gateway, service)) {
                 continue;
             }
             let hosts: Vec<&str> = service.spec_strings("hosts").collect();
@@ -46,23 +46,23 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// The hosts that Gateways take as they stand, from whatever namespace: with thousands of them there is mostly no need
 /// to try all.
-struct PlainHosts<'m>(BTreeSet<(&'m ObjectRef, &'m str)>);
+struct PlainHosts<'m>(BTreeSet<(&'m ObjectRef, &'m str)>, &'m Domain);
 
 impl<'m> PlainHosts<'m> {
     fn of(mesh: &'m Mesh) -> Self {
         let servers = mesh.objects.of("Gateway", "networking.istio.io").flat_map(servers);
         let hosts =
             servers.flat_map(|server| server.hosts().map(move |(from, host)| (from, (&server.gateway.id, host))));
-        Self(hosts.filter(|(from, _)| *from == "*").map(|(_, host)| host).collect())
+        Self(hosts.filter(|(from, _)| *from == "*").map(|(_, host)| host).collect(), &mesh.domain)
     }
 
     fn take(&self, gateway: &Stored, service: &Stored) -> bool {
         let mut hosts = service.spec_strings("hosts");
-        hosts.any(|host| self.0.contains(&(&gateway.id, &*fqdn(host, &service.id.namespace))))
+        hosts.any(|host| self.0.contains(&(&gateway.id, &*self.1.fqdn(host, &service.id.namespace))))
     }
 }
 
-fn takes(gateway: &Stored, service: &Stored) -> bool {
+fn takes(facts: &Facts<'_>, gateway: &Stored, service: &Stored) -> bool {
     let hosts = service.spec_list("hosts");
     if gateway.group == "gateway.networking.k8s.io" {
         // "When unspecified, all hostnames are matched."
@@ -71,5 +71,5 @@ fn takes(gateway: &Stored, service: &Stored) -> bool {
             wanted.is_none_or(|wanted| hosts.iter().filter_map(Node::str).any(|host| overlaps(wanted, host)))
         });
     }
-    servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host)))
+    servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host, &facts.mesh.domain)))
 }

@@ -32,15 +32,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     let mut by_subset: BTreeMap<Cow<'_, str>, &Stored> = BTreeMap::new();
     for service in services {
-        let own = || hosts(service).map(|(_, host)| host);
+        let own = || hosts(service, &facts.mesh.domain).map(|(_, host)| host);
         let is_own = |to: &Destination<'_>| to.subset.is_some() && own().any(|own| own == to.host);
-        for to in destination::of(service).into_iter().filter(is_own) {
+        for to in destination::of(facts.mesh, service).into_iter().filter(is_own) {
             by_subset.entry(to.host).or_insert(service);
         }
     }
     for service in services.iter().filter(is_for_gateway) {
         out.examined();
-        for to in destination::of(service).iter().filter(|to| to.subset.is_none()) {
+        for to in destination::of(facts.mesh, service).iter().filter(|to| to.subset.is_none()) {
             let Some(other) = by_subset.get(&to.host).filter(|other| other.id != service.id) else { continue };
             let message = format!(
                 "{} leads from a gateway to {} without a subset, so the subsets of {} do not count there",

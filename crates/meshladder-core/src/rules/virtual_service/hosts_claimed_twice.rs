@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
         out.examined();
         let scopes = scopes(facts.mesh, service);
-        for (_, host) in hosts(service) {
+        for (_, host) in hosts(service, &facts.mesh.domain) {
             for scope in &scopes {
                 of_scope.entry((scope, host.clone())).or_default().push(service);
             }

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destination::of(service) {
+        for to in destination::of(facts.mesh, service) {
             let Some(name) = to.subset else { continue };
             out.examined();
             let rules: Vec<&Stored> = facts.mesh.destination_rules_for(&to.host).collect();

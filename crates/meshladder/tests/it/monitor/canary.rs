@@ -38,7 +38,7 @@ fn shares_are_judged_against_weights() {
 
     let starved = canary(&prometheus.url, "starved", &weights);
     assert_eq!(starved.code, 1, "{}{}", starved.stdout, starved.stderr);
-    let command = "meshladder why --from shop/frontend --to http://starved.shop.svc.cluster.local:PORT/ --seen 200";
+    let command = "meshladder why --from shop/frontend --to http://starved.shop:PORT/ --seen 200";
     assert!(starved.stderr.contains("v2 gets nothing") && starved.stderr.contains(command), "{}", starved.stderr);
     assert!(starved.stderr.contains("reached no version at all"), "{}", starved.stderr);
 

@@ -55,7 +55,7 @@ fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
             })
         };
         for service in mesh.objects.of_kind("VirtualService").iter().filter(names_one) {
-            let hosts = destinations(service).into_iter().map(|to| to.host);
+            let hosts = destinations(service, &facts.mesh.domain).into_iter().map(|to| to.host);
             found.extend(hosts.filter_map(|host| Some((router, mesh.service_named(&host, &service.id.namespace)?))));
         }
     }
