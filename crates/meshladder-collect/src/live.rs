@@ -349,6 +349,7 @@ async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     cluster.pace.tally.done(&what);
     match answer {
         Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
+        Err(Lack::Keyless(why)) => Err(CollectError::Credentials { context, why }),
         Err(Lack::Refused(why)) if why.contains("cannot impersonate") => {
             Err(CollectError::Unauthorized { server, context, why })
         }
