@@ -14,7 +14,7 @@ use meshladder_core::envoy::dump::{Dump, Section};
 use meshladder_core::finding::Spot;
 use meshladder_core::istiod::syncz as syncz_text;
 use meshladder_core::ladder;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter};
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use meshladder_core::mesh::{Beside, Mesh};
 use meshladder_core::prometheus::answer::Answer;
 use meshladder_core::prometheus::rates::{self, Answers};
@@ -110,7 +110,7 @@ pub(crate) fn access_log(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     // The first line is a format, the rest is a log in it.
     let (first, rest) = text.split_once('\n').unwrap_or((&text, &text));
-    let formats = Formats::new(Format::compile(first).into_iter().collect());
+    let formats = LogFormats::same(Formats::new(Format::compile(first).into_iter().collect()));
     let filter = Filter::default();
     let mut collector = Collector::new(&formats, &filter);
     let mut lines = 0;

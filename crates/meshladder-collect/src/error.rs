@@ -187,6 +187,9 @@ impl CollectError {
             }
             Self::Kubeconfig { .. } => "check the file, or name another with --kubeconfig",
             Self::NoContext { .. } => "name one with --context, or choose one with `kubectl config use-context`",
+            Self::Credentials { why, .. } if why.contains("expired") => {
+                "log in again, so that the kubeconfig gets a new token, or name another context with --context"
+            }
             Self::Credentials { .. } => "check that `kubectl get namespaces` works with this context",
             Self::Unreachable { why, .. } if why.contains("certificate") => {
                 "check that certificate-authority in the kubeconfig is the server's, and tls-server-name its name"

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::{join_all, try_join_all};
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::snapshot::{Builder, Coverage, Meta, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
@@ -184,13 +185,17 @@ impl Session {
     ///
     /// # Errors
     /// When there is more than allowed.
-    pub fn objects_beside(&mut self, mut builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
+    pub fn objects_beside(&mut self, builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
         let taken_at = now();
-        for (number, cluster) in self.clusters.iter().enumerate() {
+        self.store.begin(&self.clusters.iter().map(origin).collect::<Vec<_>>().join(", "));
+        let kept = gather::Kept::new(builder, &mut self.store);
+        let into_kept = &kept;
+        let each = self.clusters.iter().zip(&mut self.seen).map(|(cluster, seen)| async move {
             let meta = Meta { origin: origin(cluster), form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
-            let mut into = gather::Into { cluster, meta, builder: &mut builder, store: &mut self.store };
-            runtime::run(gather::objects(&mut into, &mut self.seen[number], wish))?;
-        }
+            gather::objects(&mut gather::Into { cluster, meta, kept: into_kept }, seen, wish).await
+        });
+        runtime::run(try_join_all(each))?;
+        let mut builder = kept.into_builder();
         for Lost { source, origin, why } in &self.lost {
             builder.source(source, Meta { origin: origin.clone(), form: "cluster", ..Meta::default() });
             builder.note_in(source, Need::Part(String::new()), Coverage::Denied(why.clone()));
@@ -203,13 +208,14 @@ impl Session {
     /// # Errors
     /// When there is more than allowed.
     pub fn proxies(&mut self, snapshot: Snapshot, wish: &ProxyWish) -> Result<Snapshot, CollectError> {
-        let mut builder = snapshot.into_builder();
-        for (cluster, seen) in self.clusters.iter().zip(&mut self.seen) {
-            let mut into =
-                gather::Into { cluster, meta: Meta::default(), builder: &mut builder, store: &mut self.store };
-            runtime::run(gather::proxies(&mut into, seen, wish))?;
-        }
-        Ok(builder.finish())
+        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let into_kept = &kept;
+        let each = self.clusters.iter().zip(&mut self.seen).map(|(cluster, seen)| async move {
+            let mut into = gather::Into { cluster, meta: Meta::default(), kept: into_kept };
+            gather::proxies(&mut into, seen, wish).await
+        });
+        runtime::run(try_join_all(each))?;
+        Ok(kept.into_builder().finish())
     }
 
     /// Asks an istiod of a cluster, by its pod, what it would send to a proxy, `pod.namespace`. Also why it does not tell.
@@ -223,14 +229,13 @@ impl Session {
         istiod: &str,
         proxy: &str,
     ) -> Result<(Snapshot, Option<String>), CollectError> {
-        let mut builder = snapshot.into_builder();
+        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
         let mut lack = None;
         for (cluster, seen) in self.clusters.iter().zip(&self.seen).filter(|(cluster, _)| cluster.source == source) {
-            let mut into =
-                gather::Into { cluster, meta: Meta::default(), builder: &mut builder, store: &mut self.store };
+            let mut into = gather::Into { cluster, meta: Meta::default(), kept: &kept };
             lack = runtime::run(gather::view(&mut into, seen, istiod, proxy))?;
         }
-        Ok((builder.finish(), lack.map(|lack| lack.why())))
+        Ok((kept.into_builder().finish(), lack.map(|lack| lack.why())))
     }
 
     /// Asks something behind the API server of the first cluster for a path, and gives status and body.
@@ -299,17 +304,23 @@ async fn connected(
     pace: &Arc<Pace>,
 ) -> Result<(Vec<Cluster>, Vec<Lost>), CollectError> {
     // Credentials may take a while: a plugin may wait for somebody to log in.
-    pace.tally.begin("looking for credentials", access.contexts.len().max(1));
+    let credentials = "looking for credentials";
+    pace.tally.begin(credentials, 1);
     let connections = connect::connect(access, limits, pace).await?;
+    pace.tally.done(credentials);
     let is_only = connections.len() == 1 && !access.is_beside;
     let (mut clusters, mut lost, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    let mut first_error = None;
+    let mut found = Vec::new();
     for connection in connections {
         let name = if is_only { String::new() } else { connect::source_name(&connection.context, &names) };
         names.push(name.clone());
-        let cluster = Cluster::new(connection, name, Arc::clone(pace));
-        pace.tally.begin(&format!("connecting to {}", cluster.server), 1);
-        match greet(&cluster).await {
+        found.push(Cluster::new(connection, name, Arc::clone(pace)));
+    }
+    // Side by side: one that does not answer takes no time from the others.
+    let greeted = join_all(found.iter().map(greet)).await;
+    let mut first_error = None;
+    for (cluster, greeted) in found.into_iter().zip(greeted) {
+        match greeted {
             Ok(()) => clusters.push(cluster),
             Err(CollectError::Interrupted) => return Err(CollectError::Interrupted),
             Err(error) => {
@@ -332,8 +343,13 @@ fn origin(cluster: &Cluster) -> String {
 /// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.
 async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let (server, context) = (cluster.server.clone(), cluster.context.clone());
-    match cluster.get_json("/version", JSON).await {
+    let what = format!("connecting to {server}");
+    cluster.pace.tally.begin(&what, 1);
+    let answer = cluster.get_json("/version", JSON).await;
+    cluster.pace.tally.done(&what);
+    match answer {
         Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
+        Err(Lack::Keyless(why)) => Err(CollectError::Credentials { context, why }),
         Err(Lack::Refused(why)) if why.contains("cannot impersonate") => {
             Err(CollectError::Unauthorized { server, context, why })
         }

@@ -20,7 +20,7 @@ mod stats;
 
 pub use cause::{Cause, Summary};
 pub use filter::{Codes, Filter, Terms};
-pub use formats::{of_mesh, of_proxies};
+pub use formats::{LogFormats, of_logs, of_mesh, of_proxies};
 pub use group::{Example, Group, Top};
 pub use histogram::Histogram;
 pub use judge::{By, Class, Judgement, Side, judge};
@@ -67,7 +67,9 @@ pub enum Event<'e> {
 /// Reads lines and counts them.
 #[derive(Debug)]
 pub struct Collector<'s> {
-    reader: Reader<'s>,
+    /// One for each set of formats.
+    readers: Vec<Reader<'s>>,
+    formats: &'s LogFormats,
     filter: &'s Filter,
     /// The filter lets everything through.
     is_open: bool,
@@ -106,9 +108,10 @@ impl Clock {
 
 impl<'s> Collector<'s> {
     /// A collector of what the filter lets through.
-    pub fn new(formats: &'s Formats, filter: &'s Filter) -> Self {
+    pub fn new(formats: &'s LogFormats, filter: &'s Filter) -> Self {
         Self {
-            reader: formats.reader(),
+            readers: formats.sets().iter().map(Formats::reader).collect(),
+            formats,
             filter,
             is_open: filter.is_open(),
             clock: Clock::default(),
@@ -124,19 +127,20 @@ impl<'s> Collector<'s> {
     /// The same, and tells each line.
     pub fn each(&mut self, chunk: Chunk<'_>, mut tell: impl FnMut(Event<'_>)) {
         let Chunk { source, first_line, text } = chunk;
+        let set = self.formats.set_of(source);
         let mut rest = text;
         let mut number = first_line;
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
             let (line, after) = rest.split_at(end);
-            self.line(source, number, line, &mut tell);
+            self.line((source, set), number, line, &mut tell);
             rest = after;
             number += 1;
         }
     }
 
-    fn line(&mut self, source: usize, number: u64, text: &str, tell: &mut impl FnMut(Event<'_>)) {
-        match self.reader.read(text) {
+    fn line(&mut self, (source, set): (usize, usize), number: u64, text: &str, tell: &mut impl FnMut(Event<'_>)) {
+        match self.readers[set].read(text) {
             Reading::Access(record) => {
                 let judgement = judge(&record);
                 let start = self.clock.read(record.get(Field::Start));

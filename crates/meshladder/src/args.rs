@@ -52,7 +52,7 @@ pub(crate) struct Args {
 }
 
 /// Flags of every command.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Global {
     /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON, an Envoy config dump;
     /// a file, a directory, an archive, or `-` for stdin. Repeatable

@@ -66,6 +66,15 @@ impl Failure {
         &self.message
     }
 
+    /// Tells it on stderr, after these words, where something else goes on; gives its exit code.
+    pub(crate) fn tell(&self, before: &str) -> u8 {
+        progress::stop();
+        if self.code != 0 {
+            out::error(&format!("{before}{}", self.message), self.hint.as_deref());
+        }
+        self.code
+    }
+
     /// What to try next, on a line of its own.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -104,11 +113,6 @@ pub(crate) fn report(outcome: Outcome) -> ExitCode {
     progress::stop();
     match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            if failure.code != 0 {
-                out::error(&failure.message, failure.hint.as_deref());
-            }
-            ExitCode::from(failure.code)
-        }
+        Err(failure) => ExitCode::from(failure.tell("")),
     }
 }

@@ -151,13 +151,25 @@ async fn once(client: &kube::Client, method: &Method, path: &str, accept: &str, 
 }
 
 async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
-    let response = client.send(request).await.map_err(|error| match error {
-        kube::Error::Auth(error) => Lack::Stranger(chain(&error)),
-        error => unsent(chain(&error)),
+    let response = client.send(request).await.map_err(|error| match of_credentials(&error) {
+        Some(own) => Lack::Keyless(chain(own).replacen("failed OIDC: ", "OIDC: ", 1)),
+        None => unsent(chain(&error)),
     })?;
     let (head, body) = response.into_parts();
     let body = Limited::new(body, MAX_ANSWER).collect().await;
     Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
+}
+
+/// What is wrong with our credentials, where that is what kept a request from being sent.
+fn of_credentials(error: &kube::Error) -> Option<&kube::client::AuthError> {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(own) = error.downcast_ref() {
+            return Some(own);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// With TLS 1.3 a client learns only after the handshake, and not with every try, that its certificate is missing or

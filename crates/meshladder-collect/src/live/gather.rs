@@ -1,5 +1,6 @@
 //! Puts what a cluster tells into a Snapshot, and notes what it does not.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use futures_util::{StreamExt, stream};
@@ -15,12 +16,33 @@ use crate::CollectError;
 use crate::found::{Body, Found};
 use crate::store::Store;
 
-/// Where the documents of one cluster go.
-pub(crate) struct Into<'a> {
+/// What is being read, as it is told to whoever waits.
+const OBJECTS: &str = "reading objects";
+const ISTIODS: &str = "asking istiods";
+const PROXIES: &str = "reading proxies";
+const LOGS: &str = "reading logs";
+
+/// Where the documents of one cluster go; those of others go there too, side by side.
+pub(crate) struct Into<'a, 's> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) meta: Meta,
-    pub(crate) builder: &'a mut Builder,
-    pub(crate) store: &'a mut Store,
+    pub(crate) kept: &'a Kept<'s>,
+}
+
+/// What was read of all clusters so far. It is borrowed only between two waits.
+pub(crate) struct Kept<'a> {
+    builder: RefCell<Builder>,
+    store: RefCell<&'a mut Store>,
+}
+
+impl<'a> Kept<'a> {
+    pub(crate) fn new(builder: Builder, store: &'a mut Store) -> Self {
+        Self { builder: RefCell::new(builder), store: RefCell::new(store) }
+    }
+
+    pub(crate) fn into_builder(self) -> Builder {
+        self.builder.into_inner()
+    }
 }
 
 /// What was noted of a cluster, for later.
@@ -35,16 +57,15 @@ pub(crate) struct Seen {
 }
 
 /// Reads objects and istiods, and notes what there is of the pods.
-pub(crate) async fn objects(into: &mut Into<'_>, seen: &mut Seen, wish: &Wish) -> Result<(), CollectError> {
+pub(crate) async fn objects(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Wish) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let pace = &cluster.pace;
-    into.store.begin(&into.meta.origin);
     let named = wish.needs.iter().filter_map(|need| match need {
         Need::Objects(name) => kinds::named(name),
         Need::Part(_) => None,
     });
     let wanted: Vec<_> = named.filter(|kind| kind.read != kinds::Read::Named).collect();
-    pace.tally.begin("reading objects", wanted.len());
+    pace.tally.begin(OBJECTS, wanted.len());
     let (for_objects, for_pods) = places(cluster, wish);
     let mut lists = stream::iter(wanted)
         .map(|kind| {
@@ -53,7 +74,7 @@ pub(crate) async fn objects(into: &mut Into<'_>, seen: &mut Seen, wish: &Wish) -
         .buffer_unordered(pace.concurrency());
     let (mut pods, mut pods_coverage) = (Vec::new(), Coverage::NotAsked);
     while let Some(listed) = lists.next().await {
-        pace.tally.done();
+        pace.tally.done(OBJECTS);
         if listed.kind.plural == "pods" {
             pods_coverage = listed.coverage.clone();
         }
@@ -71,8 +92,8 @@ pub(crate) async fn objects(into: &mut Into<'_>, seen: &mut Seen, wish: &Wish) -
         }
         istiods(into, &pods, wish).await?;
     }
-    let Into { cluster, meta, builder, .. } = into;
-    builder.source(&cluster.source, std::mem::take(meta));
+    let Into { cluster, meta, kept } = into;
+    kept.builder.borrow_mut().source(&cluster.source, std::mem::take(meta));
     seen.pods_lack = pods_coverage.why().map(str::to_owned);
     seen.pods = pods;
     Ok(())
@@ -95,17 +116,17 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
 }
 
 /// What every istiod says; one that does not answer takes nothing from the others.
-async fn istiods(into: &mut Into<'_>, pods: &[PodNote], wish: &Wish) -> Result<(), CollectError> {
+async fn istiods(into: &mut Into<'_, '_>, pods: &[PodNote], wish: &Wish) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let istiods: Vec<&PodNote> = pods.iter().filter(|pod| pod.is_istiod && pod.running).collect();
-    cluster.pace.tally.begin("asking istiods", istiods.len());
+    cluster.pace.tally.begin(ISTIODS, istiods.len());
     into.meta.cluster = istiods.iter().find_map(|pod| pod.cluster_id.clone());
     let mut answers = stream::iter(istiods.iter().copied())
         .map(|pod| async move { (pod, istiod::ask(cluster, pod, wish.whole).await) })
         .buffer_unordered(cluster.pace.concurrency());
     let mut lacks = Vec::new();
     while let Some((pod, told)) = answers.next().await {
-        cluster.pace.tally.done();
+        cluster.pace.tally.done(ISTIODS);
         for (file, bytes) in told.documents {
             if file == "version.json" && into.meta.istio_version.is_none() {
                 into.meta.istio_version = version(&bytes);
@@ -130,7 +151,7 @@ async fn istiods(into: &mut Into<'_>, pods: &[PodNote], wish: &Wish) -> Result<(
 
 /// What an istiod would send to a proxy now; `proxy` is `pod.namespace`.
 pub(crate) async fn view(
-    into: &mut Into<'_>,
+    into: &mut Into<'_, '_>,
     seen: &Seen,
     istiod: &str,
     proxy: &str,
@@ -139,8 +160,10 @@ pub(crate) async fn view(
         return Ok(Some(Lack::Absent));
     };
     let cluster = into.cluster;
-    cluster.pace.tally.begin("asking istiod", 1);
-    match istiod::view(cluster, pod, proxy).await {
+    cluster.pace.tally.begin(ISTIODS, 1);
+    let answer = istiod::view(cluster, pod, proxy).await;
+    cluster.pace.tally.done(ISTIODS);
+    match answer {
         Ok(bytes) => {
             into.document(&format!("istiod/{istiod}/debug/config_dump/{proxy}.json"), &bytes)?;
             Ok(None)
@@ -162,20 +185,20 @@ fn version(bytes: &[u8]) -> Option<String> {
 }
 
 /// Reads the proxies that are wanted.
-pub(crate) async fn proxies(into: &mut Into<'_>, seen: &mut Seen, wish: &ProxyWish) -> Result<(), CollectError> {
+pub(crate) async fn proxies(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &ProxyWish) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let mut chosen = chosen(cluster, seen, &wish.choice);
     // What was read once is not read again.
     chosen.retain(|pod| seen.asked.insert((pod.namespace.clone(), pod.name.clone())));
     let files = proxies::files(&wish.shapes);
     let files = &files;
-    cluster.pace.tally.begin("reading proxies", chosen.len());
     let asked = if files.is_empty() { &[][..] } else { &chosen };
+    cluster.pace.tally.begin(PROXIES, asked.len());
     let mut answers = stream::iter(asked)
         .map(|pod| async move { (pod, proxies::ask(cluster, pod, wish, files).await) })
         .buffer_unordered(cluster.pace.concurrency());
     while let Some((pod, told)) = answers.next().await {
-        cluster.pace.tally.done();
+        cluster.pace.tally.done(PROXIES);
         for (file, bytes) in told.documents {
             into.document(&format!("proxies/{}/{}/{file}", pod.namespace, pod.name), &bytes)?;
         }
@@ -239,18 +262,18 @@ fn with_proxy(pods: &[PodNote]) -> impl Iterator<Item = &PodNote> {
     pods.iter().filter(|pod| pod.has_proxy() && pod.running)
 }
 
-pub(crate) async fn read_logs(into: &mut Into<'_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {
+pub(crate) async fn read_logs(into: &mut Into<'_, '_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let wanted: Vec<(&PodNote, &str)> =
         pods.iter().flat_map(|pod| logs::containers(pod, wish).into_iter().map(move |name| (*pod, name))).collect();
-    cluster.pace.tally.begin("reading logs", wanted.len());
+    cluster.pace.tally.begin(LOGS, wanted.len());
     let count = wanted.len();
     let mut answers = stream::iter(wanted)
         .map(|(pod, name)| async move { (pod, name, logs::read(cluster, pod, name, wish).await) })
         .buffer_unordered(cluster.pace.concurrency());
     let mut lacks = Vec::new();
     while let Some((pod, container, answer)) = answers.next().await {
-        cluster.pace.tally.done();
+        cluster.pace.tally.done(LOGS);
         match answer {
             Ok(bytes) => into.document(&format!("logs/{}/{}/{container}.log", pod.namespace, pod.name), &bytes)?,
             Err(Lack::Absent) => {}
@@ -280,7 +303,7 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
     }
 }
 
-impl Into<'_> {
+impl Into<'_, '_> {
     fn list(&mut self, name: &str, body: Option<Body>, coverage: Coverage) -> Result<(), CollectError> {
         let path = format!("k8s/{name}.json");
         if let Some(body) = body {
@@ -294,7 +317,7 @@ impl Into<'_> {
 
     fn document(&mut self, path: &str, bytes: &[u8]) -> Result<(), CollectError> {
         let len = bytes.len() as u64;
-        let (body, error) = self.store.keep(&mut &*bytes, len);
+        let (body, error) = self.kept.store.borrow_mut().keep(&mut &*bytes, len);
         match error {
             None => self.add(path, body),
             Some(error) => {
@@ -305,15 +328,16 @@ impl Into<'_> {
     }
 
     fn add(&mut self, path: &str, body: Body) -> Result<(), CollectError> {
-        self.store.document(path, body.len())?;
+        let mut store = self.kept.store.borrow_mut();
+        store.document(path, body.len())?;
         let id = DocId::new(path);
         let id = if self.cluster.source.is_empty() { id } else { id.in_source(&self.cluster.source) };
         let found = Found { path: path.to_owned(), origin: id.to_string(), body };
-        found.add_to(self.builder, id, self.store);
+        found.add_to(&mut self.kept.builder.borrow_mut(), id, &mut store);
         Ok(())
     }
 
     fn note(&mut self, path: &str, coverage: Coverage) {
-        self.builder.note_in(&self.cluster.source, Need::of_path(path), coverage);
+        self.kept.builder.borrow_mut().note_in(&self.cluster.source, Need::of_path(path), coverage);
     }
 }

@@ -9,6 +9,8 @@ pub(crate) enum Lack {
     Refused(String),
     /// Not known who asks.
     Stranger(String),
+    /// Our own credentials are of no use, before anybody is asked: a token that is over and cannot be renewed.
+    Keyless(String),
     /// There is no such thing.
     Absent,
     /// There is no such pod, or no longer.
@@ -34,9 +36,12 @@ impl Lack {
     /// In words.
     pub(crate) fn why(&self) -> String {
         match self {
-            Self::Refused(why) | Self::Stranger(why) | Self::Late(why) | Self::Failed(why) | Self::Gone(why) => {
-                why.clone()
-            }
+            Self::Refused(why)
+            | Self::Stranger(why)
+            | Self::Keyless(why)
+            | Self::Late(why)
+            | Self::Failed(why)
+            | Self::Gone(why) => why.clone(),
             Self::Absent => "there is no such thing".to_owned(),
             Self::Expired => "the list changed faster than it could be read".to_owned(),
             Self::OutOfTime => "--timeout was over before it could be read".to_owned(),
@@ -47,7 +52,7 @@ impl Lack {
     /// What it means for a kind of fact. Only a refusal is a refusal; with anything else another try may succeed.
     pub(crate) fn coverage(&self) -> Coverage {
         match self {
-            Self::Refused(why) | Self::Stranger(why) => Coverage::Denied(why.clone()),
+            Self::Refused(why) | Self::Stranger(why) | Self::Keyless(why) => Coverage::Denied(why.clone()),
             other => Coverage::Partial(other.why()),
         }
     }

@@ -99,7 +99,7 @@ impl Session {
                     Some(cluster) => ask(cluster, &pod).await.map_err(|lack| lack.why()),
                     None => Err(format!("there is no cluster `{}`", pod.source)),
                 };
-                self.pace.tally.done();
+                self.pace.tally.done(what);
                 (pod, answer)
             };
             stream::iter(pods.to_vec()).map(one).buffer_unordered(self.pace.concurrency()).collect().await

@@ -3,7 +3,7 @@
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use meshladder_core::snapshot::{Meta, ProxyRef, Snapshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -25,14 +25,15 @@ impl Session {
     /// # Errors
     /// When there is more than allowed.
     pub fn logs(&mut self, snapshot: Snapshot, pods: &[ProxyRef], logs: &Logs) -> Result<Snapshot, CollectError> {
-        let mut builder = snapshot.into_builder();
-        for (cluster, seen) in self.clusters.iter().zip(&self.seen) {
+        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let into_kept = &kept;
+        let each = self.clusters.iter().zip(&self.seen).map(|(cluster, seen)| async move {
             let chosen = gather::chosen(cluster, seen, &Choice::These(pods.to_vec()));
-            let (meta, store) = (Meta::default(), &mut self.store);
-            let mut into = gather::Into { cluster, meta, builder: &mut builder, store };
-            runtime::run(gather::read_logs(&mut into, &chosen.iter().collect::<Vec<_>>(), logs))?;
-        }
-        Ok(builder.finish())
+            let mut into = gather::Into { cluster, meta: Meta::default(), kept: into_kept };
+            gather::read_logs(&mut into, &chosen.iter().collect::<Vec<_>>(), logs).await
+        });
+        runtime::run(try_join_all(each))?;
+        Ok(kept.into_builder().finish())
     }
 
     /// Hands on what these pods' proxies log, from the end on and as it comes, until the time is up, Ctrl-C, or all logs

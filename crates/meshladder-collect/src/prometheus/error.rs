@@ -102,7 +102,7 @@ impl AskError {
             Self::Refused { .. } => {
                 "`meshladder rbac --for flags` prints the rights it needs; --prometheus URL does without them"
             }
-            Self::Denied { .. } => "give --bearer-token-file, --header, or --cert and --key",
+            Self::Denied { .. } => "give --bearer-token-file, --header, --tenant (Mimir, Cortex), or --cert and --key",
             Self::Status { status: 300..=399, .. } => "redirects are not followed: give the URL that it names",
             Self::Status { .. } | Self::Answer { .. } => {
                 "is this the base URL of Prometheus' API? Mimir and Cortex want --tenant"

@@ -42,8 +42,8 @@ impl Server {
             headers.append(name, HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong())?);
         }
         let scheme = if place.is_https { "https:" } else { "" };
-        let base =
-            format!("/api/v1/namespaces/{}/services/{scheme}{}:{}/proxy", place.namespace, place.name, place.port);
+        let Place { namespace, name, port, path, .. } = place;
+        let base = format!("/api/v1/namespaces/{namespace}/services/{scheme}{name}:{port}/proxy{path}");
         let timeout = access.timeout.unwrap_or_default();
         Ok(Self { session, shown, namespace: place.namespace.clone(), base, headers, timeout })
     }

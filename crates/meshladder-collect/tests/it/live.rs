@@ -289,6 +289,32 @@ fn several_contexts_are_several_sources() {
     assert_eq!(ids(&snapshot), ["arn-aws-eks-west/k8s/services.json", "east/k8s/services.json"]);
 }
 
+/// What the first takes of the time, the second does not have to wait for.
+#[test]
+fn clusters_are_read_side_by_side() {
+    let (slow, quick_one) = (Fake::demo(), Fake::demo());
+    let path = slow.write_kubeconfig("two", &["east", "west"]);
+    let text = std::fs::read_to_string(&path).expect("a kubeconfig");
+    let other = format!("clusters:\n- name: other\n  cluster: {{server: 'http://{}'}}\n", quick_one.address);
+    let west = "- name: west\n  context: {cluster: fake";
+    let text = text.replace("clusters:\n", &other).replace(west, &west.replace("fake", "other"));
+    std::fs::write(&path, text).expect("a kubeconfig");
+    let contexts = vec!["east".to_owned(), "west".to_owned()];
+    let access = Access { kubeconfig: Some(path), contexts, ..Access::default() };
+    let limits = Limits { timeout: Duration::from_secs(6), request_timeout: Duration::from_secs(60), ..quick() };
+    let needs = || [Need::of_path("k8s/services.json")].into();
+
+    slow.state.fault(Fault::always("/services", Trouble::Silence));
+    let mut session = Session::connect(&access, limits, Arc::new(Tally::default())).expect("both answer");
+    let snapshot = session.objects(&Wish { needs: needs(), ..Wish::default() }).expect("it is small");
+    assert_eq!(ids(&snapshot), ["west/k8s/services.json"]);
+
+    slow.state.fault(Fault::always("/version", Trouble::Silence));
+    let before = quick_one.state.requests().len();
+    Session::connect(&access, limits, Arc::new(Tally::default())).expect("one of them answers");
+    assert_eq!(quick_one.state.requests().split_off(before), ["GET /version"]);
+}
+
 #[test]
 fn a_user_is_impersonated() {
     let fake = Fake::demo();
@@ -315,9 +341,8 @@ fn what_is_wrong_with_the_way_to_a_cluster_is_told() {
     let stranger = write(&fake, "stranger", &text.replace(TOKEN, "hunter2-someone-else"));
     let told = error(&stranger);
     assert!(matches!(told, CollectError::Unauthorized { .. }) && !told.to_string().contains("hunter2"), "{told}");
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port that nobody has");
     let server = text.lines().find(|line| line.contains("server:")).expect("a server");
-    let gone = write(&fake, "gone", &text.replace(server, &format!("  cluster: {{server: 'http://{port}'}}")));
+    let gone = write(&fake, "gone", &text.replace(server, "  cluster: {server: 'http://127.0.0.1:1'}"));
     assert!(matches!(error(&gone), CollectError::Unreachable { .. }));
 }
 

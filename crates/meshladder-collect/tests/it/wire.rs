@@ -27,9 +27,9 @@ enum What {
     Socks,
 }
 
-/// A certificate or key of this folder.
+/// A certificate or key of this folder. The tests of the binary include this file by its path.
 pub(crate) fn pem(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/wire/tls").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../meshladder-collect/tests/it/wire/tls").join(name)
 }
 
 impl Wire {

@@ -214,14 +214,16 @@ fn secret(name: &str, a: &Node, b: &Node, is_same_mesh: bool, compare: &mut Comp
     changes.push(Change { means, edits, ..change(What::Changed, Section::Secrets, name) });
 }
 
+/// The certificates at a place of a secret.
+pub(super) fn pem(secret: &Node, path: [&str; 2]) -> Option<Vec<u8>> {
+    let source = secret.at(path)?;
+    let text = source.str_at("inline_string").map(|text| text.as_bytes().to_vec());
+    text.or_else(|| STANDARD.decode(source.str_at("inline_bytes")?).ok())
+}
+
 fn certificates(secret: &Node, is_same_mesh: bool) -> String {
-    let pem = |path: [&str; 2]| {
-        let source = secret.at(path)?;
-        let text = source.str_at("inline_string").map(|text| text.as_bytes().to_vec());
-        text.or_else(|| STANDARD.decode(source.str_at("inline_bytes")?).ok())
-    };
-    let own = pem(["tls_certificate", "certificate_chain"]).unwrap_or_default();
-    let roots = pem(["validation_context", "trusted_ca"]).unwrap_or_default();
+    let own = pem(secret, ["tls_certificate", "certificate_chain"]).unwrap_or_default();
+    let roots = pem(secret, ["validation_context", "trusted_ca"]).unwrap_or_default();
     let names = x509::from_pem(&own).into_iter().flatten().take(1).flat_map(|certificate| certificate.sans);
     let roots = x509::from_pem(&roots).into_iter().flatten();
     let mut roots: Vec<String> = if is_same_mesh {

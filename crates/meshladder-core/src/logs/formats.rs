@@ -1,12 +1,84 @@
 //! The formats that a mesh's own settings name, and those that a proxy says it writes.
 
-use crate::access_log::Format;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::access_log::{Format, Formats};
 use crate::doc::json::Raw;
 use crate::doc::tree::{Member, Node, Value};
 use crate::envoy::dump::{Dump, Section};
 use crate::mesh::config::config_maps;
 use crate::mesh::{Mesh, MeshConfig};
 use crate::snapshot::{Shape, Snapshot};
+
+/// Which formats to try for the lines of each of several logs.
+#[derive(Clone, Debug)]
+pub struct LogFormats {
+    sets: Vec<Formats>,
+    /// The set of each log; the first where none is said.
+    of: Vec<usize>,
+}
+
+impl Default for LogFormats {
+    fn default() -> Self {
+        Self::same(Formats::OWN)
+    }
+}
+
+impl LogFormats {
+    /// The same for all logs.
+    pub fn same(formats: Formats) -> Self {
+        Self { sets: vec![formats], of: Vec::new() }
+    }
+
+    pub(super) fn sets(&self) -> &[Formats] {
+        &self.sets
+    }
+
+    pub(super) fn set_of(&self, log: usize) -> usize {
+        self.of.get(log).copied().unwrap_or_default()
+    }
+}
+
+/// The formats of logs that these proxies wrote, each `(namespace, pod)`, where that is known: those that were given, then
+/// what the proxy itself writes, then what the others and the mesh's settings name. With what cannot be compiled.
+pub fn of_logs(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    given: &[Format],
+    writers: &[Option<(&str, &str)>],
+) -> (LogFormats, Vec<String>) {
+    let known: BTreeSet<(&str, &str)> = writers.iter().flatten().copied().collect();
+    let own: BTreeMap<_, Vec<String>> = known.into_iter().map(|one| (one, texts_of(snapshot, &[one]))).collect();
+    let mut all: Vec<String> = own.values().flatten().cloned().collect();
+    all.sort();
+    all.dedup();
+    let (of_settings, mut problems) = of_mesh(mesh);
+    let mut compiled = BTreeMap::new();
+    for text in &all {
+        match Format::compile(text) {
+            Ok(format) => drop(compiled.insert(text.as_str(), format)),
+            Err(why) => problems.push(unusable("a config dump", &why)),
+        }
+    }
+    let mut formats = LogFormats { sets: Vec::new(), of: Vec::new() };
+    let mut orders: Vec<Vec<&str>> = Vec::new();
+    for writer in writers {
+        let first: &[String] = writer.as_ref().and_then(|writer| own.get(writer)).map_or(&[], Vec::as_slice);
+        let rest = all.iter().filter(|text| !first.contains(text));
+        let order: Vec<&str> = first.iter().chain(rest).map(String::as_str).collect();
+        let at = orders.iter().position(|known| *known == order).unwrap_or_else(|| {
+            let of_proxies = order.iter().filter_map(|text| compiled.get(text));
+            formats.sets.push(Formats::new(given.iter().chain(of_proxies).chain(&of_settings).cloned().collect()));
+            orders.push(order);
+            orders.len() - 1
+        });
+        formats.of.push(at);
+    }
+    if formats.sets.is_empty() {
+        formats.sets.push(Formats::new(given.iter().chain(&of_settings).cloned().collect()));
+    }
+    (formats, problems)
+}
 
 /// `accessLogFormat` of every revision's `MeshConfig`, and those of `envoyFileAccessLog` providers, which Telemetry picks
 /// from. With what cannot be compiled.
@@ -22,6 +94,10 @@ pub fn of_mesh(mesh: &Mesh) -> (Vec<Format>, Vec<String>) {
 /// What some proxies write to their container's log, as the listeners in their dumps have it: what MeshConfig and Telemetry
 /// came to, and what an EnvoyFilter changed. Proxies are `(namespace, pod)`; one without a dump says nothing.
 pub fn of_proxies(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> (Vec<Format>, Vec<String>) {
+    compiled(&texts_of(snapshot, wanted), "a config dump")
+}
+
+fn texts_of(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> Vec<String> {
     let mut texts = Vec::new();
     let is_wanted = |namespace: &str, pod: &str| wanted.contains(&(namespace, pod));
     for (proxy, id) in snapshot.proxies_with(Shape::ConfigDump) {
@@ -33,7 +109,7 @@ pub fn of_proxies(snapshot: &Snapshot, wanted: &[(&str, &str)]) -> (Vec<Format>,
     }
     texts.sort();
     texts.dedup();
-    compiled(&texts, "a config dump")
+    texts
 }
 
 fn compiled(texts: &[String], of: &str) -> (Vec<Format>, Vec<String>) {
@@ -41,10 +117,14 @@ fn compiled(texts: &[String], of: &str) -> (Vec<Format>, Vec<String>) {
     for text in texts {
         match Format::compile(text) {
             Ok(format) => formats.push(format),
-            Err(why) => problems.push(format!("a format of {of} cannot be used: {why}")),
+            Err(why) => problems.push(unusable(of, &why)),
         }
     }
     (formats, problems)
+}
+
+fn unusable(of: &str, why: &str) -> String {
+    format!("a format of {of} cannot be used: {why}")
 }
 
 fn of_dump(text: &str) -> Vec<String> {
@@ -111,5 +191,52 @@ fn to_json(node: &Node) -> String {
     match &node.value {
         Value::Object(members) => format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(",")),
         _ => crate::doc::json::escape(node.str().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access_log::Field;
+    use crate::logs::{Chunk, Collector, Event, Filter};
+    use crate::snapshot::{Builder, DocId};
+
+    fn dump(format: &str) -> String {
+        format!(
+            r#"{{"configs":[{{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","dynamic_listeners":[{{"name":"l","active_state":{{"listener":{{"name":"l","access_log":[{{"typed_config":{{"@type":"type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog","path":"/dev/stdout","log_format":{{"text_format_source":{{"inline_string":{}}}}}}}}}]}}}}}}]}}]}}"#,
+            crate::doc::json::escape(format)
+        )
+    }
+
+    /// Both formats fit every line: only who wrote it tells them apart.
+    #[test]
+    fn what_a_proxy_says_it_writes_is_tried_first_for_its_own_lines() {
+        let mut builder = Builder::new();
+        for (pod, format) in
+            [("a", "%RESPONSE_CODE% %DURATION% %PROTOCOL%\n"), ("b", "%DURATION% %RESPONSE_CODE% %PROTOCOL%\n")]
+        {
+            let id = DocId::new(format!("proxies/shop/{pod}/config_dump.json"));
+            builder.add(id, pod, dump(format).into());
+        }
+        let snapshot = builder.finish();
+        let writers = [Some(("shop", "b")), Some(("shop", "a")), Some(("shop", "a")), None];
+        let (formats, problems) = of_logs(&snapshot, &Mesh::build(&snapshot), &[], &writers);
+        assert_eq!((problems, formats.sets.len()), (Vec::new(), 2));
+        let filter = Filter::default();
+        let mut collector = Collector::new(&formats, &filter);
+        let mut code = |source: usize, text: &str| {
+            let mut found = String::new();
+            collector.each(Chunk { source, first_line: 1, text }, |event| {
+                if let Event::Line { record, .. } = event {
+                    record.get(Field::Code).clone_into(&mut found);
+                }
+            });
+            found
+        };
+        assert_eq!(
+            (code(0, "404 503 HTTP/1.1\n"), code(1, "404 503 HTTP/1.1\n")),
+            ("503".to_owned(), "404".to_owned())
+        );
+        assert_eq!(code(0, "404 503 HTTP/1.1\n"), "503", "whatever came in between");
     }
 }

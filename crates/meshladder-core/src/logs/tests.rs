@@ -2,8 +2,6 @@
 
 use super::*;
 
-static OWN: Formats = Formats::OWN;
-
 const CLIENT: &str = r#""-" "curl" "ID" "cart.shop:8080" "10.0.0.9:8080" outbound|8080||cart.shop.svc.cluster.local 10.0.0.2:42 10.96.0.1:8080 10.0.0.2:58 - default"#;
 const SERVER: &str = r#""-" "curl" "ID" "cart.shop:8080" "10.0.0.9:8080" inbound|8080|| 127.0.0.6:33 10.0.0.9:8080 10.0.0.2:42 outbound_.8080_._.cart.shop.svc.cluster.local default"#;
 
@@ -18,7 +16,8 @@ fn summary(lines: &[String]) -> Summary {
 }
 
 fn summary_of(lines: &[String], filter: &Filter) -> Summary {
-    let mut collector = Collector::new(&OWN, filter);
+    let own = LogFormats::default();
+    let mut collector = Collector::new(&own, filter);
     collector.chunk(Chunk { source: 0, first_line: 1, text: &lines.concat() });
     collector.finish().summary()
 }
@@ -144,9 +143,9 @@ fn counts_of_several_collectors_are_merged() {
         })
         .collect();
     let text = format!("{}[2026-11-15T06:31:02.005Z] \"GET / HTTP/1.1\" x\nother\n", lines.concat());
-    let filter = Filter::default();
+    let (filter, own) = (Filter::default(), LogFormats::default());
     let whole = {
-        let mut one = Collector::new(&OWN, &filter);
+        let mut one = Collector::new(&own, &filter);
         one.chunk(Chunk { source: 0, first_line: 1, text: &text });
         one.finish().summary()
     };
@@ -154,7 +153,7 @@ fn counts_of_several_collectors_are_merged() {
     let parts = [(1, &text[..cut]), (14, &text[cut..])];
     let mut stats = Stats::default();
     for (first_line, text) in parts.into_iter().rev() {
-        let mut one = Collector::new(&OWN, &filter);
+        let mut one = Collector::new(&own, &filter);
         one.chunk(Chunk { source: 0, first_line, text });
         stats.merge(one.finish());
     }

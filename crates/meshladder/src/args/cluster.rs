@@ -23,7 +23,7 @@ pub(super) const VALUES: [&str; 10] = [
 /// Each flag says it: the heading of a flattened group would go on over the flags after it.
 const HEADING: &str = "Cluster, when there is no -s";
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Cluster {
     /// The kubeconfig; else $KUBECONFIG, else the usual file, else the pod this runs in
     #[arg(help_heading = HEADING, long, global = true, value_name = "FILE", hide_short_help = true)]

@@ -58,8 +58,8 @@ pub(crate) struct Canary {
 /// Where Prometheus is, and how to be let in.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Server {
-    /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics): a base URL; `service/NAMESPACE/NAME[:PORT]`
-    /// of the cluster, reached through the API server; or `auto`, or nothing, to look for such a Service
+    /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics): a base URL;
+    /// `service/NAMESPACE/NAME[:PORT][/PATH]` of the cluster, reached through the API server; or `auto`, or nothing, to look for such a Service
     #[arg(long, value_name = "WHERE", num_args = 0..=1, default_missing_value = "auto", help_heading = "Prometheus")]
     pub(crate) prometheus: Option<String>,
     /// A header to send. Repeatable

@@ -12,7 +12,7 @@ use meshladder_core::prometheus::query::Calls;
 use meshladder_core::snapshot::{Coverage, Need, Snapshot};
 use meshladder_core::tables::flag_rates;
 
-use super::prometheus::{ask, client};
+use super::prometheus::{ask, client, context_field, in_each_context};
 use super::{ladder, live, source};
 use crate::args::ladder::Why;
 use crate::args::prometheus::Canary;
@@ -43,6 +43,10 @@ struct Next {
 const SEEN: &str = "200";
 
 pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
+    in_each_context(global, &args.server, args.output, |global| one(global, args))
+}
+
+fn one(global: &Global, args: &Canary) -> Outcome {
     if args.server.prometheus.is_none() {
         // Before a cluster is read for nothing.
         client(global, &args.server, None)?;
@@ -59,7 +63,9 @@ pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
     };
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(args, namespace, &seen, &judgement, why.as_ref()))?,
+        TextOrJson::Json => {
+            writeln!(out, "{}", to_json(&context_field(global), args, (namespace, &seen), &judgement, why.as_ref()))?
+        }
         TextOrJson::Text => {
             writeln!(out, "{}\n", headline(args, namespace, &split, &judgement))?;
             write!(out, "{}", flag_rates::shares(&judgement))?;
@@ -234,7 +240,13 @@ impl Next {
     }
 }
 
-fn to_json(args: &Canary, namespace: &str, seen: &Seen, judgement: &Judgement, why: Option<&Next>) -> String {
+fn to_json(
+    context: &str,
+    args: &Canary,
+    (namespace, seen): (&str, &Seen),
+    judgement: &Judgement,
+    why: Option<&Next>,
+) -> String {
     let parts = judgement.shares.iter().map(|share| {
         format!(
             "{{\"name\":{},\"configured\":{},\"seen\":{},\"low\":{},\"high\":{},\"requests\":{},\"fits\":{}}}",
@@ -248,7 +260,7 @@ fn to_json(args: &Canary, namespace: &str, seen: &Seen, judgement: &Judgement, w
         )
     });
     format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Canary\",\"service\":{},\"namespace\":{},\"window\":{},\"reporter\":{},\"requests\":{},\"nowhere\":{},\"verdict\":{},\"parts\":[{}],\"why\":{}}}",
+        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Canary\",{context}\"service\":{},\"namespace\":{},\"window\":{},\"reporter\":{},\"requests\":{},\"nowhere\":{},\"verdict\":{},\"parts\":[{}],\"why\":{}}}",
         escape(&args.service),
         escape(namespace),
         escape(&args.window),

@@ -10,7 +10,7 @@ use meshladder_core::prometheus::rates::{self, Answers, Row};
 use meshladder_core::tables::Table;
 use meshladder_core::tables::flag_rates;
 
-use super::prometheus::{ask, client};
+use super::prometheus::{ask, client, context_field, in_each_context};
 use crate::args::prometheus::{By, Flags};
 use crate::args::{Global, TextOrJson};
 use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
@@ -21,11 +21,13 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
         let hint = "without --prometheus it is explained; with it rates of all flags are shown";
         return Err(Failure::new(USAGE, format!("`{code}` beside --prometheus")).hint(hint));
     }
-    let client = client(global, &args.server, None)?;
-    match &args.query {
-        Some(query) => own(&client, query, args.output),
-        None => standard(&client, &question(global, args), args.output),
-    }
+    in_each_context(global, &args.server, args.output, |global| {
+        let client = client(global, &args.server, None)?;
+        match &args.query {
+            Some(query) => own(&client, query, args.output, &context_field(global)),
+            None => standard(&client, &question(global, args), args.output, &context_field(global)),
+        }
+    })
 }
 
 fn question(global: &Global, args: &Flags) -> FlagQuery {
@@ -44,7 +46,7 @@ fn question(global: &Global, args: &Flags) -> FlagQuery {
     }
 }
 
-fn standard(client: &Client, question: &FlagQuery, output: TextOrJson) -> Outcome {
+fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: &str) -> Outcome {
     let mut warned = Vec::new();
     let mut asked = |ago| ask(client, &question.rates(ago), &mut warned);
     let (now, hour, day) = (asked("")?, asked("1h")?, asked("1d")?);
@@ -58,7 +60,9 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson) -> Outcom
     }
     let mut out = out::stdout();
     match output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(question, &rows, &labels[2..], absent.as_deref(), &warned))?,
+        TextOrJson::Json => {
+            writeln!(out, "{}", to_json(context, question, &rows, &labels[2..], (absent.as_deref(), &warned)))?;
+        }
         TextOrJson::Text if rows.is_empty() => {}
         TextOrJson::Text => write!(out, "{}", flag_rates::table(&rows, &labels[2..]))?,
     }
@@ -112,10 +116,16 @@ fn absence(
     }))
 }
 
-fn to_json(question: &FlagQuery, rows: &[Row], labels: &[&str], absent: Option<&str>, warned: &[String]) -> String {
+fn to_json(
+    context: &str,
+    question: &FlagQuery,
+    rows: &[Row],
+    labels: &[&str],
+    (absent, warned): (Option<&str>, &[String]),
+) -> String {
     let warnings: Vec<String> = warned.iter().map(|text| escape(text)).collect();
     format!(
-        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"FlagRates\",\"metric\":{},\"window\":{},\"query\":{},\"absent\":{},\"warnings\":[{}],\"rows\":{}}}",
+        "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"FlagRates\",{context}\"metric\":{},\"window\":{},\"query\":{},\"absent\":{},\"warnings\":[{}],\"rows\":{}}}",
         escape(question.metric.name()),
         escape(&question.window),
         escape(&question.rates("")),
@@ -126,7 +136,7 @@ fn to_json(question: &FlagQuery, rows: &[Row], labels: &[&str], absent: Option<&
 }
 
 /// A query of the user's own: its series as they come.
-fn own(client: &Client, query: &str, output: TextOrJson) -> Outcome {
+fn own(client: &Client, query: &str, output: TextOrJson, context: &str) -> Outcome {
     let answer = ask(client, query, &mut Vec::new())?;
     let shown = |labels: &std::collections::BTreeMap<String, String>| {
         let pairs: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={}", escape(value))).collect();
@@ -143,7 +153,7 @@ fn own(client: &Client, query: &str, output: TextOrJson) -> Outcome {
         let samples = samples.collect::<Vec<_>>().join(",");
         writeln!(
             out,
-            "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Samples\",\"query\":{},\"samples\":[{samples}]}}",
+            "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Samples\",{context}\"query\":{},\"samples\":[{samples}]}}",
             escape(query)
         )?;
     } else {

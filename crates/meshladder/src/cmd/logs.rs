@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use meshladder_core::access_log::{Format, Formats};
-use meshladder_core::logs::{Class, Event, Filter, Stats, Summary, of_mesh, of_proxies};
+use meshladder_core::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::render::logs::{Told, causes, headline, line_json, line_text, shown, to_json, to_markdown};
 use meshladder_core::snapshot::Snapshot;
@@ -95,25 +95,27 @@ fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
     Ok(Some(Behind { snapshot, mesh }))
 }
 
-/// Those on the command line, then what the proxies that wrote the logs say, then what the mesh says.
-fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<Formats, Failure> {
+/// Those on the command line, then what the proxy that wrote a log says, then what others and the mesh say.
+fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
     let given = args.format.iter().map(|text| Format::compile(text));
-    let mut given =
-        given.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
-    if let Some(behind) = behind {
-        let pods = input::proxies(inputs, behind);
-        let pods: Vec<(&str, &str)> = pods.iter().map(|(namespace, pod)| (namespace.as_str(), pod.as_str())).collect();
-        for (found, problems) in [of_proxies(&behind.snapshot, &pods), of_mesh(&behind.mesh)] {
-            for problem in &problems {
-                out::warn(problem);
-            }
-            given.extend(found);
-        }
+    let given = given.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
+    let Some(behind) = behind else { return Ok(LogFormats::same(Formats::new(given))) };
+    let writers = input::writers(inputs, behind);
+    let writers: Vec<_> = writers.iter().map(|one| one.as_ref().map(|(ns, pod)| (ns.as_str(), pod.as_str()))).collect();
+    let (formats, problems) = of_logs(&behind.snapshot, &behind.mesh, &given, &writers);
+    for problem in &problems {
+        out::warn(problem);
     }
-    Ok(Formats::new(given))
+    Ok(formats)
 }
 
-fn print_lines(args: &Logs, inputs: &[Input], behind: Option<&Behind>, formats: &Formats, filter: &Filter) -> Outcome {
+fn print_lines(
+    args: &Logs,
+    inputs: &[Input],
+    behind: Option<&Behind>,
+    formats: &LogFormats,
+    filter: &Filter,
+) -> Outcome {
     let mut out = out::stdout();
     let mut failed = None;
     let unread = pipeline::each(inputs, behind, (formats, filter), |event| {

@@ -2,15 +2,16 @@
 
 use meshladder_collect::live::{Purpose, Session, Wish};
 use meshladder_collect::prometheus::{Access, AskError, Client};
+use meshladder_core::doc::json::escape;
 use meshladder_core::mesh::Mesh;
 use meshladder_core::prometheus::answer::Answer;
 use meshladder_core::prometheus::place::{self, Named, Place};
 use meshladder_core::snapshot::{Coverage, Need};
 
 use super::live;
-use crate::args::Global;
 use crate::args::prometheus::Server;
-use crate::exit::{Failure, NOT_ALLOWED, UNREADABLE, USAGE};
+use crate::args::{Global, TextOrJson};
+use crate::exit::{Failure, INTERRUPTED, NOT_ALLOWED, Outcome, UNREADABLE, USAGE};
 use crate::out;
 
 /// Where to look when nobody says where it is.
@@ -40,6 +41,42 @@ pub(super) fn client(global: &Global, server: &Server, session: Option<Session>)
         None => look(global, &mut session, named.as_ref())?,
     };
     Ok(Client::through(session, &place, &access)?)
+}
+
+/// Runs a command for every context that is named, one after the other, where each cluster has its own Prometheus to ask.
+/// One that fails takes nothing from the others; the greatest exit code counts.
+pub(super) fn in_each_context(
+    global: &Global,
+    server: &Server,
+    output: TextOrJson,
+    run: impl Fn(&Global) -> Outcome,
+) -> Outcome {
+    let is_inside = |text: &str| text == AUTO || Named::parse(text).is_some();
+    let contexts = &global.cluster.context;
+    if contexts.len() < 2 || !server.prometheus.as_deref().is_some_and(is_inside) {
+        return run(global);
+    }
+    let mut worst = 0;
+    for (number, context) in contexts.iter().enumerate() {
+        let mut one = global.clone();
+        one.cluster.context = vec![context.clone()];
+        if output == TextOrJson::Text {
+            let gap = if number == 0 { "" } else { "\n" };
+            out::text(&format!("{gap}context {context}\n\n"))?;
+        }
+        let code = match run(&one) {
+            Err(failure) if [USAGE, INTERRUPTED].contains(&failure.code()) => return Err(failure),
+            Err(failure) => failure.tell(&format!("context {context}: ")),
+            Ok(code) => code,
+        };
+        worst = worst.max(code);
+    }
+    Ok(worst)
+}
+
+/// The context as a field of JSON, where one is named.
+pub(super) fn context_field(global: &Global) -> String {
+    global.cluster.context.first().map(|context| format!("\"context\":{},", escape(context))).unwrap_or_default()
 }
 
 /// Looks among the Services: in the namespace that is named, or in all that may be listed.

@@ -3,8 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
+use axum::Router;
+use axum::http::HeaderMap;
+use axum::routing::{get, post};
+
 use crate::fake::{Fake, State, TOKEN};
 use crate::support::Run;
+use crate::wire::{Wire, pem};
 
 /// Runs the binary with an environment of its own.
 fn with_env(words: &[&str], env: &[(&str, &str)]) -> Run {
@@ -86,6 +91,82 @@ fn credentials_that_are_not_accepted_are_told_with_what_to_try() {
         run.stderr
     );
     assert!(!run.stderr.contains(TOKEN));
+}
+
+/// An unsigned token that is good until then.
+fn id_token(until: u64) -> String {
+    use base64::Engine;
+    let code = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    format!("{}.{}.c2ln", code(r#"{"alg":"RS256"}"#), code(&format!("{{\"exp\":{until}}}")))
+}
+
+fn of_provider(fake: &Fake, name: &str, config: &str) -> String {
+    let text = std::fs::read_to_string(fake.kubeconfig()).expect("a kubeconfig");
+    let provider = format!("auth-provider: {{name: oidc, config: {{{config}}}}}");
+    write(fake.folder(), name, &text.replace(&format!("token: {TOKEN}"), &provider))
+}
+
+/// An issuer that gives this token for the refresh token `hunter2-refresh`, behind TLS.
+fn issuer(token: String) -> (Wire, tokio::runtime::Runtime) {
+    let about = |headers: HeaderMap| async move {
+        let host = headers["host"].to_str().expect("text").to_owned();
+        serde_json::json!({"token_endpoint": format!("https://{host}/token")}).to_string()
+    };
+    let give = move |body: String| async move {
+        assert!(body.contains("grant_type=refresh_token") && body.contains("hunter2-refresh"), "{body}");
+        serde_json::json!({ "id_token": token }).to_string()
+    };
+    let routes = Router::new().route("/.well-known/openid-configuration", get(about)).route("/token", post(give));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    runtime.spawn(async move { axum::serve(listener, routes).await });
+    (Wire::tls(address, false), runtime)
+}
+
+#[test]
+fn an_id_token_that_is_over_is_renewed_with_its_refresh_token() {
+    let fake = Fake::demo();
+    let (old, new) = (id_token(1_000_000_000), id_token(4_102_444_800));
+    fake.state.expect_token(&new);
+    let (issuer, _runtime) = issuer(new);
+    let config = format!(
+        "id-token: {old}, client-id: x, client-secret: y, refresh-token: hunter2-refresh, idp-issuer-url: 'https://{}'",
+        issuer.address
+    );
+    let kubeconfig = of_provider(&fake, "oidc", &config);
+    let roots = pem("ca.pem").display().to_string();
+    let run = with_env(&["ps"], &[("KUBECONFIG", &kubeconfig), ("SSL_CERT_FILE", &roots)]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn an_id_token_that_is_over_and_cannot_be_renewed_is_told_as_that() {
+    let fake = Fake::demo();
+    let old = id_token(1_000_000_000);
+    let issuer = "idp-issuer-url: 'https://127.0.0.1:1', client-id: x";
+    for (config, why) in [
+        (
+            format!("id-token: {old}, {issuer}"),
+            "ID token expired and refreshing is not possible: missing field refresh-token",
+        ),
+        (
+            format!("id-token: {old}, {issuer}, client-secret: hunter2, refresh-token: hunter2-refresh"),
+            "ID token expired and refreshing failed: ",
+        ),
+    ] {
+        let kubeconfig = of_provider(&fake, "oidc", &config);
+        let run = with_env(&["ps"], &[("KUBECONFIG", &kubeconfig)]);
+        assert_eq!(run.code, 3, "{}", run.stderr);
+        assert!(
+            run.stderr.contains(&format!("cannot use the credentials of context fake: OIDC: {why}")),
+            "{}",
+            run.stderr
+        );
+        assert!(run.stderr.contains("hint: log in again") && !run.stderr.contains("hunter2"), "{}", run.stderr);
+        assert!(!run.stderr.contains(&old));
+    }
+    assert_eq!(fake.state.requests(), Vec::<String>::new(), "nobody is asked without credentials");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use meshladder_core::access_log::{Field, Formats};
-use meshladder_core::logs::{Chunk, Collector, Event, Filter};
+use meshladder_core::access_log::Field;
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use meshladder_core::snapshot::{Coverage, Need, Shape, Snapshot};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn plain(line: &str) -> (String, String, String) {
 
 /// Every line that a proxy of the capture logged, as our reader has it.
 fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
-    let (filter, formats) = (Filter::default(), Formats::default());
+    let (filter, formats) = (Filter::default(), LogFormats::default());
     let mut found = BTreeSet::new();
     let mut collector = Collector::new(&formats, &filter);
     let mut expected = 0;

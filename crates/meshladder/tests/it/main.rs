@@ -30,3 +30,6 @@ mod schema;
 mod secrets;
 mod support;
 mod trace;
+#[path = "../../../meshladder-collect/tests/it/wire.rs"]
+#[expect(dead_code, reason = "the tests of the collector use the rest")]
+mod wire;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -38,10 +37,12 @@ fn run(line: &str, folder: &Path) -> Run {
     Run { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
+/// Written by a process of its own: what this one writes, a child that another test is just starting may still hold
+/// open, and what is open for writing cannot be executed.
 fn program(folder: &Path, name: &str, script: &str) {
-    let path = folder.join(name);
-    std::fs::write(&path, script).expect("it can be written");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be made a program");
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let written = Command::new("sh").args(["-c", write]).arg(folder.join(name)).arg(script).status();
+    assert!(written.expect("sh starts").success());
 }
 
 const VERBS: &str = "#!/bin/sh\ncase $1 in get|logs|exec|apply|patch|delete) echo ok ;; *) echo \"unknown verb $1\" >&2; exit 1 ;; esac\n";

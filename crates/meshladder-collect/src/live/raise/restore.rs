@@ -57,7 +57,7 @@ async fn tries(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style,
                 break;
             }
             Err(lack) => {
-                refusals += u32::from(matches!(lack, Lack::Refused(_) | Lack::Stranger(_)));
+                refusals += u32::from(matches!(lack, Lack::Refused(_) | Lack::Stranger(_) | Lack::Keyless(_)));
                 why = lack.why();
             }
         }

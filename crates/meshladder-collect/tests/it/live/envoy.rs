@@ -1,6 +1,6 @@
 //! A forwarded port that leads to a real Envoy's admin interface.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use meshladder_collect::live::{Choice, ProxyWish, Wish};
@@ -105,10 +105,11 @@ fn one_envoy() -> (Envoy, Fake) {
 
 /// An Envoy with a listener of that name, and where its admin port is.
 fn envoy(listener: &str) -> (Envoy, SocketAddr) {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
-    let address = |port: u16| json!({"socket_address": {"address": "127.0.0.1", "port_value": port}});
-    let listener = json!({"name": listener, "address": address(0), "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
+    let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": 0}});
+    let listener = json!({"name": listener, "address": address, "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
         "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo"}}]}]});
-    let config = json!({"admin": {"address": address(free.port())}, "static_resources": {"listeners": [listener]}});
-    (Envoy::start(&config), SocketAddr::from(([127, 0, 0, 1], free.port())))
+    let config = json!({"admin": {"address": address}, "static_resources": {"listeners": [listener]}});
+    let envoy = Envoy::start(&config);
+    let told = std::fs::read_to_string(envoy.folder.join("admin")).expect("its address");
+    (envoy, told.trim().parse().expect("an address"))
 }

@@ -111,7 +111,7 @@ pub(super) fn proxies(a: &Operand, b: &Operand, args: &Args, global: &Global) ->
     let (mut left, mut right) = (open(a, b, inside)?, open(b, a, inside)?);
     let is_same_mesh = match (a, b) {
         (Operand::Inside(_) | Operand::Istiod, Operand::Inside(_) | Operand::Istiod) => true,
-        _ => is_same_pod(&left.proxy, &right.proxy) && has_name_of_its_own(&left.proxy),
+        _ => is_same_pod(&left.proxy, &right.proxy) && (has_name_of_its_own(&left.proxy) || is_one_mesh(&left, &right)),
     };
     left.opened.is_same_mesh = is_same_mesh;
     right.opened.is_same_mesh = is_same_mesh;
@@ -131,6 +131,11 @@ pub(super) fn proxies(a: &Operand, b: &Operand, args: &Args, global: &Global) ->
 /// Whatever the sources are called.
 fn is_same_pod(a: &ProxyRef, b: &ProxyRef) -> bool {
     (&a.namespace, &a.pod) == (&b.namespace, &b.pod)
+}
+
+/// Whether the roots that both trust are the same.
+fn is_one_mesh(left: &Found, right: &Found) -> bool {
+    diff::is_one_mesh(&left.opened.document.text, &right.opened.document.text)
 }
 
 /// A pod of a Deployment has a name that no other ever has, so who has it is of this mesh. That of a StatefulSet may be in

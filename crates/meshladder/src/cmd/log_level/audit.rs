@@ -97,10 +97,12 @@ fn scopes(found: &Found, istiods: &[ProxyRef]) -> Missed {
 pub(super) fn reset_scopes(found: &Found) -> u8 {
     let mut code = 0;
     for (istiod, answer) in scopes(found, &found.session.istiods()) {
+        let answer = answer.map_err(|why| format!("its scopes are not known: {why}"));
         let set = answer.and_then(|all| {
             let bodies: Vec<_> = all.iter().map(|(scope, to)| (scope.name.clone(), scope.with_level(to))).collect();
             if !bodies.is_empty() {
-                found.session.set_scopes(&istiod, &bodies)?;
+                let cannot = |why| format!("its scopes cannot be set: {why}");
+                found.session.set_scopes(&istiod, &bodies).map_err(cannot)?;
             }
             Ok(all)
         });
@@ -111,7 +113,7 @@ pub(super) fn reset_scopes(found: &Found) -> u8 {
                 }
             }
             Err(why) => {
-                out::warn(&format!("{istiod}: its scopes are not known: {why}"));
+                out::warn(&format!("{istiod}: {why}"));
                 code = UNDECIDED;
             }
         }

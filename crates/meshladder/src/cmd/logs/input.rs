@@ -78,17 +78,18 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
     Ok(inputs)
 }
 
-/// Who wrote the logs of a bundle, as namespace and pod: of each workload one, since its pods write alike.
-pub(super) fn proxies(inputs: &[Input], behind: &Behind) -> Vec<(String, String)> {
+/// Who wrote each log of a bundle, as namespace and pod: of each workload the first, since its pods write alike.
+pub(super) fn writers(inputs: &[Input], behind: &Behind) -> Vec<Option<(String, String)>> {
     let mut found = std::collections::BTreeMap::new();
-    for id in inputs.iter().filter_map(|input| if let Input::Document(id) = input { Some(id) } else { None }) {
+    let writer = |input: &Input| {
+        let Input::Document(id) = input else { return None };
         let mut parts = id.split().1.split('/').skip(1);
-        let (Some(namespace), Some(pod)) = (parts.next(), parts.next()) else { continue };
+        let (namespace, pod) = (parts.next()?, parts.next()?);
         let own = || ObjectRef::new("Pod", namespace, pod);
         let workload = behind.mesh.pod(namespace, pod).map_or_else(own, PodFacts::workload);
-        found.entry(workload).or_insert_with(|| (namespace.to_owned(), pod.to_owned()));
-    }
-    found.into_values().collect()
+        Some(found.entry(workload).or_insert_with(|| (namespace.to_owned(), pod.to_owned())).clone())
+    };
+    inputs.iter().map(writer).collect()
 }
 
 /// Whether a word names a file, or stdin; else it names a pod or workload.

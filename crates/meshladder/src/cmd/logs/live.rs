@@ -5,9 +5,8 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
-use meshladder_core::access_log::Formats;
 use meshladder_core::envoy::dump::Section;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
 use meshladder_core::mesh::Mesh;
 use meshladder_core::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
 use meshladder_core::time::Time;
@@ -91,7 +90,7 @@ impl Live {
         &self,
         args: &Logs,
         inputs: &[Input],
-        (formats, filter): (&Formats, &Filter),
+        (formats, filter): (&LogFormats, &Filter),
     ) -> Result<(Stats, bool), Failure> {
         progress::stop();
         let (sender, receiver) = sync_channel(256);

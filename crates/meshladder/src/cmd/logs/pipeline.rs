@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use meshladder_core::access_log::Formats;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, Stats};
+use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
 
 use super::Behind;
 use super::input::Input;
@@ -12,7 +11,7 @@ use crate::exit::Failure;
 use crate::out;
 
 /// What a collector needs.
-type Settings<'s> = (&'s Formats, &'s Filter);
+type Settings<'s> = (&'s LogFormats, &'s Filter);
 
 /// Some lines of one log.
 struct Piece {

@@ -115,6 +115,32 @@ fn a_proxy_is_compared_with_a_dump_of_it_and_with_what_it_was_in_a_bundle() {
     assert!(wrong.code == 2 && wrong.stderr.contains("a capture can only"), "{}", wrong.stderr);
 }
 
+/// A pod of a StatefulSet is called the same in every mesh; the root that it trusts tells which one it is of.
+#[test]
+fn dumps_of_a_pod_of_a_stateful_set_are_of_one_mesh_where_their_roots_are() {
+    let (dump, view) = dump_and_view(&State::demo(), "cart-");
+    let pod = view.file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next()).expect("a pod");
+    let before = dump.replace(pod, "cart-0");
+    // The listener of a Service with an address of its own.
+    let listener = before.split("\"name\": \"10.").nth(1).and_then(|rest| rest.split_once('_')).expect("a listener").0;
+    let after = before.replace(&format!("10.{listener}_"), "10.99.99.99_");
+    let after = after.replace(&format!("\"10.{listener}\""), "\"10.99.99.99\"");
+    assert_ne!(before, after);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let elsewhere = after.replace("\"CLUSTER_ID\": \"Kubernetes\"", "\"CLUSTER_ID\": \"west\"");
+    assert_ne!(after, elsewhere);
+    let (before, after, elsewhere) = (file("a", &before), file("b", &after), file("c", &elsewhere));
+    let run = meshladder(&["diff", &before, &after]);
+    assert!(run.code == 1 && run.stdout.contains("10.99.99.99"), "{}{}", run.stdout, run.stderr);
+    let run = meshladder(&["diff", &before, &elsewhere]);
+    assert_eq!(run.code, 0, "addresses of Services are noise between two: {}", run.stdout);
+}
+
 /// The demo with one of the two pods of payments on another revision.
 fn two_revisions() -> State {
     let mut state = State::demo();

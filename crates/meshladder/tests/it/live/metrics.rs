@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::on;
 use crate::fake::{Fake, Fault, State, TOKEN, Trouble};
 use crate::monitor::server::{Once, Prometheus, Series};
+use crate::support::meshladder;
 
 fn address(url: &str) -> SocketAddr {
     url.trim_start_matches("http://").parse().expect("an address")
@@ -54,6 +55,28 @@ fn prometheus_is_found_in_the_cluster_and_asked_through_the_api_server() {
     let run = on(&fake, &direct);
     assert_eq!((run.code, run.stdout.as_str()), (0, "VALUE  SERIES\n7      {}\n"), "{}", run.stderr);
     assert!(!fake.state.requests().split_off(before).iter().any(|line| line.contains("services?")));
+}
+
+#[test]
+fn what_has_the_api_below_a_path_is_asked_there() {
+    let mimir = json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"name": "http-metric", "port": 80}]},
+        "metadata": {"name": "mimir-nginx", "namespace": "metrics",
+            "labels": {"app.kubernetes.io/name": "mimir", "app.kubernetes.io/component": "nginx"}}});
+    let vector = "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"7\"]}}";
+    for (place, path) in [
+        ("auto", "/prometheus/api/v1/query?"),
+        ("service/metrics/mimir-nginx", "/prometheus/api/v1/query?"),
+        ("service/metrics/mimir-nginx:80/other/path", "/other/path/api/v1/query?"),
+    ] {
+        let server = Once::answering(format!("HTTP/1.0 200 OK\r\n\r\n{vector}"));
+        let mut state = State::demo();
+        state.objects.entry("services".to_owned()).or_default().push(mimir.clone());
+        state.real.insert("metrics/mimir-nginx:80".to_owned(), address(&server.url));
+        let run = on(&Fake::with(state), &["flags", "--query", "vector(7)", "--prometheus", place]);
+        assert_eq!(run.code, 0, "{place}: {}", run.stderr);
+        let request = server.request();
+        assert!(request.starts_with(&format!("GET {path}")), "{place}: {request}");
+    }
 }
 
 #[test]
@@ -111,4 +134,30 @@ fn weights_come_from_the_cluster_and_nothing_to_a_version_leads_into_why() {
     let state = with_prometheus(&prometheus.url).deny(&["list virtualservices.networking.istio.io"]);
     let refused = on(&Fake::with(state), &["canary", "--service", "catalog", "--prometheus", "auto"]);
     assert!(refused.stderr.contains("no right to list virtualservices.networking.istio.io"), "{}", refused.stderr);
+}
+
+#[test]
+fn every_context_that_is_named_is_asked() {
+    let prometheus = Prometheus::with(&[calls("v1", 100.0)]);
+    let fake = Fake::with(with_prometheus(&prometheus.url));
+    let path = fake.write_kubeconfig("two", &["east", "west"]);
+    let text = std::fs::read_to_string(&path).expect("a kubeconfig");
+    let gone = "clusters:\n- name: gone\n  cluster: {server: 'http://127.0.0.1:1'}\n";
+    let text = text.replace("clusters:\n", gone) + "- name: gone\n  context: {cluster: gone, user: fake}\n";
+    std::fs::write(&path, text).expect("a kubeconfig");
+    let path = path.display().to_string();
+    let ask = |words: &[&str], contexts: &[&str]| {
+        let contexts = contexts.iter().flat_map(|name| ["--context", name]).collect::<Vec<_>>();
+        meshladder(&[words, &["--kubeconfig", &path, "--prometheus", "auto"], &contexts].concat())
+    };
+    let both = ask(&["flags", "--query", "vector(7)", "-o", "json"], &["east", "west"]);
+    let told: Vec<Value> = both.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(both.code, 0, "{}", both.stderr);
+    assert_eq!(told.iter().map(|one| &one["context"]).collect::<Vec<_>>(), ["east", "west"]);
+    let rates = ask(&["flags", "--by", "destination"], &["east", "gone", "west"]);
+    assert_eq!((rates.code, rates.stdout.matches("catalog").count()), (3, 2), "{}{}", rates.stdout, rates.stderr);
+    assert!(rates.stdout.starts_with("context east\n\n") && rates.stdout.contains("\n\ncontext west\n\n"));
+    assert!(rates.stderr.contains("context gone: cannot reach the API server"), "{}", rates.stderr);
+    let canary = ask(&["canary", "--service", "catalog", "-n", "shop", "-o", "json"], &["east", "west"]);
+    assert_eq!((canary.code, canary.stdout.lines().count()), (1, 2), "{}", canary.stderr);
 }

@@ -1,9 +1,17 @@
 //! Levels shown, audited and reset; and what needs a yes.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::Bed;
-use crate::fake::State;
+use crate::fake::State as Cluster;
 
 fn set(bed: &Bed, pod: usize, query: &str) {
     let head = format!("POST /logging?{query} HTTP/1.1\r\nhost: admin\r\ncontent-length: 0\r\n\r\n");
@@ -11,7 +19,7 @@ fn set(bed: &Bed, pod: usize, query: &str) {
 }
 
 /// An istiod whose ControlZ tells two scopes.
-fn with_scopes(mut state: State) -> State {
+fn with_scopes(mut state: Cluster) -> Cluster {
     let folder = tempfile::tempdir().expect("a folder").keep();
     std::fs::create_dir_all(folder.join("istiod/istiod-1")).expect("a folder");
     let scopes = json!([{"name": "ads", "output_level": "debug"}, {"name": "model", "output_level": "info"}]);
@@ -58,6 +66,83 @@ fn an_audit_lists_what_is_not_at_its_default_and_a_reset_ends_that() {
     assert_eq!(run.code, 0, "{}", run.stderr);
 }
 
+type Scopes = Arc<Mutex<BTreeMap<String, Value>>>;
+
+/// A ControlZ that keeps what it is told, and where it listens. It ends with the runtime.
+fn controlz(scopes: &Scopes) -> (tokio::runtime::Runtime, SocketAddr) {
+    let all = |State(scopes): State<Scopes>| async move {
+        Value::Array(scopes.lock().expect("nobody panicked").values().cloned().collect()).to_string()
+    };
+    let put = |State(scopes): State<Scopes>, Path(name): Path<String>, body: String| async move {
+        let told: Value = serde_json::from_str(&body).expect("JSON");
+        let mut scopes = scopes.lock().expect("nobody panicked");
+        let Some(scope) = scopes.get_mut(&name).filter(|_| told["name"] == name.as_str()) else {
+            return StatusCode::BAD_REQUEST;
+        };
+        *scope = told;
+        StatusCode::ACCEPTED
+    };
+    let routes = Router::new().route("/scopej/", get(all)).route("/scopej/{name}", axum::routing::put(put));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let app = routes.with_state(Arc::clone(scopes));
+    runtime.spawn(async move { axum::serve(listener, app).await });
+    (runtime, address)
+}
+
+#[test]
+fn a_reset_sets_the_scopes_of_istiod_back_too() {
+    let scope = |name: &str, level: &str| {
+        let all = json!({"name": name, "description": "d", "output_level": level, "stack_trace_level": "none", "log_callers": false});
+        (name.to_owned(), all)
+    };
+    let scopes: Scopes =
+        Arc::new(Mutex::new([scope("ads", "debug"), scope("model", "info"), scope("wle", "none")].into()));
+    let level = |name: &str| scopes.lock().expect("nobody panicked")[name]["output_level"].clone();
+    let (_runtime, address) = controlz(&scopes);
+    let bed = Bed::with(1, |mut state| {
+        state.real.insert("istio-system/istiod-1:9876".to_owned(), address);
+        state
+    });
+    let audit = bed.run(&["log-level", "--audit", "-A"]);
+    assert_eq!((audit.code, audit.stdout.lines().count()), (1, 3), "{}{}", audit.stdout, audit.stderr);
+    let run = bed.run(&["log-level", "-A", "--reset"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("istiod-1.istio-system: ads debug → info"), "{}", run.stderr);
+    assert_eq!([level("ads"), level("model"), level("wle")], ["info", "info", "info"]);
+    assert_eq!(scopes.lock().expect("nobody panicked")["ads"]["stack_trace_level"], "none", "the rest stays");
+    let audit = bed.run(&["log-level", "--audit", "-A"]);
+    assert_eq!((audit.code, audit.stdout.as_str()), (0, ""), "{}", audit.stderr);
+    // What is refused is told as that.
+    *scopes.lock().expect("nobody panicked") = [("ads".to_owned(), scope("other", "debug").1)].into();
+    let refused = bed.run(&["log-level", "-A", "--reset"]);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert!(refused.stderr.contains("istiod-1.istio-system: its scopes cannot be set: "), "{}", refused.stderr);
+}
+
+/// Who is killed cannot set anything back: that is what the audit is for.
+#[test]
+fn what_a_killed_run_left_on_is_found_and_reset() {
+    let bed = Bed::new();
+    let before = bed.levels();
+    let mut running = bed.raised(&[]);
+    running.signal("-KILL");
+    let status = running.child.wait().expect("it ends");
+    assert_eq!((status.code(), bed.has("admin: debug")), (None, true), "nobody was there to set it back");
+    let audit = bed.run(&["log-level", "--audit", "-A"]);
+    assert_eq!(audit.code, 1, "{}", audit.stderr);
+    assert!(
+        audit.stdout.lines().any(|line| line.starts_with("cart-00000.shop   admin       debug")),
+        "{}",
+        audit.stdout
+    );
+    let reset = bed.run(&["log-level", "cart-00000.shop", "--reset"]);
+    assert_eq!((reset.code, bed.levels()), (0, before), "{}", reset.stderr);
+    let audit = bed.run(&["log-level", "--audit", "-n", "shop"]);
+    assert!(!audit.stdout.contains("cart-00000"), "{}", audit.stdout);
+}
+
 #[test]
 fn what_is_not_known_is_said() {
     let bed = Bed::with(1, |state| state.deny(&["create pods/portforward", "create pods/exec"]));
@@ -69,7 +154,7 @@ fn what_is_not_known_is_said() {
 #[test]
 fn what_is_dear_needs_a_yes_and_nothing_is_changed_before() {
     let bed = Bed::with(2, |state| state);
-    let mut state = State::made_up(7, 10);
+    let mut state = Cluster::made_up(7, 10);
     state.objects.insert("deployments.apps".to_owned(), Vec::new());
     let many = crate::fake::Fake::with(state);
     let before = bed.levels();

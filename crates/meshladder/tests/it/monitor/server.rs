@@ -29,18 +29,23 @@ impl Prometheus {
         let path = folder.path();
         std::fs::write(path.join("prometheus.yml"), config).expect("the folder takes files");
         let errors = std::fs::File::create(path.join("stderr")).expect("the folder takes files");
-        let port = free_port();
         let mut command = program("prometheus");
         command
             .current_dir(path)
-            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=warn"])
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(errors);
         fill(path, &mut command);
         let child = command.spawn().expect("Prometheus starts");
-        let mut started = Self { child, url: format!("{scheme}://127.0.0.1:{port}"), folder };
+        let mut started = Self { child, url: String::new(), folder };
+        let log = started.folder.path().join("stderr");
+        let mut address = None;
+        started.wait("says where it listens", || {
+            address = listening(&std::fs::read_to_string(&log).unwrap_or_default());
+            address.is_some()
+        });
+        started.url = format!("{scheme}://{}", address.expect("it was waited for"));
         let client = Client::at(&started.url, access).expect("a URL");
         started.wait("is ready", || client.query("vector(1)").is_ok());
         started
@@ -76,6 +81,12 @@ impl Drop for Prometheus {
     }
 }
 
+/// The address in the line of its log that says so. A port chosen beforehand may be somebody else's by then.
+fn listening(log: &str) -> Option<String> {
+    let line = log.split_inclusive('\n').find(|line| line.ends_with('\n') && line.contains("msg=\"Listening on\""))?;
+    Some(line.split_once("address=")?.1.split_whitespace().next()?.to_owned())
+}
+
 /// A counter: labels of `istio_requests_total`, and how many a minute there are now, were an hour ago and a day ago.
 pub(crate) struct Series {
     pub(crate) labels: String,
@@ -103,11 +114,6 @@ fn store(folder: &Path, series: &[Series]) {
     let mut promtool = program("promtool");
     promtool.current_dir(folder).args(["tsdb", "create-blocks-from", "openmetrics", "samples", "data"]);
     run(promtool);
-}
-
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// A server that gives one answer to the first request and hands the request over.
