@@ -161,7 +161,7 @@ impl Finding {
     /// Code, subject and place: wording may improve without a change of identity.
     pub fn id(&self) -> String {
         let ObjectRef { kind, namespace, name } = &self.subject;
-        let subject = if name.is_empty() { kind.clone() } else { format!("{kind}/{namespace}/{name}") };
+        let subject = if name.is_empty() { kind.to_string() } else { format!("{kind}/{namespace}/{name}") };
         format!("{}:{subject}:{}", self.code, self.evidence.first().map_or(String::new(), place_of))
     }
 

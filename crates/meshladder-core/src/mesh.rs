@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::doc::name::Name;
 use crate::doc::tree::{Node, Value};
 use crate::model::object::{self, Object};
 use crate::model::pod::Pod;
@@ -20,7 +21,7 @@ pub mod host;
 pub mod hosts;
 mod index;
 pub mod injection;
-mod labels;
+pub mod labels;
 mod lazy;
 mod namespaces;
 pub mod network_policy;
@@ -119,7 +120,7 @@ pub struct ServiceEntryFacts {
 
 /// The labels of a pod, or those a Service selects by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Box<[(Arc<str>, Arc<str>)]>);
+pub struct Labels(Box<[(Name, Arc<str>)]>);
 
 impl Labels {
     /// A label's value.
@@ -182,9 +183,7 @@ impl Mesh {
     #[must_use]
     pub fn with_all(&self, changes: &[&Change]) -> Self {
         let mut objects = self.objects.clone();
-        for change in changes {
-            objects.change(change);
-        }
+        objects.change(changes);
         let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
         let config =
             if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };
@@ -344,7 +343,7 @@ fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
 fn strings(object: Option<&Node>) -> Labels {
     let members = object.map_or(&[][..], Node::members).iter();
     let text = |node: &Node| if let Value::String(text) = &node.value { Some(Arc::clone(text)) } else { None };
-    Labels(members.filter_map(|m| Some((Arc::clone(&m.key), text(&m.value)?))).collect())
+    Labels(members.filter_map(|m| Some((m.key.clone(), text(&m.value)?))).collect())
 }
 
 /// A member that is there; `null` is the same as none in a Kubernetes object.

@@ -60,7 +60,12 @@ struct Entry {
 
 enum Body {
     Held(Arc<String>),
-    Deferred { size: u64, fetch: Fetch },
+    Deferred {
+        size: u64,
+        fetch: Fetch,
+        /// The newest time it tells, once that was looked for.
+        told: OnceLock<Option<Time>>,
+    },
 }
 
 impl fmt::Debug for Entry {
@@ -121,14 +126,21 @@ impl Snapshot {
     /// none when no document tells.
     pub fn taken_at(&self) -> Option<Time> {
         *self.taken_at.get_or_init(|| {
-            let says = |source: &str| self.metas.get(source).and_then(|meta| meta.taken_at);
-            let undated = self.docs.iter().filter(|(id, _)| times::may_tell(id) && says(id.split().0).is_none());
+            let undated = self.docs.iter().filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
             let found = undated.filter_map(|(id, entry)| match &entry.body {
                 Body::Held(text) => times::newest(id, text.as_bytes()),
-                Body::Deferred { fetch, .. } => times::newest(id, &fetch().ok()?),
+                Body::Deferred { fetch, told, .. } => match told.get() {
+                    Some(time) => *time,
+                    None => times::newest(id, &fetch().ok()?),
+                },
             });
             found.max().max(self.metas.values().filter_map(|meta| meta.taken_at).max())
         })
+    }
+
+    /// Whether the document's source does not say when it was taken.
+    fn is_undated(&self, id: &DocId) -> bool {
+        self.metas.get(id.split().0).and_then(|meta| meta.taken_at).is_none()
     }
 
     /// The names of the sources and what is known of each; the name is empty when there is only one.
@@ -167,8 +179,12 @@ impl Snapshot {
         let entry = self.docs.get(id).ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
         let (text, problem) = match &entry.body {
             Body::Held(text) => (Arc::clone(text), None),
-            Body::Deferred { fetch, .. } => {
+            Body::Deferred { fetch, told, .. } => {
                 let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
+                // Its time will be asked for; who looked for it later would read the whole text again.
+                if id.shape() == Shape::Objects && self.is_undated(id) {
+                    told.get_or_init(|| times::newest(id, &bytes));
+                }
                 let (text, bad_byte) = builder::clean(id, bytes);
                 let problem = bad_byte.map(|at| builder::not_utf8(&entry.origin, &text, at));
                 (Arc::new(text), problem)

@@ -69,8 +69,8 @@ impl Rule {
     pub(super) fn object(kind: &'static str, kept: &Stored, snapshot: &Snapshot) -> Self {
         Self {
             kind,
-            namespace: kept.id.namespace.clone(),
-            name: kept.id.name.clone(),
+            namespace: kept.id.namespace.to_string(),
+            name: kept.id.name.to_string(),
             rule: None,
             action: None,
             frame: Frame::of(kept, kept.node.get("spec").unwrap_or(&kept.node), snapshot),

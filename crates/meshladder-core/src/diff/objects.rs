@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::doc::text::Text;
 use crate::doc::tree::{Node, Value};
 use crate::mesh::services::is_ready;
 use crate::mesh::{Mesh, ObjectRef, Stored, reads};
@@ -93,7 +94,7 @@ impl Side<'_> {
 }
 
 /// Kind, group, namespace, name.
-type Id = (String, String, String, String);
+type Id = (Text, Text, Text, Text);
 
 fn written(mesh: &Mesh) -> BTreeMap<Id, &Stored> {
     let is_written = |object: &&Stored| {
@@ -134,10 +135,10 @@ fn alone(what: What, object: &Stored) -> Change {
 }
 
 fn change(what: What, id: &ObjectRef) -> Change {
-    let place = if id.namespace.is_empty() { id.name.clone() } else { format!("{}/{}", id.namespace, id.name) };
+    let place = if id.namespace.is_empty() { id.name.to_string() } else { format!("{}/{}", id.namespace, id.name) };
     Change {
         what,
-        kind: id.kind.clone(),
+        kind: id.kind.to_string(),
         name: place,
         means: None,
         objects: vec![id.clone()],

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::json::{self, Fault, Kind, Raw};
+use super::name::{Name, Names};
+use super::text::Text;
 
 /// How deep a tree may nest: deeper values cannot come from a Kubernetes API or an Envoy.
 pub const MAX_DEPTH: usize = 128;
@@ -48,7 +50,7 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// The name.
-    pub key: Arc<str>,
+    pub key: Name,
     /// Where the name stands.
     pub key_span: Span,
     /// The value.
@@ -95,7 +97,15 @@ impl Node {
     /// # Errors
     /// When the value is not JSON, or nests deeper than [`MAX_DEPTH`].
     pub fn from_json(raw: Raw<'_>) -> Result<Self, Fault> {
-        build(raw, 0)
+        Self::from_json_with(raw, &mut Names::default())
+    }
+
+    /// The same, with names that were read before.
+    ///
+    /// # Errors
+    /// See [`Node::from_json`].
+    pub fn from_json_with(raw: Raw<'_>, names: &mut Names) -> Result<Self, Fault> {
+        build(raw, 0, names)
     }
 
     /// The member of that name.
@@ -124,6 +134,11 @@ impl Node {
     /// The text of a string.
     pub fn str(&self) -> Option<&str> {
         if let Value::String(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The text of a string, shared.
+    pub fn text(&self) -> Option<Text> {
+        if let Value::String(text) = &self.value { Some(text.into()) } else { None }
     }
 
     /// The elements of the array member `key`; nothing when there is none.
@@ -178,15 +193,15 @@ pub fn edit<T>(list: &mut Box<[T]>, change: impl FnOnce(&mut Vec<T>)) {
     *list = all.into();
 }
 
-fn build(raw: Raw<'_>, depth: usize) -> Result<Node, Fault> {
+fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new(raw.offset(), "nested too deep"));
     }
     let value = match raw.kind() {
-        Kind::Object => object(raw, depth)?,
+        Kind::Object => object(raw, depth, names)?,
         Kind::Array => {
             let mut elements = raw.elements();
-            let items = elements.by_ref().map(|e| build(e, depth + 1)).collect::<Result<_, _>>()?;
+            let items = elements.by_ref().map(|e| build(e, depth + 1, names)).collect::<Result<_, _>>()?;
             elements.fault().cloned().map_or(Ok(Value::Array(items)), Err)?
         }
         Kind::String => Value::String(raw.string().unwrap_or_default().into()),
@@ -195,12 +210,12 @@ fn build(raw: Raw<'_>, depth: usize) -> Result<Node, Fault> {
     Ok(Node { value, span: (raw.offset()..raw.end()).into() })
 }
 
-fn object(raw: Raw<'_>, depth: usize) -> Result<Value, Fault> {
+fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault> {
     let mut walk = raw.members();
     let mut members = Vec::new();
     while let Some((key, value)) = walk.next() {
         let key_span = walk.key_span().into();
-        members.push(Member { key: key.into(), key_span, value: build(value, depth + 1)? });
+        members.push(Member { key: names.of(&key), key_span, value: build(value, depth + 1, names)? });
     }
     walk.fault().cloned().map_or_else(|| Ok(Value::Object(members.into())), Err)
 }

@@ -8,12 +8,12 @@ mod anchors;
 mod build;
 mod gap;
 mod members;
-mod names;
 mod quick;
 mod scalar;
+mod scalars;
 mod split;
 
-pub use names::Names;
+pub use scalars::Scalars;
 pub use split::{Part, split};
 
 use super::json::{self, Fault, Raw};
@@ -56,9 +56,9 @@ pub fn is_json(text: &str) -> bool {
 /// Loads every document of a text, be it YAML, JSON, or both with `---` between them.
 pub fn load(text: &str) -> Loaded {
     let mut loaded = Loaded::default();
-    let mut names = Names::default();
+    let mut scalars = Scalars::default();
     for part in split(text) {
-        let Loaded { documents, problems } = part.load(&mut names);
+        let Loaded { documents, problems } = part.load(&mut scalars);
         loaded.documents.extend(documents);
         loaded.problems.extend(problems);
     }
@@ -67,9 +67,9 @@ pub fn load(text: &str) -> Loaded {
 
 impl Part<'_> {
     /// Loads this part; all places count from the start of the whole text.
-    pub fn load(&self, names: &mut Names) -> Loaded {
+    pub fn load(&self, scalars: &mut Scalars) -> Loaded {
         let limits = Limits::default();
-        self.json().or_else(|| quick::read(self, limits, names)).unwrap_or_else(|| Builder::new(self, limits).run())
+        self.json().or_else(|| quick::read(self, limits, scalars)).unwrap_or_else(|| Builder::new(self, limits).run())
     }
 
     /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML parser.

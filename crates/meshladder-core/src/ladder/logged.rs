@@ -235,7 +235,7 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
         (true, None) => Caller::Somebody,
         (true, Some(pod)) => Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() },
         (false, _) if is_gateway(mesh, pod) => Caller::Outside,
-        (false, _) => Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() },
+        (false, _) => Caller::Pod { namespace: pod.namespace.to_string(), name: pod.name.to_string() },
     };
     let seen = if inbound {
         Seen { code: line.code, ..Seen::default() }

@@ -23,7 +23,7 @@ pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, question: &Question) -> BTreeSe
     let mut found = pods(mesh, question, &trace);
     if question.from == Caller::Outside {
         let gateways = mesh.objects.of_kind("Gateway").iter().flat_map(|gateway| mesh.gateway_pods(gateway));
-        found.extend(gateways.map(|pod| (pod.id.namespace.clone(), pod.id.name.clone())));
+        found.extend(gateways.map(|pod| (pod.id.namespace.to_string(), pod.id.name.to_string())));
     }
     found
 }

@@ -130,9 +130,7 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
     let cites = stored.is_some_and(|stored| {
         finding.evidence.iter().any(|evidence| {
             let inside = |pointer: &str| {
-                pointer
-                    .strip_prefix(stored.pointer.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                pointer.strip_prefix(&*stored.pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             evidence.doc == stored.doc && evidence.spot.pointer().is_some_and(inside)
         })

@@ -1,6 +1,6 @@
 //! A fix that changes objects is tried out in memory before it is offered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Inquiry, asked, guarded};
 use crate::finding::{Evidence, Finding};
@@ -26,7 +26,7 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
                 return true;
             }
             if tries == 0 {
-                fix.unchecked = Some(format!("{MOST_TRIES} other fixes were tried"));
+                fix.unchecked = Some(others_were_tried());
                 return true;
             }
             tries -= 1;
@@ -37,6 +37,10 @@ pub(super) fn fixes(findings: &mut [Finding], facts: &Facts<'_>, asked: Option<&
             !fires
         });
     }
+}
+
+fn others_were_tried() -> String {
+    format!("{MOST_TRIES} other fixes were tried")
 }
 
 /// What should go away.
@@ -82,28 +86,29 @@ fn still_fires(
 pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
     let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
     let mut tries = MOST_TRIES;
-    while let Some(batch) = batch(findings) {
+    while let Some(batch) = batch(findings).filter(|_| tries > 0) {
         let changes: Vec<&Change> = batch.iter().filter_map(|&(i, k)| findings[i].fixes[k].change.as_ref()).collect();
         let code = findings[batch[0].0].code;
-        let still = if tries == 0 { None } else { found(code, &changes, facts) };
-        tries = tries.saturating_sub(1);
+        let still = found(code, &changes, facts);
+        tries -= 1;
         for (i, k) in batch {
             let finding = &mut findings[i];
             let fires = still.as_ref().map(|still| {
-                let same = |(subject, id): &(ObjectRef, String)| {
-                    *subject == finding.subject && (*id == finding.id() || !known.contains(id))
-                };
-                still.iter().any(same)
+                let own = finding.id();
+                let same = |id: &String| *id == own || !known.contains(id);
+                still.get(&finding.subject).is_some_and(|ids| ids.iter().any(same))
             });
             match fires {
                 Some(false) => finding.fixes[k].unchecked = Some(TRIED.to_owned()),
                 Some(true) => drop(finding.fixes.remove(k)),
-                None => finding.fixes[k].unchecked = Some(format!("{MOST_TRIES} other fixes were tried")),
+                None => finding.fixes[k].unchecked = Some(others_were_tried()),
             }
         }
     }
-    for fix in findings.iter_mut().flat_map(|finding| &mut finding.fixes) {
-        fix.unchecked.take_if(|why| why == TRIED);
+    for fix in findings.iter_mut().flat_map(|finding| &mut finding.fixes).filter(|fix| fix.change.is_some()) {
+        if fix.unchecked.take_if(|why| why == TRIED).is_none() {
+            fix.unchecked.get_or_insert_with(others_were_tried);
+        }
     }
 }
 
@@ -133,11 +138,15 @@ fn about(finding: &Finding) -> BTreeSet<(DocId, String)> {
 }
 
 /// What a rule of objects finds after some changes, by subject and id; none when that cannot be told from objects.
-fn found(code: &str, changes: &[&Change], facts: &Facts<'_>) -> Option<Vec<(ObjectRef, String)>> {
+fn found(code: &str, changes: &[&Change], facts: &Facts<'_>) -> Option<BTreeMap<ObjectRef, Vec<String>>> {
     let rule = rules::named(code)?;
     let Check::Object(check) = rule.check else { return None };
     let mesh = facts.mesh.with_all(changes);
     let faults = Faults::default();
     let sink = guarded(rule, |sink| check(&Facts { mesh: &mesh, faults: &faults, ..*facts }, sink));
-    Some(sink.findings.iter().map(|found| (found.subject.clone(), found.id())).collect())
+    let mut still: BTreeMap<ObjectRef, Vec<String>> = BTreeMap::new();
+    for found in &sink.findings {
+        still.entry(found.subject.clone()).or_default().push(found.id());
+    }
+    Some(still)
 }

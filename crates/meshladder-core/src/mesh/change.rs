@@ -113,7 +113,7 @@ fn operate(root: &mut Node, operation: &Node) {
             if let Some(member) = members.iter_mut().find(|member| *member.key == *token) {
                 member.value.clone_from(value);
             } else {
-                let member = Member { key: token.into(), key_span: Span::default(), value: value.clone() };
+                let member = Member { key: (*token).into(), key_span: Span::default(), value: value.clone() };
                 edit(members, |members| members.push(member));
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::objects::ASSUMED;
 use super::{Mesh, MeshConfig, MeshNetworks, Objects, Stored};
+use crate::doc::text::Text;
 use crate::doc::tree::{Member, Node, Value, edit};
 use crate::doc::yaml;
 use crate::model::object;
@@ -108,7 +109,7 @@ fn is_of_another(object: &Node, revision: &str) -> bool {
 
 fn assume(objects: &mut Objects) {
     let doc = DocId::new(ASSUMED);
-    let with_pods: BTreeSet<String> = objects.of_kind("Pod").iter().map(|pod| pod.id.namespace.clone()).collect();
+    let with_pods: BTreeSet<Text> = objects.of_kind("Pod").iter().map(|pod| pod.id.namespace.clone()).collect();
     let workloads = ["Deployment", "StatefulSet", "DaemonSet"].into_iter().flat_map(|kind| objects.of_kind(kind));
     let workloads = workloads.filter(|workload| !with_pods.contains(&workload.id.namespace));
     let pods: Vec<Node> = workloads.filter_map(pod_of).collect();
@@ -147,9 +148,9 @@ fn pod_of(workload: &Stored) -> Option<Node> {
 
 fn put_into_namespace(object: &mut Stored) {
     if CLUSTER_SCOPED.contains(&object.id.kind.as_str()) {
-        object.id.namespace.clear();
+        object.id.namespace = Text::default();
     } else if object.id.namespace.is_empty() {
-        "default".clone_into(&mut object.id.namespace);
+        object.id.namespace = "default".into();
         let Value::Object(members) = &mut object.node.value else { return };
         let Some(metadata) = members.iter_mut().find(|member| &*member.key == "metadata") else { return };
         let Value::Object(fields) = &mut metadata.value.value else { return };

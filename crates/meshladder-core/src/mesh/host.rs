@@ -1,6 +1,8 @@
 //! Names of hosts as Istio reads them: short names, wildcards, and which of several is the most specific.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+
+use crate::doc::text::Text;
 
 /// Whether every name that `host` stands for is one that `pattern` stands for: `*.com` covers `*.b.com` and `a.com`.
 pub fn covers(pattern: &str, host: &str) -> bool {
@@ -24,44 +26,58 @@ pub fn specificity(host: &str) -> impl Ord + use<> {
 /// Positions of objects by the hosts they are for, so that a lookup does not read them all.
 #[derive(Debug, Default)]
 pub(super) struct HostIndex {
-    exact: BTreeMap<String, Vec<usize>>,
-    /// By what follows `*`, when that is empty or starts with a dot.
-    wildcards: BTreeMap<String, Vec<usize>>,
-    /// Wildcards such as `*-api.test`.
-    odd: Vec<(String, usize)>,
+    /// Sorted, which takes a fraction of a map's room.
+    exact: Box<[(Text, usize)]>,
+    /// Wildcards of which nothing or a dot follows the `*`, sorted.
+    wildcards: Box<[(Text, usize)]>,
+    /// Wildcards such as `*-api.test`, sorted.
+    odd: Box<[(Text, usize)]>,
 }
 
 impl HostIndex {
-    pub(super) fn add(&mut self, host: &str, position: usize) {
-        let list = match host.strip_prefix('*') {
-            None => self.exact.entry(host.to_owned()).or_default(),
-            Some(suffix) if suffix.is_empty() || suffix.starts_with('.') => {
-                self.wildcards.entry(suffix.to_owned()).or_default()
-            }
-            Some(suffix) => return self.odd.push((suffix.to_owned(), position)),
-        };
-        if list.last() != Some(&position) {
-            list.push(position);
+    pub(super) fn of(hosts: impl Iterator<Item = (Text, usize)>) -> Self {
+        let [mut exact, mut wildcards, mut odd] = [const { Vec::new() }; 3];
+        for (host, position) in hosts {
+            let list = match host.strip_prefix('*') {
+                None => &mut exact,
+                Some(suffix) if suffix.is_empty() || suffix.starts_with('.') => &mut wildcards,
+                Some(_) => &mut odd,
+            };
+            list.push((host, position));
         }
-    }
-
-    /// Those with exactly this host.
-    pub(super) fn named(&self, host: &str) -> &[usize] {
-        let list = host.strip_prefix('*').map_or_else(|| self.exact.get(host), |suffix| self.wildcards.get(suffix));
-        list.map_or(&[], Vec::as_slice)
+        for list in [&mut exact, &mut wildcards, &mut odd] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        Self { exact: exact.into(), wildcards: wildcards.into(), odd: odd.into() }
     }
 
     /// All whose hosts cover this one, in the order of their positions.
     pub(super) fn covering(&self, host: &str) -> Vec<usize> {
         let tail = host.strip_prefix('*').unwrap_or(host);
         let suffixes = tail.match_indices('.').map(|(at, _)| &tail[at..]).chain([""]);
-        let mut found: Vec<usize> = if tail == host { self.named(host).to_vec() } else { Vec::new() };
-        found.extend(suffixes.filter_map(|suffix| self.wildcards.get(suffix)).flatten());
-        found.extend(self.odd.iter().filter(|(suffix, _)| tail.ends_with(suffix)).map(|(_, position)| position));
+        let mut found: Vec<usize> = Vec::new();
+        if tail == host {
+            found.extend(named(&self.exact, |own| own.cmp(host)));
+        }
+        for suffix in suffixes {
+            found.extend(named(&self.wildcards, |own| own[1..].cmp(suffix)));
+        }
+        if !self.odd.is_empty() {
+            let suffixes = tail.char_indices().map(|(at, _)| &tail[at..]);
+            found.extend(suffixes.flat_map(|suffix| named(&self.odd, move |own| own[1..].cmp(suffix))));
+        }
         found.sort_unstable();
         found.dedup();
         found
     }
+}
+
+/// The positions of those that compare as equal.
+fn named(sorted: &[(Text, usize)], compare: impl Fn(&str) -> Ordering) -> impl Iterator<Item = usize> {
+    let start = sorted.partition_point(|(own, _)| compare(own).is_lt());
+    let alike = sorted[start..].iter().take_while(move |(own, _)| compare(own).is_eq());
+    alike.map(|(_, position)| *position)
 }
 
 #[cfg(test)]
@@ -87,16 +103,12 @@ mod tests {
 
     #[test]
     fn the_index_finds_what_covers_a_host() {
-        let mut index = HostIndex::default();
         let hosts = ["*", "a.b.test", "*.test", "*-x.test", "c.test", "*.b.test", "a.b.test"];
-        for (position, host) in hosts.iter().enumerate() {
-            index.add(host, position);
-        }
+        let index = HostIndex::of(hosts.iter().enumerate().map(|(position, host)| ((*host).into(), position)));
         for host in ["a.b.test", "c-x.test", "c.test", "test", "*.b.test", "*.test", "*"] {
             let expected: Vec<_> = (0..hosts.len()).filter(|&i| covers(hosts[i], host)).collect();
             assert_eq!(index.covering(host), expected, "{host}");
         }
-        assert_eq!((index.named("a.b.test"), index.named("*.test")), (&[1, 6][..], &[2][..]));
     }
 
     #[test]

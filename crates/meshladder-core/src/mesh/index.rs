@@ -1,11 +1,13 @@
 //! Maps that save a lookup from reading every object of a kind.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::host::HostIndex;
 use super::labels::LabelIndex;
 use super::{Domain, Objects, Stored, ips};
+use crate::doc::text::Text;
 use crate::doc::tree::Node;
 use crate::model::pod::Pod;
 
@@ -16,7 +18,7 @@ pub(super) struct Index {
     pub(super) destination_rules: HostIndex,
     pub(super) service_entries: HostIndex,
     /// EndpointSlices by namespace and name of their Service.
-    slices: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    slices: BTreeMap<Text, BTreeMap<String, Vec<usize>>>,
     /// The first running pod of each address, as a position in `Mesh::pods`.
     pub(super) running_at: BTreeMap<IpAddr, usize>,
     /// Pods by each of their labels.
@@ -39,16 +41,12 @@ impl Index {
             service_entries: by_host(objects, domain, "ServiceEntry", |object| object.spec_list("hosts")),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
-            pods: LabelIndex::default(),
-            selectors: LabelIndex::default(),
+            pods: LabelIndex::of(objects.of_kind("Pod").iter().map(|pod| pod.labels().map_or(&[][..], Node::members))),
+            selectors: LabelIndex::of(objects.of_kind("Service").iter().map(|service| {
+                let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
+                &pairs[..pairs.len().min(1)]
+            })),
         };
-        for (position, pod) in objects.of_kind("Pod").iter().enumerate() {
-            index.pods.add(pod.labels().map_or(&[], Node::members), position);
-        }
-        for (position, service) in objects.of_kind("Service").iter().enumerate() {
-            let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
-            index.selectors.add(&pairs[..pairs.len().min(1)], position);
-        }
         let pods = objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object()));
         for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
             for ip in ips(pod.0.node) {
@@ -71,13 +69,14 @@ impl Index {
 }
 
 fn by_host(objects: &Objects, domain: &Domain, kind: &str, hosts: impl Fn(&Stored) -> &[Node]) -> HostIndex {
-    let mut index = HostIndex::default();
-    for (position, object) in objects.of_kind(kind).iter().enumerate() {
-        for host in hosts(object).iter().filter_map(Node::str) {
-            // A ServiceEntry's host is taken as it stands.
-            let full = if kind == "ServiceEntry" { host.into() } else { domain.fqdn(host, &object.id.namespace) };
-            index.add(&full, position);
-        }
-    }
-    index
+    // A ServiceEntry's host is taken as it stands.
+    let full = |host: Text, namespace: &str| match domain.fqdn(&host, namespace) {
+        Cow::Owned(full) if kind != "ServiceEntry" => full.as_str().into(),
+        _ => host,
+    };
+    let all = objects.of_kind(kind).iter().enumerate().flat_map(|(position, object)| {
+        let hosts = hosts(object).iter().filter_map(Node::text);
+        hosts.map(move |host| (full(host, &object.id.namespace), position))
+    });
+    HostIndex::of(all)
 }

@@ -1,55 +1,78 @@
 //! Objects by label, so that a selector does not read them all.
 
-use std::collections::BTreeMap;
-
 use super::{Mesh, Stored};
 use crate::doc::tree::{Member, Node};
 use crate::model::selector::has_labels;
 
-/// Positions of objects by the hash of a pair of key and value: what is found must still be compared.
+/// Positions of objects by the hash of a pair of key and value, sorted: what is found must still be compared.
 #[derive(Debug, Default)]
-pub(super) struct LabelIndex {
-    by_pair: BTreeMap<u64, Vec<usize>>,
-}
+pub struct LabelIndex(Box<[(u64, usize)]>);
 
 impl LabelIndex {
-    pub(super) fn add(&mut self, pairs: &[Member], position: usize) {
-        for pair in pairs {
-            self.by_pair.entry(hash(pair)).or_default().push(position);
-        }
+    /// Objects by these labels of each.
+    pub fn of<'o>(labels: impl Iterator<Item = &'o [Member]>) -> Self {
+        let all = labels.enumerate();
+        let mut all: Box<[_]> =
+            all.flat_map(|(position, pairs)| pairs.iter().map(move |pair| (hash(pair), position))).collect();
+        all.sort_unstable();
+        Self(all)
     }
 
-    /// Those that may carry all of the pairs, in order: the ones with the rarest of them. None without any pair.
-    fn candidates(&self, wanted: &Node) -> Option<&[usize]> {
-        wanted.members().iter().map(|pair| self.with(pair)).min_by_key(|positions| positions.len())
+    /// Those that may carry all of the labels, in order: the ones with the rarest of them. None without any label.
+    pub fn candidates(&self, wanted: &[&Node]) -> Option<&[(u64, usize)]> {
+        let pairs = wanted.iter().flat_map(|labels| labels.members());
+        pairs.map(|pair| self.with(pair)).min_by_key(|positions| positions.len())
     }
 
-    fn with(&self, pair: &Member) -> &[usize] {
-        self.by_pair.get(&hash(pair)).map_or(&[], Vec::as_slice)
+    /// Those of `objects`, sorted and in the order of the index, that are in the namespace and may carry all of the
+    /// labels; all in the namespace without any label.
+    pub fn near<'o>(
+        &self,
+        objects: &'o [Stored],
+        namespace: Option<&str>,
+        wanted: &[&Node],
+    ) -> impl Iterator<Item = &'o Stored> + use<'o, '_> {
+        let (start, end) = namespace.map_or((0, objects.len()), |namespace| {
+            let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
+            (start, objects.partition_point(|object| object.id.namespace.as_str() <= namespace))
+        });
+        let listed = self.candidates(wanted);
+        let all = if listed.is_none() { start..end } else { 0..0 };
+        let listed = listed.unwrap_or(&[]);
+        let before = |end: usize| listed.partition_point(|(_, position)| *position < end);
+        let near = &listed[before(start)..before(end)];
+        near.iter().map(|(_, position)| *position).chain(all).map(|position| &objects[position])
+    }
+
+    fn with(&self, pair: &Member) -> &[(u64, usize)] {
+        let hash = hash(pair);
+        let start = self.0.partition_point(|(own, _)| *own < hash);
+        let end = self.0.partition_point(|(own, _)| *own <= hash);
+        &self.0[start..end]
     }
 }
 
 impl Mesh {
     /// The pods that carry all of the labels, of one namespace or of all.
     pub fn pods_with<'m>(&'m self, namespace: Option<&str>, labels: &'m Node) -> impl Iterator<Item = &'m Stored> {
-        let pods = self.objects.of_kind("Pod");
-        let (start, end) = namespace.map_or((0, pods.len()), |namespace| {
-            let start = pods.partition_point(|pod| pod.id.namespace.as_str() < namespace);
-            (start, pods.partition_point(|pod| pod.id.namespace.as_str() <= namespace))
-        });
-        let listed = self.index.pods.candidates(labels);
-        let all = if listed.is_none() { start..end } else { 0..0 };
-        let listed = listed.unwrap_or(&[]);
-        let near = &listed[listed.partition_point(|at| *at < start)..listed.partition_point(|at| *at < end)];
-        let positions = near.iter().copied().chain(all);
-        positions.map(|position| &pods[position]).filter(|pod| has_labels(labels, pod.labels()))
+        self.pods_near(namespace, &[labels]).filter(|pod| has_labels(labels, pod.labels()))
+    }
+
+    /// The pods that may carry all of the labels: few beside those that do.
+    pub fn pods_near<'m>(
+        &'m self,
+        namespace: Option<&str>,
+        wanted: &[&Node],
+    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        self.index.pods.near(self.objects.of_kind("Pod"), namespace, wanted)
     }
 
     /// The Services of a namespace that select a pod with these labels.
     pub fn services_selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&Stored> {
         let services = self.objects.of_kind("Service");
         let pairs = labels.map_or(&[][..], Node::members);
-        let mut found: Vec<usize> = pairs.iter().flat_map(|pair| self.index.selectors.with(pair)).copied().collect();
+        let listed = pairs.iter().flat_map(|pair| self.index.selectors.with(pair));
+        let mut found: Vec<usize> = listed.map(|(_, position)| *position).collect();
         found.sort_unstable();
         found.dedup();
         let selects = |service: &&Stored| {

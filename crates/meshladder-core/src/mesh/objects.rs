@@ -6,6 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::{Change, reads};
+use crate::doc::text::Text;
 use crate::doc::tree::{Node, Value};
 use crate::model::object::{self, Object, Taken};
 use crate::model::selector;
@@ -18,7 +19,7 @@ pub(super) const ASSUMED: &str = "k8s/assumed.yaml";
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// By kind; in each kind by namespace and name.
-    by_kind: BTreeMap<String, Arc<Vec<Stored>>>,
+    by_kind: BTreeMap<Text, Arc<Vec<Stored>>>,
 }
 
 /// One object.
@@ -27,11 +28,11 @@ pub struct Stored {
     /// Its document.
     pub doc: DocId,
     /// Where it stands in its document.
-    pub pointer: String,
+    pub pointer: Box<str>,
     /// What it is.
     pub id: ObjectRef,
     /// The API group; empty for core kinds.
-    pub group: String,
+    pub group: Text,
     /// The object.
     pub node: Node,
 }
@@ -40,17 +41,17 @@ pub struct Stored {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectRef {
     /// `VirtualService`, `Pod`, …
-    pub kind: String,
+    pub kind: Text,
     /// Empty for what is not in a namespace.
-    pub namespace: String,
+    pub namespace: Text,
     /// Name.
-    pub name: String,
+    pub name: Text,
 }
 
 impl ObjectRef {
     /// An object's identity.
     pub fn new(kind: &str, namespace: &str, name: &str) -> Self {
-        Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
+        Self { kind: kind.into(), namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -68,23 +69,24 @@ impl fmt::Display for ObjectRef {
 
 impl Objects {
     pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
-        let (kind, pointer) = (object.kind().to_owned(), object.pointer.to_owned());
+        let (kind, pointer) = (object.kind().into(), object.pointer.into());
         self.take(doc, Taken { node: object.node.clone(), kind, pointer });
     }
 
     pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
         let Taken { mut node, kind, pointer } = taken;
         forget_managed_fields(&mut node);
-        let object = Object::of(&node, &kind, &pointer, "");
-        let id = ObjectRef::new(&kind, object.namespace(), object.name());
-        let group = object.group().to_owned();
-        Arc::make_mut(self.by_kind.entry(kind).or_default()).push(Stored {
-            doc: doc.clone(),
-            pointer,
-            id,
-            group,
-            node,
-        });
+        let metadata = |key| node.at(["metadata", key]).and_then(Node::text).unwrap_or_default();
+        let (namespace, name) = (metadata("namespace"), metadata("name"));
+        let group = Object::of(&node, &kind, &pointer, "").group();
+        let alike = self.by_kind.entry(kind.clone()).or_default();
+        // The objects of a kind nearly always have one group, so the last one's is this one's too.
+        let (kind, group) = match alike.last() {
+            Some(Stored { id, group: last, .. }) if *last == *group => (id.kind.clone(), last.clone()),
+            _ => (kind.clone(), group.into()),
+        };
+        let id = ObjectRef { kind, namespace, name };
+        Arc::make_mut(alike).push(Stored { doc: doc.clone(), pointer, id, group, node });
     }
 
     pub(super) fn each_mut(&mut self, change: impl Fn(&mut Stored)) {
@@ -114,8 +116,22 @@ impl Objects {
         }
     }
 
-    /// Makes a change; the kinds that it does not touch stay shared.
-    pub(super) fn change(&mut self, change: &Change) {
+    /// Makes changes; the kinds that they do not touch stay shared.
+    pub(super) fn change(&mut self, changes: &[&Change]) {
+        for change in changes {
+            self.change_one(change);
+        }
+        let doc = DocId::new("k8s/change.yaml");
+        let created: Vec<Node> = changes.iter().filter_map(|change| change.created()).collect();
+        for node in &created {
+            object::each_under(node, &mut |object| self.add(&doc, object));
+        }
+        if !created.is_empty() {
+            self.sort();
+        }
+    }
+
+    fn change_one(&mut self, change: &Change) {
         if let Some(objects) = self.by_kind.get_mut(&change.object.kind) {
             let objects = Arc::make_mut(objects);
             let at = objects.partition_point(|object| object.id < change.object);
@@ -126,16 +142,11 @@ impl Objects {
                 }
             }
         }
-        let doc = DocId::new("k8s/change.yaml");
-        if let Some(node) = change.created() {
-            object::each_under(&node, &mut |object| self.add(&doc, object));
-            self.sort();
-        }
     }
 
     /// The kinds there are.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
-        self.by_kind.keys().map(String::as_str)
+        self.by_kind.keys().map(Text::as_str)
     }
 
     /// Whether there is an object, not just an assumed one, of the kind that a bundle keeps at this path.
@@ -246,19 +257,20 @@ impl Stored {
     /// The path of a part inside this object, as a JSON patch names it.
     pub fn path_of(&self, part: &Node) -> String {
         let pointer = self.pointer_of(part);
-        pointer.strip_prefix(self.pointer.as_str()).unwrap_or(&pointer).to_owned()
+        pointer.strip_prefix(&*self.pointer).unwrap_or(&pointer).to_owned()
     }
 
     /// The pointer, in the document, of a node that is part of this object; the object's own for a foreign one.
     pub fn pointer_of(&self, part: &Node) -> String {
-        let mut path = self.pointer.clone();
+        let mut path = String::from(&*self.pointer);
         // A node that is not inside leaves the path as it was.
         find(&self.node, part, &mut path);
         path
     }
 }
 
-/// Extends `path` to `part`, found by identity.
+/// Extends `path` to `part`, found by identity: first where its bytes stand, as an object may be large, and then, for
+/// what an anchor brought from elsewhere, in all of it.
 fn find(node: &Node, part: &Node, path: &mut String) -> bool {
     if std::ptr::eq(node, part) {
         return true;
@@ -273,9 +285,17 @@ fn find(node: &Node, part: &Node, path: &mut String) -> bool {
         }
         found
     };
+    let is_before = |child: &Node| child.span.end() <= part.span.start();
     match &node.value {
-        Value::Object(members) => members.iter().any(|member| inside(&member.key, &member.value)),
-        Value::Array(items) => items.iter().enumerate().any(|(i, item)| inside(&i.to_string(), item)),
+        Value::Object(members) => {
+            let near = members.get(members.partition_point(|member| is_before(&member.value)));
+            near.into_iter().chain(members).any(|member| inside(&member.key, &member.value))
+        }
+        Value::Array(items) => {
+            let near = items.partition_point(is_before);
+            let all = items.get(near).map(|item| (near, item)).into_iter().chain(items.iter().enumerate());
+            all.into_iter().any(|(i, item)| inside(&i.to_string(), item))
+        }
         _ => false,
     }
 }
@@ -299,8 +319,7 @@ mod tests {
         let mut builder = Builder::new();
         builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
         let mesh = Mesh::build(&builder.finish());
-        let names: Vec<_> =
-            mesh.objects.of_kind("Pod").iter().map(|o| (o.id.to_string(), o.pointer.as_str())).collect();
+        let names: Vec<_> = mesh.objects.of_kind("Pod").iter().map(|o| (o.id.to_string(), &*o.pointer)).collect();
         assert_eq!(names, [("Pod x/a".to_owned(), "/1"), ("Pod x/b".to_owned(), "/0")]);
         let a = mesh.objects.get("Pod", "x", "a").expect("it is there");
         let label = a.node.at(["metadata", "labels", "a/b"]).expect("it is there");

@@ -105,7 +105,7 @@ mod tests {
             let found = mesh.mutual_tls(&Workload::of(pod), port);
             let by = found.by.map(|(policy, node)| {
                 let pointer = policy.pointer_of(node);
-                format!("{} {}", policy.id.name, pointer.trim_start_matches(&policy.pointer))
+                format!("{} {}", policy.id.name, pointer.trim_start_matches(&*policy.pointer))
             });
             assert_eq!((found.mode, by.as_deref()), (mode, pointer), "{port} {yaml}");
         }

@@ -1,9 +1,10 @@
 //! Objects in documents: lists, single objects, multi-document YAML.
 
 use crate::doc::json::{Fault, Raw};
-use crate::doc::tree::Node;
-use crate::doc::tree::Value;
-use crate::doc::yaml::{self, Loaded, Names, Part};
+use crate::doc::name::Names;
+use crate::doc::text::Text;
+use crate::doc::tree::{Node, Value};
+use crate::doc::yaml::{self, Loaded, Part, Scalars};
 use crate::parallel;
 use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
 
@@ -82,9 +83,9 @@ pub struct Taken {
     /// The object.
     pub node: Node,
     /// `Pod`, `VirtualService`, …
-    pub kind: String,
+    pub kind: Text,
     /// Where it stands in its document.
-    pub pointer: String,
+    pub pointer: Box<str>,
 }
 
 /// Takes every object out of the Snapshot, document by document, and gives what cannot be read. The parts of a YAML file
@@ -101,7 +102,7 @@ pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId
         };
         if yaml::is_json(&doc.text) {
             let faults = each_json(&doc.text, &mut |object| {
-                let (kind, pointer) = (object.kind.to_owned(), object.pointer.to_owned());
+                let (kind, pointer) = (object.kind.into(), object.pointer.into());
                 take(id, Taken { node: object.node.clone(), kind, pointer });
             });
             problems.extend(faults.iter().map(|fault| doc.problem(fault)));
@@ -127,9 +128,9 @@ fn load(text: &str, threads: usize) -> Vec<Loaded> {
     let parts = yaml::split(text);
     let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
     parallel::each(&chunks, threads, |parts| {
-        let mut names = Names::default();
+        let mut scalars = Scalars::default();
         let mut all = Loaded::default();
-        for Loaded { documents, problems } in parts.iter().map(|part| part.load(&mut names)) {
+        for Loaded { documents, problems } in parts.iter().map(|part| part.load(&mut scalars)) {
             all.documents.extend(documents);
             all.problems.extend(problems);
         }
@@ -146,18 +147,18 @@ fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
             (items, kind, "/items")
         }
         Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
-        value => return take_one(Node { value, ..node }, "", at.to_owned(), take),
+        value => return take_one(Node { value, ..node }, "", at, take),
     };
     let Some(Value::Array(items)) = items else { return };
     for (i, item) in items.into_iter().enumerate() {
-        take_one(item, &list_kind, format!("{at}{folder}/{i}"), take);
+        take_one(item, &list_kind, &format!("{at}{folder}/{i}"), take);
     }
 }
 
-fn take_one(node: Node, list_kind: &str, pointer: String, take: &mut dyn FnMut(Taken)) {
-    let kind = kind_of(&node, list_kind).to_owned();
+fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Taken)) {
+    let kind = node.get("kind").and_then(Node::text).unwrap_or_else(|| kind_of(&node, list_kind).into());
     if !kind.is_empty() {
-        take(Taken { node, kind, pointer });
+        take(Taken { node, kind, pointer: pointer.into() });
     }
 }
 
@@ -191,10 +192,10 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
         };
     };
     let list_kind = root.string_at("kind").unwrap_or_default();
-    let mut faults = Vec::new();
+    let (mut faults, mut names) = (Vec::new(), Names::default());
     let mut elements = items.elements();
     for (i, item) in elements.by_ref().enumerate() {
-        match Node::from_json(item) {
+        match Node::from_json_with(item, &mut names) {
             Ok(node) => visit_one(&node, &list_kind, &format!("/items/{i}"), visit),
             Err(fault) => faults.push(fault),
         }

@@ -189,7 +189,7 @@ fn place(service: &Stored, path: String) -> Option<Place> {
     let by_number = || NUMBERS.iter().find_map(|number| all.iter().find(|port| port.number == *number));
     let port = if let [only] = all.as_slice() { Some(only) } else { by_name().or_else(by_number) }?;
     let is_https = port.number == 443 || port.name.starts_with("https") || port.app_protocol == Some("https");
-    let (namespace, name) = (service.id.namespace.clone(), service.id.name.clone());
+    let (namespace, name) = (service.id.namespace.to_string(), service.id.name.to_string());
     Some(Place { namespace, name, port: port.number.to_string(), path, is_https })
 }
 

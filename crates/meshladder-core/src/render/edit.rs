@@ -128,7 +128,7 @@ impl Editor<'_> {
     fn rename(&mut self, a: &[Member], kept: &mut [bool], added: &mut Vec<&Member>) {
         for (member, kept) in a.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let Some(at) = added.iter().position(|new| same(&new.value, &member.value)) else { continue };
-            let name = |member: &Member| Node { value: Value::String(member.key.clone()), span: member.key_span };
+            let name = |member: &Member| Node { value: Value::String((*member.key).into()), span: member.key_span };
             let text = self.scalar(&name(member), &name(added.remove(at)));
             self.splice(member.key_span.range(), text);
             *kept = true;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::doc::json::{Kind, Raw};
 use crate::doc::place::Place;
 use crate::doc::tree::Node;
-use crate::doc::yaml::{self, Names};
+use crate::doc::yaml::{self, Scalars};
 use crate::finding::Spot;
 use crate::snapshot::Document;
 
@@ -17,6 +17,9 @@ pub(super) struct Lookup<'d> {
     trees: Option<Trees>,
     /// Where lines end.
     breaks: OnceCell<Vec<usize>>,
+    /// The elements of a JSON list of objects: who counted them from the start for each piece of evidence would read a
+    /// large list as often as there is something to say of it.
+    items: OnceCell<Vec<Raw<'d>>>,
 }
 
 /// The YAML documents of a file that evidence stands in.
@@ -31,16 +34,30 @@ impl<'d> Lookup<'d> {
         let numbers: BTreeSet<usize> =
             pointers.map(|pointer| yaml::number(pointer).map_or(0, |(number, _)| number)).collect();
         let trees = (!yaml::is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
-        Self { doc, trees, breaks: OnceCell::new() }
+        Self { doc, trees, breaks: OnceCell::new(), items: OnceCell::new() }
     }
 
     /// The bytes that an RFC 6901 pointer leads to.
     pub(super) fn range(&self, pointer: &str) -> Option<Range<usize>> {
         let Some(trees) = &self.trees else {
-            return walk(Raw::of(&self.doc.text).ok()?, pointer).map(|raw| raw.offset()..raw.end());
+            return self.json(pointer).map(|raw| raw.offset()..raw.end());
         };
         let (number, rest) = if trees.count == 1 { (0, pointer) } else { yaml::number(pointer)? };
         trees.by_number.get(&number)?.pointer(rest).map(|node| node.span.range())
+    }
+
+    fn json(&self, pointer: &str) -> Option<Raw<'d>> {
+        let root = || Raw::of(&self.doc.text).ok();
+        let item = pointer.strip_prefix("/items/").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())));
+        let Some((number, rest)) = item else { return walk(root()?, pointer) };
+        let items = self.items.get_or_init(|| {
+            let items = root().and_then(|root| root.get("items"));
+            items.filter(|items| items.kind() == Kind::Array).map_or(Vec::new(), |items| items.elements().collect())
+        });
+        match items.get(number.parse::<usize>().ok()?) {
+            Some(item) => walk(*item, rest),
+            None => walk(root()?, pointer),
+        }
     }
 
     /// The bytes of the name of the member that a pointer leads to; those of the value where it has none.
@@ -52,7 +69,7 @@ impl<'d> Lookup<'d> {
         let (parent, key) = pointer.rsplit_once('/')?;
         let key = unescape(key);
         let Some(trees) = &self.trees else {
-            let mut members = walk(Raw::of(&self.doc.text).ok()?, parent)?.members();
+            let mut members = self.json(parent)?.members();
             members.by_ref().find(|(name, _)| *name == key)?;
             return Some(members.key_span());
         };
@@ -86,8 +103,8 @@ impl Trees {
     /// All are read, because only then is it known which is which; few are kept.
     fn load(text: &str, numbers: &BTreeSet<usize>) -> Self {
         let mut trees = Self { count: 0, by_number: BTreeMap::new() };
-        let mut names = Names::default();
-        for document in yaml::split(text).iter().flat_map(|part| part.load(&mut names).documents) {
+        let mut scalars = Scalars::default();
+        for document in yaml::split(text).iter().flat_map(|part| part.load(&mut scalars).documents) {
             if trees.count == 0 || numbers.contains(&trees.count) {
                 trees.by_number.insert(trees.count, document);
             }

@@ -128,7 +128,13 @@ fn judge(document: Node) {
     let group = version.split_once('/').map_or("", |(group, _)| group).to_owned();
     let Some(known) = KINDS.iter().find(|known| known.kind == kind && known.group == group) else { return };
     let id = ObjectRef::new(&kind, "shop", "a");
-    let object = Stored { doc: DocId::new("k8s/a.yaml"), pointer: String::new(), id, group, node: document };
+    let object = Stored {
+        doc: DocId::new("k8s/a.yaml"),
+        pointer: Box::default(),
+        id,
+        group: group.as_str().into(),
+        node: document,
+    };
     for fault in walk::faults(&object, known).into_iter().map(fault::Found::told) {
         assert!(object.node.pointer(&fault.pointer).is_some(), "{fault:?} in {}", object.node.to_json());
         assert!(!fault.what.is_empty() && !fault.what.ends_with('.'), "{fault:?}");
@@ -149,7 +155,7 @@ fn mutate(node: &mut Node, left: &mut usize, change: usize, replacements: &[Node
             }
             (None, Value::Object(members)) => {
                 if let Some(member) = members.first_mut() {
-                    member.key = format!("{}s", member.key).into();
+                    member.key = format!("{}s", member.key).as_str().into();
                 }
             }
             (None, Value::Array(items)) => edit(items, |items| drop(items.pop())),

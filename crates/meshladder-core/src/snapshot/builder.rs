@@ -39,7 +39,7 @@ impl Builder {
 
     /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what is large.
     pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
-        self.insert(id, Entry { origin: origin.into(), body: Body::Deferred { size, fetch } });
+        self.insert(id, Entry { origin: origin.into(), body: Body::Deferred { size, fetch, told: OnceLock::new() } });
     }
 
     fn insert(&mut self, id: DocId, entry: Entry) {

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 
 fn snapshot(paths: &[&str], notes: &[(&str, &str, Coverage)]) -> Snapshot {
@@ -75,4 +77,22 @@ fn bytes_that_are_not_utf_8_are_told_also_when_read_late() {
     assert_eq!(document.text.as_str(), "a\n\u{fffd}");
     let problem = document.problem.expect("the byte is not UTF-8");
     assert_eq!(problem.to_string(), "a.yaml:2:1: invalid UTF-8; the bytes are shown as U+FFFD");
+}
+
+#[test]
+fn a_document_that_was_opened_is_not_read_again_for_its_time() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let fetch = {
+        let reads = Arc::clone(&reads);
+        move || {
+            reads.fetch_add(1, Ordering::Relaxed);
+            Ok(b"kind: Pod\nmetadata:\n  creationTimestamp: 2026-01-01T00:00:00Z\n".to_vec())
+        }
+    };
+    let mut builder = Builder::new();
+    builder.defer(DocId::new("k8s/a.yaml"), "a.yaml", 62, Arc::new(fetch));
+    let snapshot = builder.finish();
+    snapshot.open(&DocId::new("k8s/a.yaml")).expect("it can be fetched");
+    assert_eq!(snapshot.taken_at(), Time::parse("2026-01-01T00:00:00Z"));
+    assert_eq!(reads.load(Ordering::Relaxed), 1);
 }

@@ -89,8 +89,6 @@ struct Judged {
 
 fn judge(global: &Global, args: &Analyze, analysis: &Analysis, beside: &Beside<'_>) -> Result<Judged, Failure> {
     let snapshot = read(global, args)?;
-    // It reads the texts once more, which is cheapest before there are trees of them.
-    snapshot.taken_at();
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);

@@ -137,7 +137,7 @@ pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> 
             match target::scope(text, namespace(global), &snapshot, &mesh)? {
                 Scope::Workload { pods, .. } => {
                     let pods = pods.into_iter().filter(|pod| pod.kind == "Pod");
-                    Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)))))
+                    Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace.into(), pod.name.into())))))
                 }
                 _ => Some(Choice::Sample(SAMPLE, None)),
             }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
@@ -11,6 +10,7 @@ use super::members::{Lines, Members};
 use super::split::Part;
 use super::{Loaded, gap, scalar};
 use crate::doc::json::Fault;
+use crate::doc::name::Name;
 use crate::doc::tree::{MAX_DEPTH, Member, Node, Value};
 
 /// How much one document may hold, so that a small text cannot fill the memory.
@@ -65,7 +65,7 @@ enum Inside {
 }
 
 enum Key {
-    Name(Arc<str>, Range<usize>),
+    Name(Name, Range<usize>),
     Merge(Range<usize>),
 }
 
@@ -300,7 +300,7 @@ impl<'a> Builder<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = scalar::key(value).unwrap_or_else(|| {
+        let name = scalar::key(value).map(Name::from).unwrap_or_else(|| {
             let text = &self.part.text()[span.range()];
             self.loaded.problems.push(Fault::new(span.start(), "a mapping or a list cannot be a key"));
             text.into()

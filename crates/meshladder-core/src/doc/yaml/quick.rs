@@ -10,19 +10,19 @@ mod word;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use granit_parser::ScalarStyle;
 
 use super::members::{Lines, Members};
-use super::names::Names;
+use super::scalars::Scalars;
 use super::split::{Part, behind_marker};
 use super::{Limits, Loaded, scalar};
 use crate::doc::json::Fault;
+use crate::doc::name::Name;
 use crate::doc::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
-pub(super) fn read(part: &Part<'_>, limits: Limits, names: &mut Names) -> Option<Loaded> {
+pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Option<Loaded> {
     // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids, beside others:
     // C1 controls start with C2, the byte order mark and the last two code points with EF.
     let plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | 0x80..=0xc1 | 0xc3..=0xee | 0xf0..);
@@ -39,7 +39,7 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, names: &mut Names) -> Option
         depth: 0,
         left: limits.written,
         lines: Lines::new(part),
-        names,
+        scalars,
         items: Vec::new(),
         members: Vec::new(),
         problems: Vec::new(),
@@ -69,7 +69,7 @@ struct Reader<'a> {
     /// How many values the document may still hold.
     left: usize,
     lines: Lines<'a>,
-    names: &'a mut Names,
+    scalars: &'a mut Scalars,
     /// The items and members of the collections that are open: each takes its own off the end when it closes.
     items: Vec<Node>,
     members: Vec<Member>,
@@ -184,11 +184,22 @@ impl Reader<'_> {
         fits.then_some(end)
     }
 
-    fn key(&mut self, span: Range<usize>) -> Option<Arc<str>> {
-        match self.quoted_or_plain(span)? {
-            Value::Null => None,
-            value => scalar::key(value),
+    fn key(&mut self, span: Range<usize>) -> Option<Name> {
+        let text = &self.text[span.clone()];
+        if let Some(name) = self.scalars.names.find(text) {
+            return Some(name);
         }
+        let problems = self.problems.len();
+        let name: Name = match self.quoted_or_plain(span)? {
+            Value::Null => return None,
+            value => scalar::key(value)?.into(),
+        };
+        // Only what means itself, and without a word about it, may be taken for it the next time.
+        let is_plain = !text.starts_with(['"', '\'']) && *name == *text && self.problems.len() == problems;
+        if is_plain {
+            self.scalars.names.keep(&name);
+        }
+        Some(name)
     }
 
     /// Reads what follows a `-` or a key with its colon in a collection at `indent`, and moves behind it.
@@ -231,13 +242,13 @@ impl Reader<'_> {
         if text.starts_with(['"', '\'']) {
             return word::unquote(text).map(|text| Value::String(text.into()));
         }
-        if let Some(value) = self.names.find(text) {
+        if let Some(value) = self.scalars.find(text) {
             return Some(value);
         }
         let (value, problem) = scalar::value(Cow::Borrowed(text), ScalarStyle::Plain, None);
         match problem {
             Some(what) => self.problems.push(Fault::new(span.start, what)),
-            None => self.names.keep(text, &value),
+            None => self.scalars.keep(text, &value),
         }
         Some(value)
     }

@@ -28,7 +28,7 @@ fn names(rules: &[String], client: &str, host: &str) -> Option<(Vec<String>, Fou
     let mesh = mesh_of(&format!("{OBJECTS}{}", rules.concat()));
     let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
     let found = mesh.destination_rule(scope, host)?;
-    Some((found.rules.iter().map(|rule| rule.id.name.clone()).collect(), found.found_in))
+    Some((found.rules.iter().map(|rule| rule.id.name.to_string()).collect(), found.found_in))
 }
 
 #[test]

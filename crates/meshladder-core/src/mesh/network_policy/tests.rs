@@ -335,7 +335,7 @@ fn the_nearest_rule_is_named_with_the_field_that_fails() {
         let Passage::Blocked(ends) = ask(&mesh, question) else { panic!("{question} passes") };
         let near = ends[0].nearest.as_ref().expect("there is a rule");
         let place = near.policy.pointer_of(near.field);
-        assert_eq!((place.strip_prefix(&near.policy.pointer), &*near.what), (Some(pointer), what), "{question}");
+        assert_eq!((place.strip_prefix(&*near.policy.pointer), &*near.what), (Some(pointer), what), "{question}");
         assert_eq!(ends[0].policies.len(), policies.len());
     }
     let mesh = mesh(&["shop {}"]);
@@ -401,7 +401,7 @@ fn a_proxy_s_lifelines_are_asked_one_by_one() {
     let said = |reaches: Vec<Reach<'_>>| -> Vec<String> {
         let one = |reach: &Reach<'_>| {
             let to = match reach.to {
-                End::Pod(pod) => pod.id.name.clone(),
+                End::Pod(pod) => pod.id.name.to_string(),
                 End::Address(address) => address.to_string(),
                 End::Unknown(what) => what.to_owned(),
             };

@@ -37,7 +37,7 @@ fn used(services: &[&String], client: &str) -> Vec<String> {
     let more: String = services.iter().map(|service| service.as_str()).collect();
     let mesh = mesh_of(&format!("{OBJECTS}{more}"));
     let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
-    mesh.virtual_services(scope, CART).iter().map(|service| service.id.name.clone()).collect()
+    mesh.virtual_services(scope, CART).iter().map(|service| service.id.name.to_string()).collect()
 }
 
 #[test]

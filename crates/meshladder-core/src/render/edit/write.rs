@@ -62,7 +62,7 @@ impl Editor<'_> {
     }
 
     pub(super) fn flow_member(&self, member: &Member) -> String {
-        let key = Node { value: Value::String(member.key.clone()), span: Span::default() };
+        let key = Node { value: Value::String((*member.key).into()), span: Span::default() };
         format!("{}: {}", self.flow(&key), self.flow(&member.value))
     }
 

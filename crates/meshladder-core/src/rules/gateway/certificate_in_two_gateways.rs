@@ -6,6 +6,7 @@ use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::gateways::servers;
+use crate::mesh::labels::LabelIndex;
 use crate::model::selector::has_labels;
 use crate::rules::analyzed::GATEWAYS;
 use crate::rules::{Check, Facts, Rule, Sink};
@@ -67,12 +68,20 @@ fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
         let selector = selector(used.0).map(Node::to_json).unwrap_or_default();
         by_selector.entry(selector).or_default().push(*used);
     }
+    let firsts: Vec<&Stored> = by_selector.values().map(|uses| uses[0].0).collect();
+    let index = LabelIndex::of(firsts.iter().map(|gateway| selector(gateway).map_or(&[][..], Node::members)));
     let mut found = Vec::new();
-    for (own, uses) in &by_selector {
+    for (own, uses) in by_selector.values().enumerate() {
         let first = uses[0].0;
         let second = uses.iter().map(|(gateway, _)| *gateway).find(|gateway| gateway.id != first.id);
-        let narrower = by_selector.iter().filter(|(other, _)| *other != own).map(|(_, uses)| uses[0].0);
-        let narrower = narrower.into_iter().find(|other| is_part(selector(first), selector(other)));
+        let narrower = match selector(first) {
+            None => firsts.iter().enumerate().find(|(other, _)| *other != own).map(|(_, other)| *other),
+            Some(labels) => {
+                let near = index.candidates(&[labels]).unwrap_or(&[]).iter().map(|(_, other)| *other);
+                let mut others = near.filter(|other| *other != own).map(|other| firsts[other]);
+                others.find(|other| has_labels(labels, selector(other)))
+            }
+        };
         for used in uses {
             let beside = if used.0.id == first.id { second } else { Some(first) };
             found.extend(beside.or(narrower).filter(|other| other.id != used.0.id).map(|other| (*used, other)));
@@ -83,8 +92,4 @@ fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
 
 fn selector(gateway: &Stored) -> Option<&Node> {
     gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty())
-}
-
-fn is_part(own: Option<&Node>, other: Option<&Node>) -> bool {
-    own.is_none_or(|own| has_labels(own, other))
 }

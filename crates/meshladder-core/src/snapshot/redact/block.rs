@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         let (key_span, colon) = self.key()?;
         let key = flow::scalar_text(&self.text[key_span.clone()]);
         let value = self.value_of_key(colon + 1, column);
-        Some(Member { key, key_span: key_span.into(), value })
+        Some(Member { key: key.into(), key_span: key_span.into(), value })
     }
 
     fn value_of_key(&mut self, place: usize, column: usize) -> Node {

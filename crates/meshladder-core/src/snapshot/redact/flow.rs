@@ -122,7 +122,7 @@ impl Reader<'_> {
             let colon = skip_space(self.text, self.at);
             members.push(if self.text.get(colon) == Some(&b':') {
                 self.at = colon + 1;
-                Member { key: scalar_text(raw), value: self.nested(Self::value), key_span: key_span.into() }
+                Member { key: scalar_text(raw).into(), value: self.nested(Self::value), key_span: key_span.into() }
             } else {
                 // A name without a value or a value without a name: it is taken for a value.
                 let key_span = key_span.into();

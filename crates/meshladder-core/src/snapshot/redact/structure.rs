@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::cover::Form;
 use super::{Finder, Format, block, flow, object};
 use crate::doc::tree::{Node, Value};
-use crate::doc::yaml::{self, Names};
+use crate::doc::yaml::{self, Scalars};
 
 /// A Secret may hold 1 MiB; with base64 and an annotated copy of itself it is below this.
 const MAX_SECRET: usize = 4 << 20;
@@ -46,7 +46,7 @@ impl<'a> Finder<'a> {
     /// cannot read, and of two members with the same name the first.
     fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
         let loaded =
-            if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load(&mut Names::default()) };
+            if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load(&mut Scalars::default()) };
         let mut spans = Vec::new();
         loaded.documents.iter().for_each(|document| object::tree(document, &mut spans));
         self.spans(spans);

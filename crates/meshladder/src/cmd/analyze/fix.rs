@@ -34,7 +34,7 @@ pub(super) fn plan(report: &Report, snapshot: &Snapshot, mesh: &Mesh) -> Edits {
         let Some((fix, change)) = finding.fixes.iter().find_map(safe) else { continue };
         let Some(object) = mesh.objects.find(&change.object) else { continue };
         let places: BTreeSet<_> = finding.evidence.iter().map(Evidence::object_place).collect();
-        let own = (object.doc.clone(), object.pointer.clone());
+        let own = (object.doc.clone(), object.pointer.to_string());
         if looked_at.contains(&own) || !changed.is_disjoint(&places) || changed.contains(&own) {
             edits.left.push(format!("{} of {}: another fix comes first; run again", finding.code, finding.subject));
             continue;

@@ -31,7 +31,7 @@ pub(in crate::cmd) fn describe(
         let mesh = Mesh::build(&snapshot);
         let object = described(&scope(text, own.as_deref(), &snapshot, &mesh)?);
         let pods = concerned(&mesh, &object).into_iter().take(STEP);
-        let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)));
+        let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace.into(), pod.name.into())));
         let snapshot = read(&mut session, snapshot, Some(Choice::These(pods)), Some(logs), false)?;
         let (choice, shapes) = (Choice::Sample(STEP, None), vec![Shape::Clusters]);
         let callers = ProxyWish { choice, shapes, sections: Vec::new(), port: ADMIN, logs: None, is_enough: false };

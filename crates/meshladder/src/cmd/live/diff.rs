@@ -78,7 +78,7 @@ pub(in crate::cmd) fn revisions(global: &Global, names: (&str, &str)) -> Result<
         out::note(&format!("{most} of {} workloads that have proxies of both revisions are compared", pairs.len()));
     }
     let pods = pairs.into_iter().take(most).flat_map(|pair| [pair.a, pair.b]);
-    let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace, pod.name)));
+    let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace.into(), pod.name.into())));
     let snapshot = read(&mut session, snapshot, pods)?;
     unless_interrupted(&session, snapshot)
 }

@@ -113,18 +113,18 @@ fn no_text_makes_it_panic_and_all_spans_are_places() {
 #[test]
 fn the_quick_reader_reads_nothing_differently() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let (mut read, mut names) = (0, Names::default());
+    let (mut read, mut scalars) = (0, Scalars::default());
     for round in 0..ROUNDS {
         let mut text = QUICK[round % QUICK.len()].to_owned();
         assert!(
-            round >= QUICK.len() || quick::read(&split(&text)[0], Limits::default(), &mut names).is_some(),
+            round >= QUICK.len() || quick::read(&split(&text)[0], Limits::default(), &mut scalars).is_some(),
             "{text}"
         );
         for _ in 0..random.below(5) {
             random.mutate(&mut text);
         }
         for part in split(&text) {
-            if let Some(quick) = quick::read(&part, Limits::default(), &mut names) {
+            if let Some(quick) = quick::read(&part, Limits::default(), &mut scalars) {
                 assert_eq!(quick, Builder::new(&part, Limits::default()).run(), "{text:?}");
                 read += 1;
             }

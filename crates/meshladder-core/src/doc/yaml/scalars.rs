@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
+use crate::doc::name::Names;
 use crate::doc::tree::Value;
 
 /// What plain scalars mean, by their text. A text has one place here and takes it from the one before, so that no input
 /// makes this large or slow.
 #[derive(Debug, Default)]
-pub struct Names(Vec<Option<(Arc<str>, Value)>>);
+pub struct Scalars {
+    values: Vec<Option<(Arc<str>, Value)>>,
+    /// Those that are names of members.
+    pub(super) names: Names,
+}
 
 const PLACES: usize = 4096;
 /// A longer text is hardly there twice.
 const LONGEST: usize = 64;
 
-impl Names {
+impl Scalars {
     pub(super) fn find(&self, text: &str) -> Option<Value> {
-        let (known, value) = self.0.get(place(text))?.as_ref()?;
+        let (known, value) = self.values.get(place(text))?.as_ref()?;
         (**known == *text).then(|| value.clone())
     }
 
@@ -23,11 +28,11 @@ impl Names {
         if text.len() > LONGEST {
             return;
         }
-        if self.0.is_empty() {
-            self.0.resize(PLACES, None);
+        if self.values.is_empty() {
+            self.values.resize(PLACES, None);
         }
         let known = if let Value::String(text) = value { Arc::clone(text) } else { text.into() };
-        self.0[place(text)] = Some((known, value.clone()));
+        self.values[place(text)] = Some((known, value.clone()));
     }
 }
 
