@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod authority;
 mod endpoints_lost;
 mod istiod_down;
 mod validation_webhook_unserved;

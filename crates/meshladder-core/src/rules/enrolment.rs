@@ -23,6 +23,7 @@ mod start_hook_failed;
 mod workload_opted_out;
 
 pub(super) use container::is_leaving;
+pub(super) use injection_webhook_unserved::hit_refused;
 
 pub(super) static RULES: &[&Rule] = &[
     &injection_webhook_unserved::RULE,
