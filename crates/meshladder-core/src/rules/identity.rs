@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod certificate_not_signed;
 mod certificate_out_of_time;
 mod certificate_ref_missing;
 mod certs;
@@ -44,4 +45,5 @@ pub(super) static RULES: &[&Rule] = &[
     &greeting_waits_for_client::RULE,
     &tls_handshake_fails::RULE,
     &peer_authentication_misses_workload::RULE,
+    &certificate_not_signed::RULE,
 ];

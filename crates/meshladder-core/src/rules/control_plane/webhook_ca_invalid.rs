@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
-use super::authority::{self, Roots};
 use super::webhook::validators;
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::mesh::injection::{Ca, Injector, Injectors, Served};
 use crate::mesh::{ObjectRef, PodFacts, Stored};
+use crate::rules::authority::{self, Roots};
 use crate::rules::enrolment::hit_refused;
 use crate::rules::{Check, Facts, Rule, Sink};
 use crate::tri::Tri;

@@ -41,6 +41,14 @@ pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
     roots
 }
 
+/// The roots of a namespace, when they are none of those that every other namespace has; and those.
+pub(super) fn odd<'m>(mesh: &'m Mesh, namespace: &str) -> Option<(Roots<'m>, Roots<'m>)> {
+    let mut roots = given_out(mesh, namespace).into_iter();
+    let (own, other) = (roots.next()?, roots.next()?);
+    let is_odd = own.object.id.namespace == namespace && roots.next().is_none() && !own.fit(&other.certificates);
+    is_odd.then_some((own, other))
+}
+
 impl Roots<'_> {
     /// Whether one of the certificates can lead to one of these roots.
     pub(super) fn fit(&self, trusted: &[Certificate]) -> bool {
