@@ -10,6 +10,7 @@ mod accepted;
 mod analyzed;
 mod annotation;
 mod asked;
+mod authority;
 mod authorization;
 mod cluster;
 mod codes;

@@ -36,6 +36,8 @@ pub struct Certificate {
     pub sans: Vec<String>,
     /// The kind and size of its public key.
     pub key: Key,
+    /// SHA-256 of its `SubjectPublicKeyInfo` in lower-case hex: a root that was renewed keeps its key.
+    pub key_sha256: String,
     /// SHA-256 of the certificate in lower-case hex.
     pub sha256: String,
 }
@@ -58,10 +60,12 @@ impl Certificate {
         let issuer = tbs.inside(der::SEQUENCE).and_then(name::name).map_err(part("issuer"))?;
         let (not_before, not_after) = tbs.inside(der::SEQUENCE).and_then(validity).map_err(part("validity"))?;
         let subject = tbs.inside(der::SEQUENCE).and_then(name::name).map_err(part("subject"))?;
-        let key = tbs.inside(der::SEQUENCE).and_then(key::key).map_err(part("public key"))?;
+        let info = tbs.any().map_err(part("public key"))?;
+        let key = Reader::new(info.whole).inside(der::SEQUENCE).and_then(key::key).map_err(part("public key"))?;
         let (is_ca, sans) = extensions::extensions(tbs).map_err(part("extensions"))?;
         let sha256 = der::hex(&Sha256::digest(der));
-        Ok(Self { subject, issuer, serial, not_before, not_after, is_ca, sans, key, sha256 })
+        let key_sha256 = der::hex(&Sha256::digest(info.whole));
+        Ok(Self { subject, issuer, serial, not_before, not_after, is_ca, sans, key, key_sha256, sha256 })
     }
 
     /// The trust domain of the first SPIFFE identity.

@@ -12,18 +12,22 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option
     (best.0 > 0 && best.0 <= most).then_some(best.1)
 }
 
-/// How many letters must be put in, taken out or changed.
+/// How many letters must be put in, taken out, changed, or swapped with the next one.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
+    let (mut above, mut before) = (row.clone(), None);
     for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
+        let last = row.clone();
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+            let changed = last[j] + usize::from(x != *y);
+            row[j + 1] = changed.min(row[j] + 1).min(last[j + 1] + 1);
+            if j > 0 && before == Some(*y) && b[j - 1] == x {
+                row[j + 1] = row[j + 1].min(above[j - 1] + 1);
+            }
         }
+        (above, before) = (last, Some(x));
     }
     row[b.len()]
 }
@@ -38,8 +42,9 @@ mod tests {
             ("", "", 0),
             ("cart", "cart", 0),
             ("cart", "crt", 1),
+            ("ab", "ba", 1),
             ("cart", "card", 1),
-            ("crat", "cart", 2),
+            ("crat", "cart", 1),
             ("", "ab", 2),
         ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");

@@ -14,6 +14,8 @@ use crate::snapshot::{DocId, Snapshot};
 use crate::time::Time;
 use crate::walk::{self, Caller, Question, Url};
 
+mod plain_text;
+
 /// Every request that is asked about climbs the whole ladder once more.
 const MOST_ASKED: usize = 6;
 /// An object may concern every proxy; in a larger mesh its requests are asked about one by one.
@@ -30,12 +32,14 @@ struct Failure {
     pod: ObjectRef,
     /// Whether the workload that was asked about made the request.
     is_own_call: bool,
+    /// Whether it is one of many: once may be a try.
+    goes_on: bool,
 }
 
 /// The causes of failures that the proxies' logs show: of a workload, of a namespace, due to an object, or of anybody.
 pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    for failure in failures(facts, scope) {
+    for failure in failures(facts, scope).into_iter().chain(plain_text::refused(facts, scope)) {
         let Some(root) = root(facts, &failure).filter(|root| bears(root, scope)) else { continue };
         if found.iter().all(|known| known.id() != root.id() && known.subject != root.subject) {
             found.push(told(facts, root, scope, &failure));
@@ -86,6 +90,11 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
         let admits = failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits { Severity::Info } else { Severity::Warning });
     }
+    // To turn plain text away is what a STRICT port is there for too: an alarm for those who go on calling.
+    if finding.code == "ML0802" {
+        let is_asked = failure.is_own_call && matches!(scope, Scope::Workload { .. });
+        finding.severity(if failure.goes_on || is_asked { Severity::Warning } else { Severity::Info });
+    }
     let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
     if is_wide && finding.rung == Rung::Upstream && serves_others(facts, failure) {
         finding.severity(Severity::Info);
@@ -113,7 +122,35 @@ fn admits(facts: &Facts<'_>, pod: &ObjectRef) -> bool {
 
 /// The requests that failed last, the newest first, one for each host and answer.
 fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
-    let (own, hosts) = match scope {
+    let Some((own, hosts)) = concerned(facts, scope) else { return Vec::new() };
+    let mut last: BTreeMap<(String, u16, String), Failure> = BTreeMap::new();
+    for pod in told_by(facts, own.as_deref()) {
+        let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
+        for line in failed(facts.snapshot, &pod) {
+            let Some((question, seen)) = asked(facts.mesh, &pod, &line) else { continue };
+            // Without a route there is no cluster, and the name that was called tells.
+            let of_cluster = ClusterName::parse(&line.cluster).map(|cluster| cluster.host.to_owned());
+            let called = of_cluster.or_else(|| host_named(facts.mesh, &question.to.host, &pod.namespace));
+            if !is_own && !called.is_some_and(|host| hosts.contains(&host)) {
+                continue;
+            }
+            let key = (question.to.host.clone(), line.code, line.flags.join(","));
+            if last.get(&key).is_none_or(|known| known.line.start < line.start) {
+                let is_own_call = own.is_some() && is_own && !is_inbound(&line);
+                last.insert(key, Failure { question, seen, line, pod: pod.clone(), is_own_call, goes_on: true });
+            }
+        }
+    }
+    let mut last: Vec<_> = last.into_values().collect();
+    last.sort_by(|a, b| b.line.start.cmp(&a.line.start));
+    last.truncate(MOST_ASKED);
+    last
+}
+
+/// The pods that a scope is about, none for all, and the hosts they serve; none for a request, of which it is known what
+/// was asked.
+fn concerned(facts: &Facts<'_>, scope: &Scope) -> Option<(Option<Vec<ObjectRef>>, BTreeSet<String>)> {
+    Some(match scope {
         Scope::Workload { pods, .. } => {
             let own: Vec<ObjectRef> = pods.iter().filter(|pod| pod.kind == "Pod").cloned().collect();
             let hosts = hosts(facts.mesh, &own);
@@ -130,33 +167,16 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
             (Some(own.collect()), hosts_in(facts.mesh, namespace))
         }
         Scope::Object(_) | Scope::Mesh => (None, BTreeSet::new()),
-        Scope::Request(_) => return Vec::new(),
-    };
+        Scope::Request(_) => return None,
+    })
+}
+
+/// The pods whose proxies' logs are read.
+fn told_by(facts: &Facts<'_>, own: Option<&[ObjectRef]>) -> Vec<ObjectRef> {
     let all: Vec<ObjectRef> = facts.mesh.pods.iter().filter(|pod| pod.has_proxy).map(PodFacts::reference).collect();
-    let mut pods = if all.len() > MOST_LOGS { own.clone().unwrap_or_default() } else { all };
+    let mut pods = if all.len() > MOST_LOGS { own.unwrap_or_default().to_vec() } else { all };
     pods.truncate(MOST_LOGS);
-    let mut last: BTreeMap<(String, u16, String), Failure> = BTreeMap::new();
-    for pod in pods {
-        let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
-        for line in failed(facts.snapshot, &pod) {
-            let Some((question, seen)) = asked(facts.mesh, &pod, &line) else { continue };
-            // Without a route there is no cluster, and the name that was called tells.
-            let of_cluster = ClusterName::parse(&line.cluster).map(|cluster| cluster.host.to_owned());
-            let called = of_cluster.or_else(|| host_named(facts.mesh, &question.to.host, &pod.namespace));
-            if !is_own && !called.is_some_and(|host| hosts.contains(&host)) {
-                continue;
-            }
-            let key = (question.to.host.clone(), line.code, line.flags.join(","));
-            if last.get(&key).is_none_or(|known| known.line.start < line.start) {
-                let is_own_call = own.is_some() && is_own && !is_inbound(&line);
-                last.insert(key, Failure { question, seen, line, pod: pod.clone(), is_own_call });
-            }
-        }
-    }
-    let mut last: Vec<_> = last.into_values().collect();
-    last.sort_by(|a, b| b.line.start.cmp(&a.line.start));
-    last.truncate(MOST_ASKED);
-    last
+    pods
 }
 
 /// The hosts of the Services that select these pods.
@@ -198,6 +218,11 @@ fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
 
 /// The requests that a proxy logged lately.
 fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
+    late(snapshot, pod).into_iter().filter(|line| !line.method.is_empty()).collect()
+}
+
+/// All that a proxy logged lately, connections too.
+fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
     let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.name));
     let Ok(log) = snapshot.open(&id) else { return Vec::new() };
     let now = snapshot.taken_at();
@@ -205,7 +230,7 @@ fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
         let start = Time::parse(&line.start);
         now.zip(start).is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
     };
-    access_log::lines(&log).filter(|line| !line.method.is_empty() && is_recent(line)).collect()
+    access_log::lines(&log).filter(is_recent).collect()
 }
 
 fn is_inbound(line: &Line) -> bool {
@@ -227,11 +252,7 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
     if to.host.parse::<std::net::IpAddr>().is_ok() {
         return None;
     }
-    let caller = || {
-        let (address, _) = line.remote.rsplit_once(':')?;
-        mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
-    };
-    let from = match (inbound, caller()) {
+    let from = match (inbound, caller(mesh, line)) {
         (true, None) => Caller::Somebody,
         (true, Some(pod)) => Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() },
         (false, _) if is_gateway(mesh, pod) => Caller::Outside,
@@ -243,18 +264,27 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
         Seen { code: line.code, flags: line.flags.clone(), details: Some(line.details.clone()) }
     };
     let http = if line.protocol == "HTTP/2" { "2" } else { "1.1" };
-    let question = Question {
+    Some((question(from, to, &line.method, http), seen))
+}
+
+/// The pod that called.
+fn caller<'m>(mesh: &'m Mesh, line: &Line) -> Option<&'m PodFacts> {
+    let (address, _) = line.remote.rsplit_once(':')?;
+    mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
+}
+
+fn question(from: Caller, to: Url, method: &str, http: &str) -> Question {
+    Question {
         from,
         to,
-        method: line.method.clone(),
+        method: method.to_owned(),
         headers: Vec::new(),
         http: http.to_owned(),
         sni: None,
         source_ip: None,
         principal: None,
         claims: Claims::None,
-    };
-    Some((question, seen))
+    }
 }
 
 fn is_gateway(mesh: &Mesh, pod: &ObjectRef) -> bool {

@@ -71,4 +71,5 @@ fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
 }
 
 mod causes;
+mod incidents;
 mod missing;

@@ -15,6 +15,18 @@ pub enum MutualTls {
     Strict,
 }
 
+impl MutualTls {
+    /// As objects call it; none for `UNSET`.
+    pub fn named(mode: &str) -> Option<Self> {
+        match mode {
+            "DISABLE" => Some(Self::Disable),
+            "PERMISSIVE" => Some(Self::Permissive),
+            "STRICT" => Some(Self::Strict),
+            _ => None,
+        }
+    }
+}
+
 /// What a port takes, and what said so.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerMode<'m> {
@@ -51,12 +63,7 @@ impl Mesh {
 
 fn said<'m>(policy: &'m Stored, mtls: Option<&'m Node>) -> Option<PeerMode<'m>> {
     let node = mtls?.get("mode")?;
-    let mode = match node.str()? {
-        "DISABLE" => MutualTls::Disable,
-        "PERMISSIVE" => MutualTls::Permissive,
-        "STRICT" => MutualTls::Strict,
-        _ => return None,
-    };
+    let mode = MutualTls::named(node.str()?)?;
     Some(PeerMode { mode, by: Some((policy, node)) })
 }
 

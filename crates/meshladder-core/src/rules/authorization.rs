@@ -24,6 +24,7 @@ mod rule_never_matches;
 mod token_never_read;
 mod token_not_required;
 mod token_refused;
+mod token_slip;
 mod unmatched;
 
 pub(super) static RULES: &[&Rule] = &[

@@ -11,6 +11,7 @@ mod inject_label_ignored;
 mod injection_webhook_unserved;
 mod injection_withdrawn;
 mod namespace_labelled_twice;
+mod namespace_not_discovered;
 mod namespace_revision_unknown;
 mod network_policy_blocks_webhook;
 mod outsider;
@@ -23,6 +24,7 @@ mod start_hook_failed;
 mod workload_opted_out;
 
 pub(super) use container::is_leaving;
+pub(super) use injection_webhook_unserved::hit_refused;
 
 pub(super) static RULES: &[&Rule] = &[
     &injection_webhook_unserved::RULE,
@@ -42,4 +44,5 @@ pub(super) static RULES: &[&Rule] = &[
     &policy_without_proxy::RULE,
     &network_policy_blocks_webhook::RULE,
     &injection_withdrawn::RULE,
+    &namespace_not_discovered::RULE,
 ];

@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod certificate_not_signed;
 mod certificate_out_of_time;
 mod certificate_ref_missing;
 mod certs;
@@ -12,9 +13,11 @@ mod gateway_credential_missing;
 mod greeting_waits_for_client;
 mod http_port_gets_tls;
 mod no_common_root;
+mod peer_authentication_misses_workload;
 mod plain_text_meets_strict;
 mod pod_address_meets_strict;
 mod port_bypasses_proxy;
+mod port_level;
 mod secret_not_delivered;
 mod secret_warming;
 mod servers;
@@ -41,4 +44,6 @@ pub(super) static RULES: &[&Rule] = &[
     &certificate_ref_missing::RULE,
     &greeting_waits_for_client::RULE,
     &tls_handshake_fails::RULE,
+    &peer_authentication_misses_workload::RULE,
+    &certificate_not_signed::RULE,
 ];

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::config::nearest::nearest;
+use super::endpoints::met;
 use super::workloads::Selectors;
-use super::{Facts, workloads};
+use super::{Asked, Facts, Sink, workloads};
+use crate::doc::json::escape;
 use crate::doc::tree::Node;
+use crate::finding::{Evidence, Fix, Severity};
 use crate::mesh::policies::selector;
 use crate::mesh::{ObjectRef, Stored};
+use crate::model::selector::has_labels;
 
 /// Those objects of some kinds that select a workload, or a template of one.
 pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[&str]) -> BTreeSet<&'f ObjectRef> {
@@ -35,6 +39,41 @@ pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Store
     }
     let found = selecting(facts, kinds);
     with_selector.into_iter().filter(|policy| !found.contains(&policy.id)).collect()
+}
+
+/// Tells of a policy that selects nobody: misspelt, in another namespace, or for something that is gone.
+pub(super) fn tell_nobody(facts: &Facts<'_>, asked: Option<&Asked<'_>>, policy: &Stored, out: &mut Sink) {
+    let Some(wanted) = selector(policy.spec()) else { return };
+    let words = met::labels_in_words(wanted);
+    let is_asked =
+        |pod: &&Stored| asked.is_none_or(|asked| asked.servers.iter().any(|server| server.reference() == pod.id));
+    let pods = || facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
+    let near = pods().find_map(|pod| Some((pod, slip(policy, pod)?)));
+    if let Some((pod, (label, own))) = near {
+        let workload = met::workload_ref(facts.mesh, pod);
+        let message = format!("{} selects {words}, which nothing has: {workload} has {own}", policy.id);
+        let finding = out.find(policy.id.clone(), message, Evidence::of(policy, label, "what it selects"));
+        finding.hits(pod.id.clone());
+        finding.fix(met::put(policy, "replace", &policy.path_of(label), &escape(&own)));
+        return;
+    }
+    let elsewhere = pods().find(|pod| has_labels(wanted, pod.labels()));
+    if let Some(pod) = elsewhere {
+        let message = format!(
+            "{} selects {words}, which {} has, but a policy reaches only its own namespace",
+            policy.id,
+            met::workload_ref(facts.mesh, pod)
+        );
+        let finding = out.find(policy.id.clone(), message, Evidence::of(policy, wanted, "what it selects"));
+        finding.hits(pod.id.clone());
+        finding.fix(Fix::advice(format!("move it to namespace {}", pod.id.namespace)));
+    } else if asked.is_none() {
+        // What it was for may be gone.
+        let message = format!("{} selects {words}, which nothing has, so that it does nothing", policy.id);
+        let finding = out.find(policy.id.clone(), message, Evidence::of(policy, wanted, "what it selects"));
+        finding.severity(Severity::Info).when_asked(Severity::Warning);
+        finding.fix(Fix::advice("select the labels that the workload has, or delete it"));
+    }
 }
 
 /// The one label by which a selector misses a pod, when it is but a slip of the finger: its place, and what the pod has.

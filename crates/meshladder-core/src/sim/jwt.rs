@@ -21,6 +21,7 @@ mod verification;
 use provider::Provider;
 use requirement::{Outcome, Requirement};
 pub use status::Status;
+pub(crate) use token::Token;
 use verification::Verification;
 
 /// The namespace of what the filter writes into the metadata.

@@ -27,6 +27,7 @@ fn a_root_of_rsa_is_read_as_openssl_reads_it() {
         is_ca: true,
         sans: Vec::new(),
         key: Key { algorithm: "RSA".to_owned(), curve: None, bits: Some(2048) },
+        key_sha256: "b887f996256cd803e8aa66fd88a15a6d0a23e0f6b83730bee740fd03625ef082".to_owned(),
         sha256: "8ed3c3c0b4bcd681162d2283a7a2f4db4c3e22e38c1b883083c880066537d6b2".to_owned(),
     };
     assert_eq!(one(ROOT), expected);

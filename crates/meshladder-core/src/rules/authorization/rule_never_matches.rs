@@ -4,9 +4,10 @@ use super::denial::{action_of, fields, is_dry_run};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Rung, Severity};
-use crate::mesh::Stored;
 use crate::mesh::policies::{Workload, reaches};
 use crate::mesh::services::{ports, target_port};
+use crate::mesh::{ObjectRef, Stored};
+use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -18,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "policies name callers and ports as proxies know them",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json", "k8s/services.json"],
-    uses: &["k8s/configmaps.json"],
+    uses: &["k8s/configmaps.json", "k8s/namespaces.json", "k8s/serviceaccounts.json"],
     explains: &["ML0902"],
     docs: include_str!("rule_never_matches.md"),
     check: Check::Either(check),
@@ -35,7 +36,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             for item in list.items() {
                 let text = item.str().unwrap_or_default();
                 match field {
-                    "principals" | "notPrincipals" => principal(policy, item, text, &pods, out),
+                    "principals" | "notPrincipals" => principal(facts, policy, item, text, &pods, out),
+                    "namespaces" | "notNamespaces" => namespace(facts, policy, item, text, &pods, out),
                     "ports" | "notPorts" => port(facts, policy, item, text, &pods, out),
                     _ => {}
                 }
@@ -68,8 +70,8 @@ fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) ->
 }
 
 /// "<TRUST_DOMAIN>/ns/<NAMESPACE>/sa/<SERVICE_ACCOUNT>": istiod puts `spiffe://` before it.
-fn principal(policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
-    let Some(bare) = text.strip_prefix("spiffe://") else { return };
+fn principal(facts: &Facts<'_>, policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
+    let Some(bare) = text.strip_prefix("spiffe://") else { return account(facts, policy, item, text, pods, out) };
     let message = format!(
         "{} names the principal {text}, which no caller has: principals are written without spiffe://",
         policy.id
@@ -79,6 +81,40 @@ fn principal(policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &m
     for pod in pods {
         finding.hits(pod.id.clone());
     }
+}
+
+/// A namespace that is not there, by a slip of the finger for one that is.
+fn namespace(facts: &Facts<'_>, policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
+    let all = || facts.mesh.objects.of_kind("Namespace").iter().map(|namespace| namespace.id.name.as_str());
+    if text.contains('*') || facts.unread("k8s/namespaces.json").is_some() || all().any(|name| name == text) {
+        return;
+    }
+    let Some(meant) = nearest(text, all()) else { return };
+    let message = format!("{} names the namespace {text}, and there is none: there is {meant}", policy.id);
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, item, "the namespace"));
+    finding.fix(met::put(policy, "replace", &policy.path_of(item), &escape(meant)));
+    finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
+}
+
+/// A service account that is not there, by a slip of the finger for one that a pod of that namespace runs as.
+fn account(facts: &Facts<'_>, policy: &Stored, item: &Node, text: &str, pods: &[&Stored], out: &mut Sink) {
+    let named = text.split_once("/ns/").and_then(|(_, rest)| rest.split_once("/sa/"));
+    let Some((namespace, name)) = named.filter(|_| !text.contains('*')) else { return };
+    let account = ObjectRef::new("ServiceAccount", namespace, name);
+    let of_pods = || facts.mesh.pods.iter().filter(|pod| pod.namespace == namespace).map(|pod| &*pod.service_account);
+    let is_there = facts.mesh.objects.find(&account).is_some() || of_pods().any(|own| own == name);
+    if is_there || facts.unread("k8s/serviceaccounts.json").is_some() {
+        return;
+    }
+    let Some(meant) = nearest(name, of_pods()) else { return };
+    let message = format!(
+        "{} names the service account {name} of namespace {namespace}, and there is none: there is {meant}",
+        policy.id
+    );
+    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, item, "the principal"));
+    let own = text.strip_suffix(name).map(|head| format!("{head}{meant}")).unwrap_or_default();
+    finding.fix(met::put(policy, "replace", &policy.path_of(item), &escape(&own)));
+    finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
 }
 
 /// Proxies know the port of the pod, not the one of the Service.

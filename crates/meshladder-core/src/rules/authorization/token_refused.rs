@@ -1,6 +1,7 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use super::token_slip;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::ObjectRef;
 use crate::mesh::policies::Workload;
 use crate::rules::witness::{self, Told};
@@ -26,11 +27,27 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some((reason, told)) = told.into_iter().find(|(reason, _)| !is_of_keys(facts, asked, reason)) else { return };
     let at = told.pod.or(asked.servers.first().copied()).map(|pod| pod.workload().to_string());
     let message = format!("{} refuses the token of the request: {reason}", at.unwrap_or_else(|| asked.host.clone()));
+    let policies = authentications(facts, asked);
+    if let Some(slip) = token_slip::slip(asked, &policies, &reason) {
+        let message = format!("{message}: {} is to blame, {}", slip.policy.id, slip.what);
+        let proof = Evidence::of(slip.policy, slip.node, "what the token does not fit");
+        let finding = out.find(slip.policy.id.clone(), message, proof);
+        finding.see(told.proof).confidence(Confidence::Likely);
+        finding.hits.extend(asked.servers.iter().map(|pod| pod.reference()));
+        finding.fix(slip.fix);
+        return;
+    }
     let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
-    for policy in authentications(facts, asked) {
+    for policy in policies {
         finding.see(Evidence::object(policy, "which tokens are accepted"));
     }
     finding.fix(Fix::advice(advice(&reason)));
+    let accept = match reason.as_str() {
+        "Audiences in Jwt are not allowed" => "if it should be accepted, add its audience to `audiences`",
+        "Jwt issuer is not configured" => "if it should be accepted, add its issuer to `jwtRules`",
+        _ => return,
+    };
+    finding.fix(Fix::advice(accept));
 }
 
 /// The refusals of tokens: Envoy's words, and who tells them.

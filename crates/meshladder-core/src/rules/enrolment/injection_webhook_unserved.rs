@@ -98,11 +98,13 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     finding.fix(Fix::look("kubectl get events -A --field-selector reason=FailedCreate"));
 }
 
-/// Puts the workloads on a finding of which events say that a webhook refused their pods, and the Services they serve.
-pub(super) fn hit_refused(facts: &Facts<'_>, finding: &mut Finding) {
+/// Puts the workloads on a finding of which events say, in these words, that a webhook refused their pods, and the
+/// Services they serve.
+pub(in crate::rules) fn hit_refused(facts: &Facts<'_>, words: &str, finding: &mut Finding) {
     let workloads = KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let refused = workloads.filter_map(|workload| refused(facts, workload));
-    for refused in refused.filter(|refused| refused.event.is_some()) {
+    let says_so = |event: &Stored| event.node.str_at("message").is_some_and(|message| message.contains(words));
+    for refused in refused.filter(|refused| refused.event.is_some_and(says_so)) {
         sufferers(facts, &refused, finding);
     }
 }

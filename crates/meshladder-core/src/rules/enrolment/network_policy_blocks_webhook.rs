@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         finding.confidence(Confidence::Likely);
         finding.see(Evidence::of(event, event.node.get("message").unwrap_or(&event.node), "what the API server said"));
         finding.hits(policy.clone());
-        hit_refused(facts, finding);
+        hit_refused(facts, "failed calling webhook", finding);
         if let Some(opening) = opening {
             finding.fix(Fix::merge(policy, opening.merge.to_json()));
         }

@@ -1,11 +1,13 @@
 //! See the page beside this file.
 
-use super::servers;
+use super::port_level::{self, Misplaced};
+use super::servers::{self, Server};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::peer_authentication::MutualTls;
+use crate::mesh::policies::Workload;
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, slip};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
@@ -59,6 +61,23 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.fix(met::put(exempt, "replace", &exempt.path_of(label), &escape(&own)));
         return;
     }
+    if let Some(misplaced) = misplaced_exemption(facts, first) {
+        let message = format!(
+            "{} would let plain text in to {} on port {}, but the workload listens on {}, so {} refuses {}",
+            misplaced.policy.id,
+            met::workload_ref(facts.mesh, first.pod),
+            misplaced.entry.key,
+            first.port,
+            policy.id,
+            client.workload()
+        );
+        let proof = Evidence::of(misplaced.policy, &misplaced.entry.value, "the port it names");
+        let finding = out.find(misplaced.policy.id.clone(), message, proof);
+        finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+        finding.hits(client.reference()).hits(first.pod.id.clone());
+        finding.fixes.extend(misplaced.fix());
+        return;
+    }
     let message = format!(
         "{} demands mutual TLS of {} on port {}, and {} has no proxy to speak it: its plain text is refused",
         policy.id,
@@ -101,6 +120,16 @@ fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<(&'f Stored, 
     for_nobody(facts, &["PeerAuthentication"]).into_iter().filter(opens).find_map(|policy| {
         let (label, own) = slip(policy, pod)?;
         Some((policy, label, own))
+    })
+}
+
+/// The policy that was to exempt the port that is called, and names it by the Service's number.
+fn misplaced_exemption<'f>(facts: &Facts<'f>, server: &Server<'f>) -> Option<Misplaced<'f>> {
+    let policies = facts.mesh.policies("PeerAuthentication", &Workload::of(server.pod));
+    let mut entries = policies.into_iter().flat_map(|policy| port_level::of(facts, policy, server.pod));
+    entries.find(|entry| {
+        let opens = entry.mode().is_some_and(|mode| mode != MutualTls::Strict);
+        opens && entry.meant.is_some_and(|(_, port)| port == server.port)
     })
 }
 

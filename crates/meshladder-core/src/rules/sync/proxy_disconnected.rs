@@ -2,8 +2,12 @@
 
 use super::link::{self, Link};
 use super::network_policy_blocks_istiod::{blocked, undecided};
+use crate::doc::json::escape;
 use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
+use crate::mesh::Stored;
 use crate::mesh::services::is_ready;
+use crate::rules::authority;
+use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 /// Why, as far as it can be told: no istiod of its revision, an expired certificate, or what its own log says.
@@ -23,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/namespaces.json",
         "k8s/services.json",
         "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/configmaps.json",
     ],
     explains: &["ML0312", "ML0313", "ML0409", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("proxy_disconnected.md"),
@@ -35,17 +40,32 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if istiods.is_empty() || !istiods.iter().any(|istiod| is_ready(istiod)) {
         return;
     }
-    for link in link::all(facts) {
-        out.examined();
+    let links: Vec<Link<'_>> = link::all(facts).collect();
+    out.examined += links.len();
+    let distrusting = links.iter().filter(|link| distrusts(link)).count();
+    // What nearly all proxies refuse is wrong with istiod, not with each of them.
+    let istiod = istiods.first().filter(|_| distrusting > 2 && distrusting * 2 > links.len());
+    for link in &links {
         let signs = link.cut();
-        if !signs.is_empty() && blocked(facts, &link).is_none() {
-            tell(facts, &link, signs, out);
+        if !signs.is_empty() && blocked(facts, link).is_none() {
+            tell(facts, link, istiod.copied(), signs, out);
         }
     }
 }
 
-fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut Sink) {
-    let workload = link.pod.workload();
+/// Whether its log says that it does not take istiod's certificate.
+fn distrusts(link: &Link<'_>) -> bool {
+    link.closed.as_ref().is_some_and(|(_, text)| text.contains("x509"))
+}
+
+fn tell(facts: &Facts<'_>, link: &Link<'_>, istiod: Option<&Stored>, mut signs: Vec<Evidence>, out: &mut Sink) {
+    let odd =
+        Some(link).filter(|link| distrusts(link)).and_then(|link| authority::odd(facts.mesh, &link.pod.namespace));
+    let workload = match (&odd, istiod.filter(|_| distrusts(link))) {
+        (Some((own, _)), _) => own.object.id.clone(),
+        (None, Some(istiod)) => met::workload_ref(facts.mesh, istiod),
+        (None, None) => link.pod.workload(),
+    };
     if let Some(known) = out.findings.iter_mut().find(|finding| finding.subject == workload) {
         known.hits(link.pod.reference());
         known.evidence.extend(signs);
@@ -57,6 +77,7 @@ fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut 
         (Some(revision), _) if facts.mesh.istiods(Some(revision)).is_empty() => {
             format!(": it was injected for revision {revision}, and no istiod of that revision runs")
         }
+        _ if odd.is_some() => format!(": {workload} gives it other roots than those of all other namespaces"),
         (_, Some(text)) if text.contains("x509") || text.contains("certificate") => {
             ": istiod's certificate or its own is not accepted".to_owned()
         }
@@ -72,6 +93,15 @@ fn tell(facts: &Facts<'_>, link: &Link<'_>, mut signs: Vec<Evidence>, out: &mut 
     }
     finding.evidence.extend(signs);
     finding.hits(link.pod.reference());
+    if let Some((own, other)) = odd {
+        finding.see(Evidence::of(own.object, own.node, "the roots that only this namespace has"));
+        let pem = escape(other.node.str().unwrap_or_default());
+        finding.fix(
+            Fix::merge(&own.object.id, format!(r#"{{"data":{{"root-cert.pem":{pem}}}}}"#))
+                .unchecked("the proxy's own state is still the old one"),
+        );
+        return;
+    }
     let kind = workload.kind.to_lowercase();
     finding
         .fix(Fix::look(format!("kubectl logs {} -n {} -c istio-proxy --tail=50", link.pod.name, link.pod.namespace)));
