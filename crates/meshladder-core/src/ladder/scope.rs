@@ -109,6 +109,16 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
     }
 }
 
+/// Of a mesh whose traffic suffers, how loud its logs are is no cause: nobody is hit by it.
+pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
+    let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
+    if is_wide && findings.iter().any(|finding| finding.is_loud() && finding.rung != Rung::Telemetry) {
+        for finding in findings.iter_mut().filter(|finding| finding.rung == Rung::Telemetry) {
+            finding.severity(Severity::Info);
+        }
+    }
+}
+
 fn touches(finding: &Finding, is: impl Fn(&ObjectRef) -> bool) -> bool {
     is(&finding.subject) || finding.hits.iter().any(is)
 }
