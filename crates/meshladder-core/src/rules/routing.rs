@@ -33,6 +33,7 @@ mod virtual_service_not_exported;
 mod virtual_service_not_for_sidecars;
 mod virtual_service_not_imported;
 mod virtual_service_not_in_proxy;
+mod wildcard_takes_calls;
 
 pub(super) static RULES: &[&Rule] = &[
     &virtual_service_not_for_sidecars::RULE,
@@ -61,4 +62,5 @@ pub(super) static RULES: &[&Rule] = &[
     &virtual_service_matches_nothing::RULE,
     &http_route_not_accepted::RULE,
     &service_unknown::RULE,
+    &wildcard_takes_calls::RULE,
 ];
