@@ -106,6 +106,20 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
     facts.mesh.pod(parts.next()?, parts.next()?)
 }
 
+/// The last thing that the caller's proxy logged of the request, when it is a connection that nobody took: TLS that fails
+/// is another matter.
+pub(super) fn unconnected<'r>(asked: &'r Asked<'_>) -> Option<&'r Line> {
+    const NOT_TAKEN: [&str; 4] =
+        ["connection_timeout", "delayed_connect_error", "connection_refused", "remote_connection_failure"];
+    if asked.seen.is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0) {
+        return None;
+    }
+    let line = asked.client_log.iter().max_by_key(|line| &line.start)?;
+    let why = format!("{} {}", line.details, line.failure);
+    let is_untaken = !why.contains("TLS_error") && NOT_TAKEN.iter().any(|word| why.contains(word));
+    (line.has("UF") && is_untaken && !line.upstream_host.is_empty()).then_some(line)
+}
+
 /// `the proxy logged 503 UC upstream_reset…`
 pub(super) fn line_shows(line: &Line) -> Evidence {
     let flags = if line.flags.is_empty() { "-".to_owned() } else { line.flags.join(",") };
