@@ -16,6 +16,7 @@ mod http_route_not_accepted;
 mod http_rules_on_tcp_port;
 mod in_sync;
 mod json;
+mod match_missed_by_case;
 mod no_route_matches;
 mod path_rewritten;
 mod registry_only_blocks_host;
@@ -63,4 +64,5 @@ pub(super) static RULES: &[&Rule] = &[
     &http_route_not_accepted::RULE,
     &service_unknown::RULE,
     &wildcard_takes_calls::RULE,
+    &match_missed_by_case::RULE,
 ];
