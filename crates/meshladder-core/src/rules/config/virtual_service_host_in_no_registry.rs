@@ -72,7 +72,7 @@ fn unknown(service: &Stored, node: &Node, host: &str, meant: Option<String>, out
     let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the host it is for"));
     match meant {
         None => {
-            finding.severity(Severity::Info);
+            finding.severity(Severity::Info).when_asked(Severity::Warning);
         }
         Some(meant) => {
             if let Some((name, namespace)) = service_name(&meant) {
