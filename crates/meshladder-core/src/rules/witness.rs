@@ -248,12 +248,12 @@ pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
     fixes
 }
 
-/// The message of a type, anywhere below a node.
+/// The message of a type, anywhere below a node; a `TypedStruct` says in `type_url` what it stands for.
 pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
     match &node.value {
         Value::Object(members) => {
-            let own = node.str_at("@type").or_else(|| node.str_at("type_url"));
-            if own.is_some_and(|own| own.contains(type_part)) {
+            let is_it = |key: &str| node.str_at(key).is_some_and(|own| own.contains(type_part));
+            if is_it("@type") || is_it("type_url") {
                 return Some(node);
             }
             members.iter().find_map(|member| find_type(&member.value, type_part))
