@@ -68,6 +68,7 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
         findings.retain(|known| known.id() != cause.id());
         findings.push(cause);
     }
+    scope::put_traffic_first(&mut findings, &inquiry.scope);
     doubt(&mut findings, &ran, snapshot);
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);

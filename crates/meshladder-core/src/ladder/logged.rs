@@ -97,7 +97,10 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     }
     let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
     if is_wide && finding.rung == Rung::Upstream && serves_others(facts, failure) {
-        finding.severity(Severity::Info);
+        // A limit that somebody wrote goes on turning requests away; an application may fail now and then.
+        let is_written =
+            facts.mesh.objects.find(&finding.subject).is_some_and(|object| object.group.ends_with(".istio.io"));
+        finding.severity(if is_written { Severity::Warning } else { Severity::Info });
     }
     if let Scope::Workload { object, .. } | Scope::Object(object) = scope {
         finding.hits(object.clone());
@@ -237,11 +240,14 @@ fn is_inbound(line: &Line) -> bool {
     line.cluster.starts_with("inbound|") || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
 
-/// An application may well answer 404, and a client may well give up.
+/// An application may well answer 404, and a client may well give up. A proxy answers gRPC with 200 whatever happened:
+/// then the flag tells.
 fn is_failure(line: &Line) -> bool {
+    const OF_PROXY: [&str; 7] = ["UH", "UF", "UO", "NR", "NC", "UC", "UT"];
+    let is_hidden = line.code == 200 && OF_PROXY.iter().any(|flag| line.has(flag));
     let given_up = line.has("DC") || line.code == 0;
     let refused = matches!(line.code, 401 | 403 | 429) || line.code >= 500 || (line.code == 404 && line.has("NR"));
-    refused && !given_up
+    (refused || is_hidden) && !given_up
 }
 
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only the status.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::doc::json::escape;
 use crate::finding::{Finding, Rung, Severity};
+use crate::mesh::traffic::destinations;
 use crate::mesh::{ObjectRef, PodFacts, path_of_kind};
 use crate::rules::{Asked, Check, Facts, Seen, named};
 use crate::walk::Question;
@@ -109,6 +110,16 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
     }
 }
 
+/// Of a mesh whose traffic suffers, how loud its logs are is no cause: nobody is hit by it.
+pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
+    let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
+    if is_wide && findings.iter().any(|finding| finding.is_loud() && finding.rung != Rung::Telemetry) {
+        for finding in findings.iter_mut().filter(|finding| finding.rung == Rung::Telemetry) {
+            finding.severity(Severity::Info);
+        }
+    }
+}
+
 fn touches(finding: &Finding, is: impl Fn(&ObjectRef) -> bool) -> bool {
     is(&finding.subject) || finding.hits.iter().any(is)
 }
@@ -139,7 +150,15 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
         let in_reach = |pod: &ObjectRef| pod.kind == "Pod" && facts.mesh.reaches(object, pod);
         matches!(finding.rung, Rung::ControlPlane | Rung::Enrolment | Rung::Sync) && finding.hits.iter().any(in_reach)
     };
-    cites || touches(finding, |o| o == object) || everywhere(finding) || reaches()
+    // A route is as good as what it leads to.
+    let leads_to = || {
+        let led_to = stored
+            .filter(|_| finding.rung == Rung::Endpoints)
+            .map(|service| destinations(service, &facts.mesh.domain))
+            .unwrap_or_default();
+        led_to.iter().filter_map(|to| facts.mesh.service_of_host(&to.host)).any(|to| touches(finding, |o| *o == to.id))
+    };
+    cites || touches(finding, |o| o == object) || everywhere(finding) || reaches() || leads_to()
 }
 
 /// The pods on the way of a request.

@@ -70,6 +70,21 @@ fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
     assert!(findings.iter().all(Finding::is_loud));
 }
 
+#[test]
+fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
+    let of_log = || Finding { rung: Rung::Telemetry, severity: Severity::Warning, ..found("debug") };
+    let mut alone = vec![of_log()];
+    scope::put_traffic_first(&mut alone, &Scope::Mesh);
+    assert!(alone[0].is_loud());
+    let mut beside = vec![found("down"), of_log()];
+    scope::put_traffic_first(&mut beside, &Scope::Mesh);
+    assert!(beside[0].is_loud() && !beside[1].is_loud());
+    let mut asked = vec![found("down"), of_log()];
+    let object = ObjectRef::new("Deployment", "shop", "debug");
+    scope::put_traffic_first(&mut asked, &Scope::Workload { object, pods: Vec::new() });
+    assert!(asked[1].is_loud());
+}
+
 mod causes;
 mod incidents;
 mod missing;

@@ -10,8 +10,10 @@ mod endpoint_slices_empty;
 mod endpoints_ejected;
 mod entry_endpoint_unreachable;
 mod entry_host_unresolved;
+mod entry_without_endpoints;
 mod failover_without_outlier_detection;
 mod headless_endpoint_gone;
+mod listed_address_unreachable;
 mod locality;
 pub(super) mod met;
 mod network_policy_blocks_port;
@@ -26,6 +28,7 @@ mod proxy_has_no_endpoints;
 pub(super) mod service_entry_shadows_service;
 mod service_selects_no_pods;
 mod services_disagree_on_port;
+mod slice_lacks_port;
 mod slices;
 mod subset_selects_no_pods;
 mod target_port_not_open;
@@ -57,5 +60,8 @@ pub(super) static RULES: &[&Rule] = &[
     &pods_not_created::RULE,
     &network_policy_blocks_port::RULE,
     &entry_endpoint_unreachable::RULE,
+    &entry_without_endpoints::RULE,
+    &listed_address_unreachable::RULE,
+    &slice_lacks_port::RULE,
     &entry_host_unresolved::RULE,
 ];

@@ -16,6 +16,7 @@ mod http_route_not_accepted;
 mod http_rules_on_tcp_port;
 mod in_sync;
 mod json;
+mod match_missed_by_case;
 mod no_route_matches;
 mod path_rewritten;
 mod registry_only_blocks_host;
@@ -33,6 +34,7 @@ mod virtual_service_not_exported;
 mod virtual_service_not_for_sidecars;
 mod virtual_service_not_imported;
 mod virtual_service_not_in_proxy;
+mod wildcard_takes_calls;
 
 pub(super) static RULES: &[&Rule] = &[
     &virtual_service_not_for_sidecars::RULE,
@@ -61,4 +63,6 @@ pub(super) static RULES: &[&Rule] = &[
     &virtual_service_matches_nothing::RULE,
     &http_route_not_accepted::RULE,
     &service_unknown::RULE,
+    &wildcard_takes_calls::RULE,
+    &match_missed_by_case::RULE,
 ];

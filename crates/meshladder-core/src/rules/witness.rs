@@ -106,6 +106,20 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
     facts.mesh.pod(parts.next()?, parts.next()?)
 }
 
+/// The last thing that the caller's proxy logged of the request, when it is a connection that nobody took: TLS that fails
+/// is another matter.
+pub(super) fn unconnected<'r>(asked: &'r Asked<'_>) -> Option<&'r Line> {
+    const NOT_TAKEN: [&str; 4] =
+        ["connection_timeout", "delayed_connect_error", "connection_refused", "remote_connection_failure"];
+    if asked.seen.is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0) {
+        return None;
+    }
+    let line = asked.client_log.iter().max_by_key(|line| &line.start)?;
+    let why = format!("{} {}", line.details, line.failure);
+    let is_untaken = !why.contains("TLS_error") && NOT_TAKEN.iter().any(|word| why.contains(word));
+    (line.has("UF") && is_untaken && !line.upstream_host.is_empty()).then_some(line)
+}
+
 /// `the proxy logged 503 UC upstream_reset…`
 pub(super) fn line_shows(line: &Line) -> Evidence {
     let flags = if line.flags.is_empty() { "-".to_owned() } else { line.flags.join(",") };
@@ -235,12 +249,12 @@ pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
     fixes
 }
 
-/// The message of a type, anywhere below a node.
+/// The message of a type, anywhere below a node; a `TypedStruct` says in `type_url` what it stands for.
 pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
     match &node.value {
         Value::Object(members) => {
-            let own = node.str_at("@type").or_else(|| node.str_at("type_url"));
-            if own.is_some_and(|own| own.contains(type_part)) {
+            let is_it = |key: &str| node.str_at(key).is_some_and(|own| own.contains(type_part));
+            if is_it("@type") || is_it("type_url") {
                 return Some(node);
             }
             members.iter().find_map(|member| find_type(&member.value, type_part))

@@ -106,3 +106,39 @@ fn of_a_mesh_it_is_an_alarm_only_where_nothing_goes_well() {
     assert!(!is_loud(&some, Scope::Mesh) && !is_loud(&some, Scope::Namespace("shop".to_owned())));
     assert!(is_loud(&some, workload()));
 }
+
+/// Requests that curl's proxy logged: the first went well, the others overflowed.
+fn overflowing() -> String {
+    let line = |second: u8, answer: &str| {
+        format!(
+            "[2026-11-15T05:59:5{second}.000Z] \"GET / HTTP/1.1\" {answer} - \"-\" 0 9 1 - \"-\" \"curl\" \"id\" \"cart.shop:8080\" \
+             \"-\" outbound|8080||cart.shop.svc.cluster.local - 10.96.0.7:8080 10.244.0.8:4000 - default\n"
+        )
+    };
+    (1..6).map(|second| line(second, if second == 1 { "200 - via_upstream" } else { "503 UO overflow" })).collect()
+}
+
+#[test]
+fn a_limit_that_somebody_wrote_is_told_of_a_mesh_though_some_requests_pass() {
+    let limit = "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: cart, namespace: shop}\n\
+                 spec: {host: cart, trafficPolicy: {connectionPool: {http: {http1MaxPendingRequests: 1}}}}\n";
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", (well() + limit).into_bytes());
+    builder.add(DocId::new("logs/tools/curl-1/istio-proxy.log"), "log", overflowing().into_bytes());
+    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
+    let snapshot = builder.finish();
+    let report = climb(&snapshot, &Mesh::build(&snapshot), &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
+    let first = report.findings.first().map(|told| (told.finding.code, told.finding.severity.word()));
+    assert_eq!(first, Some(("ML1011", "warning")), "{:?}", report.findings);
+}
+
+#[test]
+fn a_route_is_as_good_as_what_it_leads_to() {
+    let route = "---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: all, namespace: tools}\n\
+                 spec: {hosts: [cart.shop.svc.cluster.local], http: [{route: [{destination: {host: cart.shop.svc.cluster.local}}]}]}\n";
+    let yaml = cart("web", "[]", "[]") + route;
+    let report = check(&yaml, "", Scope::Object(ObjectRef::new("VirtualService", "tools", "all")));
+    assert_eq!(report.findings.first().map(|told| told.finding.code), Some("ML0706"));
+    assert_eq!(report.verdict, Verdict::Broken);
+}

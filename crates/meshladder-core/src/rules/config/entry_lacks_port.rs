@@ -2,10 +2,12 @@
 
 use super::entries::ports_of;
 use super::{SERVICE_ENTRIES, met, patch};
+use crate::access_log::Line;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::host::covers;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::snapshot::DocId;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0521",
@@ -15,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "a ServiceEntry whose address istiod made up has every port that is called",
     needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    uses: &["logs/"],
     explains: &["ML06", "ML10"],
     docs: include_str!("entry_lacks_port.md"),
     check: Check::Request(check),
@@ -29,8 +31,16 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     for entry in &all {
         out.examined();
         let allocated = entry.node.at(["status", "addresses"]).filter(|list| !list.items().is_empty());
-        let is_made_up = entry.spec_list("addresses").is_empty();
-        let Some(allocated) = allocated.filter(|_| is_made_up && met::fails(asked)) else { continue };
+        let allocated = allocated.map(|list| Evidence::of(entry, list, "the address that was made up"));
+        let line = asked.client_log.iter().rfind(|line| is_made_up(line));
+        let called = line.map(|line| {
+            Evidence::line(&DocId::new(&line.doc), line.number, "a call to an address that istiod made up")
+        });
+        let is_own = !entry.spec_list("addresses").is_empty();
+        let proofs: Vec<Evidence> = called.into_iter().chain(allocated).collect();
+        if is_own || proofs.is_empty() || !met::fails(asked) {
+            continue;
+        }
         if all.iter().any(|one| ports_of(one).any(|known| known.port == port)) {
             continue;
         }
@@ -42,8 +52,14 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         );
         let ports = entry.spec_at(["ports"]).unwrap_or(&entry.node);
         let finding = out.find(entry.id.clone(), message, Evidence::of(entry, ports, "the ports it has"));
-        finding.see(Evidence::of(entry, allocated, "the address that was made up"));
+        finding.evidence.extend(proofs);
         let value = format!(r#"{{"number":{port},"name":"tcp-{port}","protocol":"TCP"}}"#);
         finding.fix(patch::set(entry, ports, "-", &value));
     }
+}
+
+/// istiod takes the addresses it makes up for hosts from 240.240.0.0/16 and 2001:2::/48, which nobody has.
+fn is_made_up(line: &Line) -> bool {
+    let (address, _) = line.upstream_host.rsplit_once(':').unwrap_or_default();
+    line.cluster == "PassthroughCluster" && (address.starts_with("240.240.") || address.starts_with("[2001:2:"))
 }

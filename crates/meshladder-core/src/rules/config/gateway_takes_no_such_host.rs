@@ -54,10 +54,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-/// A host of the mesh may be meant for the sidecars that the VirtualService is for as well.
+/// A host of the mesh may be meant for the sidecars that the VirtualService is for as well; one that is a Service's own
+/// name is meant for them, and that `mesh` is missing then has a rule of its own.
 fn is_for_sidecars(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
     let full = facts.mesh.domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
-    binds_mesh(service) && (full.starts_with('*') || facts.mesh.registered(&full).next().is_some())
+    let is_known = || full.starts_with('*') || facts.mesh.registered(&full).next().is_some();
+    facts.mesh.service_of_host(&full).is_some() || (binds_mesh(service) && is_known())
 }
 
 fn severity(

@@ -63,15 +63,19 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
     let is_used = !scopes.is_empty();
     let scopes = if is_used { scopes } else { &own };
     let name = to.subset.unwrap_or_default();
-    let defines =
+    let is_defined =
         |scope: &&Scope<'_>| mesh.destination_rule(**scope, &to.host).is_some_and(|rule| rule.subset(name).is_some());
-    let (with, without): (Vec<&Scope<'_>>, Vec<&Scope<'_>>) = scopes.iter().partition(defines);
+    let (with, without): (Vec<&Scope<'_>>, Vec<&Scope<'_>>) = scopes.iter().partition(is_defined);
     let Some(first) = without.first() else { return };
     let rule = mesh.destination_rule(**first, &to.host);
     let who = if with.is_empty() { String::new() } else { format!(" for clients in {}", namespaces(&without)) };
     let known = rule.as_ref().map(defined).unwrap_or_default();
+    let hidden = hidden(mesh, to, **first).filter(|_| rule.is_none());
     let instead = match (&rule, known.as_slice()) {
-        (None, _) => "no DestinationRule applies".to_owned(),
+        (None, _) => match hidden {
+            Some(hidden) => format!("{} is not exported to {}", hidden.id, first.namespace),
+            None => "no DestinationRule applies".to_owned(),
+        },
         (Some(rule), []) => format!("{} defines none", rule.rules[0].id),
         (Some(rule), known) => format!("{} defines {}", rule.rules[0].id, known.join(", ")),
     };
@@ -97,7 +101,24 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
         finding.see(Evidence::of(stored, subsets, "the subsets that are defined"));
         offer(finding, service, to, &rule, &known);
     }
+    if let Some(hidden) = hidden {
+        let export = hidden.spec_at(["exportTo"]).unwrap_or(&hidden.node);
+        finding.see(Evidence::of(hidden, export, "where the DestinationRule that defines it is seen"));
+        finding.fix(Fix::merge(&hidden.id, r#"{"spec":{"exportTo":null}}"#));
+    }
     finding.fix(Fix::advice(format!("define subset {name} for {}, or route to one that is defined", to.host)));
+}
+
+/// A DestinationRule that defines the subset and is not exported to the client.
+fn hidden<'m>(mesh: &'m Mesh, to: &Destination<'_>, client: Scope<'_>) -> Option<&'m Stored> {
+    let is_hidden = |rule: &&Stored| defines(mesh, rule, to) && !mesh.is_exported_to(rule, client.namespace);
+    mesh.objects.of_kind("DestinationRule").iter().find(is_hidden)
+}
+
+fn defines(mesh: &Mesh, rule: &Stored, to: &Destination<'_>) -> bool {
+    let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
+    covers(&mesh.domain.fqdn(host, &rule.id.namespace), &to.host)
+        && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
 }
 
 /// The object to change: a DestinationRule that defines the subset and is kept from the client, one of the client's own
@@ -109,12 +130,8 @@ fn culprit<'m>(
     client: Scope<'_>,
     used: Option<&DestinationRule<'m>>,
 ) -> &'m ObjectRef {
-    let defines = |rule: &&Stored| {
-        let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        covers(&mesh.domain.fqdn(host, &rule.id.namespace), &to.host)
-            && rule.spec_list("subsets").iter().any(|subset| subset.str_at("name") == to.subset)
-    };
-    let Some(hidden) = mesh.objects.of_kind("DestinationRule").iter().find(defines) else { return &service.id };
+    let all = mesh.objects.of_kind("DestinationRule").iter();
+    let Some(hidden) = all.into_iter().find(|rule| defines(mesh, rule, to)) else { return &service.id };
     match used.map(|used| used.rules[0]) {
         None if !mesh.is_exported_to(hidden, client.namespace) => &hidden.id,
         Some(own) if own.id.namespace == client.namespace && hidden.id.namespace != client.namespace => &own.id,

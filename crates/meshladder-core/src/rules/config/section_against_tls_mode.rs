@@ -6,6 +6,7 @@ use crate::mesh::gateways::{Server, servers};
 use crate::mesh::host::covers;
 use crate::mesh::services::Protocol;
 use crate::mesh::{Mesh, Stored};
+use crate::rules::endpoints::met::put;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -70,31 +71,56 @@ fn tell(mesh: &Mesh, server: &Server<'_>, wants: &[&str], bound: &[&Stored], pod
         return;
     }
     let mode = server.tls_mode.map(|mode| format!(" in mode {mode}")).unwrap_or_default();
+    let gateway = &server.gateway.id;
     let message = format!(
-        "{} has routes of `{section}`, but {} can use `{}` only on port {}{mode}",
+        "{} has routes of `{section}`, but {gateway} can use `{}` only on port {}, which is {}{mode}",
         service.id,
-        server.gateway.id,
         wants.join("` or `"),
-        server.port
+        server.port,
+        server.protocol.word()
     );
-    let routes = service.spec_at([section]).unwrap_or(&service.node);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, routes, "the routes it has"));
-    let at = server.node.get("tls").or_else(|| server.node.get("port")).unwrap_or(server.node);
-    finding.see(Evidence::of(server.gateway, at, "what the server does with TLS"));
-    finding.hits(server.gateway.id.clone());
-    for pod in pods {
-        finding.hits(pod.id.clone());
-    }
-    // Another port of the same Gateway may be the one it is meant for.
+    // Where the routes serve another server, or several VirtualServices agree, the server is the odd one.
     let is_served = servers(server.gateway).any(|other| {
         mesh.bound(other, &service.id.namespace).iter().any(|one| one.id == service.id)
             && sections(&other).iter().any(|section| has.contains(section))
     });
+    let routes = Evidence::of(service, service.spec_at([section]).unwrap_or(&service.node), "the routes it has");
+    let at = server.node.get("tls").or_else(|| server.node.get("port")).unwrap_or(server.node);
+    let at = Evidence::of(server.gateway, at, "what the server takes");
+    let finding = if is_served || bound.len() > 1 {
+        let finding = out.find(gateway.clone(), message, at);
+        finding.see(routes).hits(service.id.clone());
+        finding.fixes.extend(patch(server, section));
+        finding
+    } else {
+        let finding = out.find(service.id.clone(), message, routes);
+        finding.see(at).hits(gateway.clone());
+        finding
+    };
+    for pod in pods {
+        finding.hits(pod.id.clone());
+    }
     if is_served {
         finding.severity(Severity::Warning);
     }
     finding.fix(Fix::advice(format!(
-        "give {} routes of `{}`, or change what the server does with TLS",
+        "give {} routes of `{}`, or change protocol and TLS of the server",
         service.id, wants[0]
     )));
+}
+
+/// The server as the routes need it, where that is certain: requests are seen where TLS ends or is not used.
+fn patch(server: &Server<'_>, section: &str) -> Option<Fix> {
+    let (path, value) = match (section, server.protocol, server.tls_mode) {
+        ("http", Protocol::Tcp, None) => ("/port/protocol", "HTTP"),
+        ("http", Protocol::Tls | Protocol::Tcp, Some("SIMPLE" | "MUTUAL" | "OPTIONAL_MUTUAL")) => {
+            ("/port/protocol", "HTTPS")
+        }
+        ("http", Protocol::Https, Some("PASSTHROUGH")) if server.credential_name.is_some() => ("/tls/mode", "SIMPLE"),
+        ("tls", Protocol::Https | Protocol::Tls, Some(_)) => ("/tls/mode", "PASSTHROUGH"),
+        ("tcp", Protocol::Http | Protocol::Http2 | Protocol::Grpc, None) => ("/port/protocol", "TCP"),
+        _ => return None,
+    };
+    let path = format!("{}{path}", server.gateway.path_of(server.node));
+    Some(put(server.gateway, "replace", &path, &format!("\"{value}\"")))
 }

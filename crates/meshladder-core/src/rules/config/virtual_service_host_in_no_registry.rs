@@ -71,7 +71,7 @@ fn unknown(facts: &Facts<'_>, service: &Stored, node: &Node, host: &str, meant: 
     let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the host it is for"));
     match meant {
         None => {
-            finding.severity(Severity::Info);
+            finding.severity(Severity::Info).when_asked(Severity::Warning);
         }
         Some(meant) => {
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {

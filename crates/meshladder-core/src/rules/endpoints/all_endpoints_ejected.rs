@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         "k8s/serviceentries.networking.istio.io.json",
         "k8s/sidecars.networking.istio.io.json",
     ],
-    explains: &["ML10"],
+    explains: &["ML0711", "ML10"],
     docs: include_str!("all_endpoints_ejected.md"),
     check: Check::Request(check),
 };
@@ -54,10 +54,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
             finding.fix(met::put(rule, "add", &path, "50"));
         } else {
-            finding.fix(Fix::advice(format!(
-                "a single endpoint cannot be spared: take outlierDetection out of {}",
-                rule.id
-            )));
+            let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", rule.path_of(detection));
+            finding.fix(Fix::json_patch(&rule.id, remove));
+            finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }
         finding.fix(met::restart(facts.mesh, client));
     }

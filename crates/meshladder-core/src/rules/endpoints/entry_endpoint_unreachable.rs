@@ -2,10 +2,12 @@
 
 use super::met;
 use crate::access_log::Line;
+use crate::doc::tree::Node;
 use crate::envoy::name::ClusterName;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::model::selector::has_labels;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 use crate::snapshot::DocId;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the addresses that a ServiceEntry gives for its host take connections",
     needs: &["k8s/serviceentries.networking.istio.io.json", "k8s/services.json", "logs/"],
-    uses: &["k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    uses: &["k8s/pods.json", "k8s/sidecars.networking.istio.io.json", "k8s/workloadentries.networking.istio.io.json"],
     explains: &["ML10"],
     docs: include_str!("entry_endpoint_unreachable.md"),
     check: Check::Request(check),
@@ -24,24 +26,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    if asked.seen.is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0) {
-        return;
-    }
-    let Some(line) = asked.client_log.iter().max_by_key(|line| &line.start).filter(|line| is_unconnected(line)) else {
-        return;
-    };
+    let Some(line) = witness::unconnected(asked) else { return };
     let Some(cluster) = ClusterName::parse(&line.cluster) else { return };
-    let scope = met::client_scope(facts, asked);
-    let owner = match scope {
-        Some(scope) => facts.mesh.registry(scope, cluster.host).into_iter().next(),
-        None => facts.mesh.registered(cluster.host).next(),
-    };
+    let owner = met::owner(facts, asked, cluster.host);
     let Some(entry) = owner.filter(|owner| owner.id.kind == "ServiceEntry") else { return };
+    let (giver, node, shows) = giver(facts, entry, line);
     let message = format!(
         "connections to {}, the address of {} by {}, are not answered",
-        line.upstream_host, cluster.host, entry.id
+        line.upstream_host, cluster.host, giver.id
     );
-    let finding = out.find(entry.id.clone(), message, proof(entry, line));
+    let finding = out.find(giver.id.clone(), message, Evidence::of(giver, node, shows));
+    finding.hits(entry.id.clone());
     finding.see(Evidence::line(&DocId::new(&line.doc), line.number, "a connection that was not made"));
     // Whether the address is wrong or its owner is away, no document tells.
     finding.confidence(Confidence::Likely);
@@ -49,21 +44,21 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.fix(Fix::advice("give the endpoint the address and port at which the host is served"));
 }
 
-/// A connection that nobody took: TLS that fails is another matter.
-fn is_unconnected(line: &Line) -> bool {
-    let why = format!("{} {}", line.details, line.failure);
-    let timed_out = ["connection_timeout", "delayed_connect_error", "connection_refused", "remote_connection_failure"];
-    line.has("UF") && !why.contains("TLS_error") && !line.upstream_host.is_empty() && {
-        timed_out.iter().any(|word| why.contains(word))
-    }
-}
-
-/// The address as the entry has it, else its hosts, whose addresses DNS gives.
-fn proof(entry: &Stored, line: &Line) -> Evidence {
-    let address = line.upstream_host.rsplit_once(':').map_or("", |(address, _)| address);
+/// Who gives the address, and where: the entry itself, a WorkloadEntry that it selects, else its hosts, whose addresses DNS
+/// gives.
+fn giver<'f>(facts: &Facts<'f>, entry: &'f Stored, line: &Line) -> (&'f Stored, &'f Node, &'static str) {
+    let address = line.upstream_host.rsplit_once(':').map_or("", |(address, _)| address.trim_matches(['[', ']']));
+    let is_it = |node: &&Node| node.str() == Some(address);
     let written = entry.spec_list("endpoints").iter().filter_map(|endpoint| endpoint.get("address"));
-    match written.into_iter().find(|node| node.str() == Some(address)) {
-        Some(node) => Evidence::of(entry, node, "the address"),
-        None => Evidence::of(entry, entry.spec_at(["hosts"]).unwrap_or(&entry.node), "the host"),
+    let selected = || {
+        let labels = entry.spec_at(["workloadSelector", "labels"])?;
+        let mut entries = facts.mesh.objects.in_namespace("WorkloadEntry", &entry.id.namespace);
+        let node = |one: &'f Stored| one.spec_at(["address"]).filter(is_it);
+        entries.find_map(|one| Some((one, node(one).filter(|_| has_labels(labels, one.spec_at(["labels"])))?)))
+    };
+    match (written.into_iter().find(is_it), selected()) {
+        (Some(node), _) => (entry, node, "the address"),
+        (None, Some((workload, node))) => (workload, node, "the address"),
+        (None, None) => (entry, entry.spec_at(["hosts"]).unwrap_or(&entry.node), "the host"),
     }
 }

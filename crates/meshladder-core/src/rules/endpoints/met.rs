@@ -138,6 +138,14 @@ pub(in crate::rules) fn client_scope<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -
     client_pod(facts, asked).map(|pod| facts.mesh.scope(pod))
 }
 
+/// The Service or ServiceEntry whose endpoints that proxy uses for a host.
+pub(in crate::rules) fn owner<'f>(facts: &Facts<'f>, asked: &Asked<'_>, host: &str) -> Option<&'f Stored> {
+    match client_scope(facts, asked) {
+        Some(scope) => facts.mesh.registry(scope, host).into_iter().next(),
+        None => facts.mesh.registered(host).next(),
+    }
+}
+
 /// A Service's selector, when it has one.
 pub(in crate::rules) fn selector(service: &Stored) -> Option<&Node> {
     service.spec_at(["selector"]).filter(|selector| !selector.members().is_empty())

@@ -5,7 +5,7 @@ use crate::doc::json::escape;
 use crate::doc::near;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::{Mesh, Stored};
+use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::model::selector::has_labels;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         if let Some(near) = near {
             finding.see(Evidence::of(near.object, near.labels, format!("the labels of {}", near.object.id)));
-            finding.fix(near.fix(met.service));
+            finding.fix(near.fix(&met.service.id, "selector"));
         }
         finding.fix(Fix::look(format!("kubectl get pods -n {} --show-labels", id.namespace)));
     }
@@ -78,23 +78,26 @@ fn is_selected(mesh: &Mesh, object: &Stored) -> bool {
 }
 
 /// Something that differs from a selector in one label.
-struct Near<'m> {
-    object: &'m Stored,
-    labels: &'m Node,
+pub(super) struct Near<'m> {
+    pub(super) object: &'m Stored,
+    pub(super) labels: &'m Node,
     /// The label of the selector that does not fit.
     wrong: String,
     /// What it should be.
-    key: String,
-    value: String,
+    pub(super) key: String,
+    pub(super) value: String,
     distance: usize,
-    is_typo: bool,
+    pub(super) is_typo: bool,
 }
 
 impl Near<'_> {
-    fn fix(&self, service: &Stored) -> Fix {
+    /// Corrects the selector, which stands at a path of the object's spec: `selector`, `workloadSelector/labels`.
+    pub(super) fn fix(&self, id: &ObjectRef, path: &str) -> Fix {
         let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
         let drop = if self.wrong == self.key { String::new() } else { format!("{}:null,", escape(&self.wrong)) };
-        Fix::merge(&service.id, format!("{{\"spec\":{{\"selector\":{{{drop}{pair}}}}}}}"))
+        let inner = format!("{{{drop}{pair}}}");
+        let patch = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
+        Fix::merge(id, format!("{{\"spec\":{patch}}}"))
     }
 }
 
@@ -116,7 +119,16 @@ fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near
     let workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
     let workloads = workloads.filter_map(|workload| Some((workload, met::template_labels(workload)?)));
     let pods = mesh.objects.in_namespace("Pod", namespace).filter_map(|pod| Some((pod, pod.labels()?)));
-    let near = workloads.chain(pods).filter_map(|(object, labels)| near(service, selector, object, labels));
+    nearest_of(service, selector, workloads.chain(pods))
+}
+
+/// Of several labelled objects the one that a selector misses by the least.
+pub(super) fn nearest_of<'m>(
+    selecting: &Stored,
+    selector: &Node,
+    candidates: impl Iterator<Item = (&'m Stored, &'m Node)>,
+) -> Option<Near<'m>> {
+    let near = candidates.filter_map(|(object, labels)| near(selecting, selector, object, labels));
     near.min_by(|a, b| (a.distance, &a.object.id).cmp(&(b.distance, &b.object.id)))
 }
 

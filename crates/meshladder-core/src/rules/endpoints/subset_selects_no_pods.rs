@@ -31,10 +31,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    // Endpoints may also be WorkloadEntries, whose labels are not pods'.
-    if !facts.mesh.objects.of_kind("WorkloadEntry").is_empty() {
-        return;
-    }
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
         let Some(service) = facts.mesh.service_named(host, &rule.id.namespace) else { continue };
@@ -68,6 +64,11 @@ fn subset_of(
     let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Stored::labels));
     // A Service without any pod is another matter, and so is a workload that should have made the subset's pods.
     if pods.is_empty() || pods.iter().any(|pod| has(pod)) || is_made_by_workload(facts, service, labels) {
+        return;
+    }
+    // Endpoints may also be WorkloadEntries, in the place of pods.
+    let mut entries = facts.mesh.objects.in_namespace("WorkloadEntry", &service.namespace);
+    if entries.any(|entry| selector::has_labels(labels, entry.spec_at(["labels"]))) {
         return;
     }
     let name = subset.str_at("name").unwrap_or_default();

@@ -135,7 +135,7 @@ fn refused(facts: &Facts<'_>, pod: &Stored, port: u16) -> Option<Line> {
     let log = met::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
     let is_refusal = |line: &Line| {
-        let why = line.failure.replace('_', " ").to_ascii_lowercase();
+        let why = format!("{} {}", line.failure, line.details).replace('_', " ").to_ascii_lowercase();
         line.cluster == cluster && (why.contains("connection refused") || why.contains("connect error: 111"))
     };
     access_log::lines(&log).filter(is_refusal).last()

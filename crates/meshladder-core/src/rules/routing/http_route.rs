@@ -20,6 +20,8 @@ pub(super) struct Call<'a> {
     pub(super) port: u16,
     /// The calling pod; none for a gateway.
     pub(super) client: Option<&'a Stored>,
+    /// Whether letter case is overlooked everywhere: to see what is missed by that alone.
+    pub(super) ignores_case: bool,
 }
 
 /// What a request takes.
@@ -46,6 +48,7 @@ impl<'a> Call<'a> {
             headers: &question.headers,
             port: question.to.port,
             client,
+            ignores_case: false,
         }
     }
 
@@ -75,16 +78,19 @@ impl<'a> Call<'a> {
             let value = &member.value;
             match &*member.key {
                 "uri" => {
-                    let ignore = is_true(block.get("ignoreUriCase"));
+                    let ignore = self.ignores_case || is_true(block.get("ignoreUriCase"));
                     string(value, ignore, self.path.split(['?', '#']).next())
                 }
-                "scheme" => string(value, false, Some(self.scheme)),
-                "method" => string(value, false, Some(self.method)),
-                "authority" => string(value, false, Some(&self.authority)),
+                "scheme" => string(value, self.ignores_case, Some(self.scheme)),
+                "method" => string(value, self.ignores_case, Some(self.method)),
+                "authority" => string(value, self.ignores_case, Some(&self.authority)),
                 "headers" => Tri::all(value.members().iter().map(|m| self.header(&m.key, &m.value))),
                 "withoutHeaders" => Tri::all(value.members().iter().map(|m| self.header(&m.key, &m.value).negate())),
                 "queryParams" => Tri::all(
-                    value.members().iter().map(|m| string(&m.value, false, query_parameter(self.path, &m.key))),
+                    value
+                        .members()
+                        .iter()
+                        .map(|m| string(&m.value, self.ignores_case, query_parameter(self.path, &m.key))),
                 ),
                 "port" => (json::text(value) == self.port.to_string()).into(),
                 "sourceLabels" => self.client.is_some_and(|pod| has_labels(value, pod.labels())).into(),
@@ -108,7 +114,7 @@ impl<'a> Call<'a> {
             ":path" => Some(self.path),
             _ => self.headers.iter().find(|(header, _)| *header == name).map(|(_, value)| value.as_str()),
         };
-        string(condition, false, value)
+        string(condition, self.ignores_case, value)
     }
 }
 
@@ -250,6 +256,7 @@ mod tests {
             headers: &headers,
             port: 8080,
             client: None,
+            ignores_case: false,
         };
         for (text, expected) in [
             ("{}", Tri::Yes),

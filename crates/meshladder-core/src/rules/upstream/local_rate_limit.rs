@@ -36,7 +36,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     let Some(pod) = told.pod else { return };
     let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part).into_iter().next() else { return };
-    let bucket = witness::find_type(value, type_part).and_then(|config| config.get("token_bucket"));
+    let bucket = witness::find_type(value, type_part)
+        .and_then(|config| config.get("token_bucket").or_else(|| config.at(["value", "token_bucket"])));
     let message = format!(
         "{} limits requests in the proxy of {}, which answers {} by itself when too many come",
         filter.id,
