@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Objects, Stored};
+use crate::doc::json::Raw;
 use crate::doc::tree::Node;
-use crate::envoy::dump::{Dump, Section};
 use crate::snapshot::{Shape, Snapshot};
 
 /// See the module: `cluster.local`, unless whoever installed the cluster chose another.
@@ -75,8 +75,8 @@ fn of_pod(pod: &Stored) -> Option<&str> {
 fn of_a_proxy(snapshot: &Snapshot) -> Option<String> {
     let (_, id) = snapshot.proxies_with(Shape::ConfigDump).next()?;
     let document = snapshot.open(id).ok()?;
-    let dump = Dump::index(&document.text, &[]).ok()?;
-    let node = dump.section(Section::Bootstrap)?.at(["bootstrap", "node", "id"])?.string()?;
+    let mut configs = Raw::of(&document.text).ok()?.get("configs")?.elements();
+    let node = configs.find_map(|config| config.at(["bootstrap", "node", "id"]))?.string()?;
     let (_, domain) = node.rsplit_once('~')?.1.split_once(".svc.")?;
     (!domain.is_empty()).then(|| domain.to_owned())
 }

@@ -48,6 +48,6 @@ fn called(facts: &Facts<'_>, server: &ObjectRef, line: &Line) -> Option<String> 
     let port: u16 = line.local.rsplit_once(':')?.1.parse().ok()?;
     facts.mesh.services_of(pod).into_iter().find_map(|service| {
         let own = ports(service).find(|own| target_port(own, pod) == Some(port))?;
-        Some(format!("http://{}.{}.svc.cluster.local:{}/", service.id.name, service.id.namespace, own.number))
+        Some(format!("http://{}:{}/", facts.mesh.domain.service(&service.id.name, &service.id.namespace), own.number))
     })
 }
