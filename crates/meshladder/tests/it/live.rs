@@ -18,7 +18,7 @@ const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 /// Runs a command on the fake.
 fn on(fake: &Fake, words: &[&str]) -> Run {
     let kubeconfig = fake.kubeconfig().display().to_string();
-    meshladder(&[words, &["--kubeconfig", &kubeconfig, "--request-timeout", "5s"]].concat())
+    meshladder(&[words, &["--kubeconfig", &kubeconfig, "--request-timeout", "20s"]].concat())
 }
 
 /// Runs a command on the capture that the fake serves.
