@@ -64,10 +64,14 @@ pub fn named(text: &str) -> Option<&'static Flag> {
 
 /// The flags as a table.
 pub fn listing() -> String {
-    let mut out = format!("{:<6}{:<34}{:<14}{}\n", "FLAG", "LONG NAME", "STATUS", "MEANING");
+    // The rest of what is said of a status is on the flag's page.
+    let status = |flag: &'static Flag| flag.status.split([';', '(']).next().unwrap_or_default().trim();
+    let status = |flag| status(flag).split(" or what").next().unwrap_or_default();
+    let width = all().map(|flag| status(flag).len()).max().unwrap_or_default() + 2;
+    let mut out = format!("{:<7}{:<34}{:<width$}{}\n", "FLAG", "LONG NAME", "STATUS", "MEANING");
     for flag in all() {
         // A String takes everything.
-        let _ = writeln!(out, "{:<6}{:<34}{:<14}{}", flag.code, flag.long, flag.status, flag.means);
+        let _ = writeln!(out, "{:<7}{:<34}{:<width$}{}", flag.code, flag.long, status(flag), flag.means);
     }
     out
 }
@@ -129,6 +133,15 @@ mod tests {
         assert_eq!((codes.len(), all().count()), (30, 30));
         let longs: std::collections::BTreeSet<_> = all().map(|flag| flag.long).collect();
         assert_eq!(longs.len(), 30);
+    }
+
+    #[test]
+    fn the_columns_of_the_listing_stand_under_each_other() {
+        let listing = listing();
+        let at = listing.find("MEANING").expect("a heading");
+        for (line, flag) in listing.lines().skip(1).zip(all()) {
+            assert!(line[..at].ends_with("  ") && line[at..] == *flag.means, "{line}");
+        }
     }
 
     #[test]

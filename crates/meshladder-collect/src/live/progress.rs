@@ -39,13 +39,12 @@ impl Tally {
     /// From now on this is read as well, and so many of it. What is done with is told no more.
     pub(crate) fn begin(&self, what: &str, expected: usize) {
         let Ok(mut parts) = self.parts.lock() else { return };
-        match parts.iter_mut().find(|part| part.what == what && part.done < part.expected) {
-            Some(part) => part.expected += expected,
-            None => {
-                parts.retain(|part| part.done < part.expected);
-                parts.push(Part { what: what.to_owned(), begun: Instant::now(), expected, done: 0 });
-            }
+        if let Some(part) = parts.iter_mut().find(|part| part.what == what && part.done < part.expected) {
+            part.expected += expected;
+            return;
         }
+        parts.retain(|part| part.done < part.expected);
+        parts.push(Part { what: what.to_owned(), begun: Instant::now(), expected, done: 0 });
     }
 
     /// One of these came, or will not.

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Runtime;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 /// 128 + SIGINT
@@ -49,7 +51,11 @@ pub(crate) fn insist() -> watch::Receiver<bool> {
 pub(crate) fn guard() -> Guard {
     static HEEDED: OnceLock<()> = OnceLock::new();
     GUARDED.store(true, Ordering::SeqCst);
-    HEEDED.get_or_init(|| drop(shared().runtime.spawn(heed_end())));
+    HEEDED.get_or_init(|| {
+        let runtime = &shared().runtime;
+        let _inside = runtime.enter();
+        drop(runtime.spawn(heed_end()));
+    });
     Guard
 }
 
@@ -68,26 +74,44 @@ fn shared() -> &'static Shared {
             .enable_all()
             .build()
             .expect("threads can be started");
+        let inside = runtime.enter();
         runtime.spawn(listen());
+        drop(inside);
         Shared { runtime, stop: watch::Sender::new(false), insist: watch::Sender::new(false) }
     })
 }
 
-/// The handler stays for the life of the process, so what Ctrl-C does when nothing is read is done here too.
+/// The handler stays for the life of the process, so what Ctrl-C does when nothing is read is done here too. What arrives
+/// is heeded from this call on, not only from when the task first gets its turn.
+#[cfg(unix)]
+fn listen() -> impl Future<Output = ()> {
+    let interrupts = signal(SignalKind::interrupt());
+    async move {
+        let Ok(mut interrupts) = interrupts else { return };
+        while interrupts.recv().await.is_some() {
+            arrived(INTERRUPTED);
+        }
+    }
+}
+
+#[cfg(not(unix))]
 async fn listen() {
     while tokio::signal::ctrl_c().await.is_ok() {
         arrived(INTERRUPTED);
     }
 }
 
+/// The same for a request to end and a lost terminal.
 #[cfg(unix)]
-async fn heed_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut end), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else { return };
-    loop {
-        tokio::select! {
-            _ = end.recv() => arrived(TERMINATED),
-            _ = hangup.recv() => arrived(TERMINATED),
+fn heed_end() -> impl Future<Output = ()> {
+    let (end, hangup) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    async move {
+        let (Ok(mut end), Ok(mut hangup)) = (end, hangup) else { return };
+        loop {
+            tokio::select! {
+                _ = end.recv() => arrived(TERMINATED),
+                _ = hangup.recv() => arrived(TERMINATED),
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
     }
     if routes.facts.is_empty() {
         routes.add(
-            "",
+            "decides",
             format!("no VirtualService for {host} inside {}: to all its endpoints", service.id.namespace),
             None,
         );

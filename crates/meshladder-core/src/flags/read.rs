@@ -163,7 +163,7 @@ pub const GRPC_STATUSES: [&str; 17] = [
 ];
 
 fn grpc(text: &str) -> Option<Reading> {
-    let text = text.trim_start_matches("grpc-status").trim_start_matches([':', ' ', '=']);
+    let text = text.trim_start_matches("grpc-status").trim_start_matches("grpc").trim_start_matches([':', ' ', '=']);
     let number = text.parse().ok().or_else(|| GRPC_STATUSES.iter().position(|name| name.eq_ignore_ascii_case(text)))?;
     let name: &str = GRPC_STATUSES.get(number)?;
     let from_proxy = match number {

@@ -73,7 +73,7 @@ impl Outline {
         let mut blocks: Vec<Block> = Vec::new();
         let mut explained = BTreeSet::new();
         for object in &objects {
-            let mut block = block(object, verbose);
+            let mut block = block(object, &diff.b, verbose);
             let made = shown.iter().enumerate().filter(|(_, change)| is_made_by(change, &object.objects));
             let made: Vec<&Change> = made.filter(|(at, _)| explained.insert(*at)).map(|(_, change)| *change).collect();
             let most = if verbose { made.len() } else { PARTS };
@@ -84,7 +84,7 @@ impl Outline {
             blocks.push(block);
         }
         let rest = shown.iter().enumerate().filter(|(at, _)| !explained.contains(at));
-        blocks.extend(rest.map(|(_, change)| block(change, verbose)));
+        blocks.extend(rest.map(|(_, change)| block(change, &diff.b, verbose)));
         if !diff.fates.is_empty() {
             blocks.push(Block { title: "Requests that end otherwise".to_owned(), lines: fates(diff, verbose) });
         }
@@ -117,6 +117,7 @@ fn headline(diff: &Diff, objects: usize, shown: usize) -> String {
     let (a, b) = (&diff.a, &diff.b);
     let left_out = match diff.noise.total() {
         0 => String::new(),
+        1 => " (1 expected difference left out)".to_owned(),
         n => format!(" ({n} expected differences left out)"),
     };
     if diff.is_empty() {
@@ -140,7 +141,8 @@ fn is_made_by(change: &Change, objects: &[ObjectRef]) -> bool {
     change.objects.iter().any(|object| objects.contains(object))
 }
 
-fn block(change: &Change, verbose: bool) -> Block {
+/// Between two proxies the headline says whose they are: `b` is what the second is called there.
+fn block(change: &Change, b: &str, verbose: bool) -> Block {
     let mut lines: Vec<String> = change.means.iter().cloned().collect();
     let most = if verbose { change.edits.len() } else { PARTS };
     if change.what == What::Changed || change.what == What::Moved || verbose || change.means.is_none() {
@@ -149,7 +151,7 @@ fn block(change: &Change, verbose: bool) -> Block {
             lines.push(format!("… and {} more (-v)", change.edits.len() - most));
         }
     }
-    lines.extend(on(change).map(|on| format!("on {on}")));
+    lines.extend(on(change).filter(|on| !b.starts_with(on.as_str())).map(|on| format!("on {on}")));
     if !change.is_object() && !change.objects.is_empty() {
         let objects: Vec<String> = change.objects.iter().map(ToString::to_string).collect();
         lines.push(format!("made by {}", objects.join(", ")));

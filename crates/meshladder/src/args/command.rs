@@ -68,7 +68,8 @@ Examples:
   meshladder explain 'rbac_access_denied_matched_policy[ns[shop]-policy[payments]-rule[0]]'")]
     Explain {
         /// A code, a rule's name, a flag or several, response code details, a transport failure reason
-        what: String,
+        #[arg(required = true)]
+        what: Vec<String>,
     },
     /// Envoy's response flags: what each means, who sets it, what causes it
     #[command(before_help = "\
@@ -95,7 +96,7 @@ Exit code: 0 it matches, 1 it differs, 5 too few requests to tell")]
     #[command(before_help = "\
 Examples:
   kubectl logs deploy/cart -n shop -c istio-proxy | meshladder logs -
-  meshladder logs deploy/cart -n shop --follow --failed         as lines are written; the causes at the end
+  meshladder logs deploy/cart -n shop --follow --failed    as they are written; the causes last
   meshladder logs access.log.gz --code 5xx --not-flag DC --since 2026-11-15T06:00:00Z
   meshladder logs -s bundle.tar.gz --why
   meshladder logs deploy/cart -n shop -s bundle.tar.gz --flag UC --lines

@@ -64,7 +64,7 @@ fn one(global: &Global, args: &Canary) -> Outcome {
     let mut out = out::stdout();
     match args.output {
         TextOrJson::Json => {
-            writeln!(out, "{}", to_json(&context_field(global), args, (namespace, &seen), &judgement, why.as_ref()))?
+            writeln!(out, "{}", to_json(&context_field(global), args, (namespace, &seen), &judgement, why.as_ref()))?;
         }
         TextOrJson::Text => {
             writeln!(out, "{}\n", headline(args, namespace, &split, &judgement))?;

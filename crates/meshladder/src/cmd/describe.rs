@@ -14,6 +14,9 @@ use crate::args::describe::{Describe, DescribeOutput};
 use crate::exit::{Failure, ISTIOCTL_ERROR, ISTIOCTL_USAGE, Outcome};
 use crate::out;
 
+const KINDS: &str =
+    "a pod, service, virtualservice or gateway has a description; a workload's is that of one of its pods";
+
 pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
     let (text, own) = named(args);
     let (snapshot, namespace) = if global.source.is_empty() {
@@ -22,6 +25,10 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
         (source::snapshot(global)?, own.or(global.namespace.clone()))
     };
     let mesh = Mesh::build(&snapshot);
+    if args.name.is_some() && !target::is_kind(&args.kind, &mesh) {
+        let message = format!("`{}` is no kind of object", args.kind);
+        return Err(Failure::new(ISTIOCTL_USAGE, message).hint(KINDS));
+    }
     let scope = scope(&text, namespace.as_deref(), &snapshot, &mesh)?;
     let object = described(&scope);
     if let Scope::Workload { object: workload, .. } = &scope
@@ -30,10 +37,8 @@ pub(super) fn run(global: &Global, args: &Describe) -> Outcome {
         out::note(&format!("{workload}: this is its pod {}", object.name));
     }
     let report = ladder::climb(&snapshot, &mesh, scope, None);
-    let description = describe(&snapshot, &mesh, &object, &report).ok_or_else(|| {
-        Failure::new(ISTIOCTL_USAGE, format!("{object} has no description"))
-            .hint("a pod, service, virtualservice or gateway has one")
-    })?;
+    let description = describe(&snapshot, &mesh, &object, &report)
+        .ok_or_else(|| Failure::new(ISTIOCTL_USAGE, format!("{object} has no description")).hint(KINDS))?;
     let mut stdout = out::stdout();
     match args.output {
         DescribeOutput::Json => writeln!(stdout, "{}", to_json(&description))?,

@@ -16,10 +16,18 @@ pub(super) fn run(what: &str) -> Outcome {
         out::text(&flag.page())?;
     } else if let Some(reading) = flags::read(what) {
         out::text(&format!("{}\n  {}\n", reading.what, reading.means.join("\n  ")))?;
+    } else if let Some(behind) = behind_status(what) {
+        return run(behind);
     } else {
         return Err(unknown(what));
     }
     Ok(0)
+}
+
+/// `503 UH` and `503/UH`, as a log and `--seen` have them: what is to be explained stands behind the status.
+fn behind_status(what: &str) -> Option<&str> {
+    let (status, behind) = what.split_once([' ', '/'])?;
+    (status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit())).then_some(behind)
 }
 
 /// What another tool's code means, and the rules that find the same; the page itself when it is one rule.
@@ -56,7 +64,7 @@ pub(super) fn flags(codes: &[String]) -> Outcome {
 fn unknown(what: &str) -> Failure {
     let codes: Vec<&str> = rules::all().filter(|rule| rule.name.contains(what)).map(|rule| rule.code).take(5).collect();
     let hint = match codes[..] {
-        [] => "it takes a rule's code (ML0701), a code of istioctl's or Kiali's, a flag (UH), a details string, a transport failure or close reason, a gRPC status, an error of ztunnel's"
+        [] => "it takes a rule's code (ML0701), a code of istioctl's or Kiali's, a flag (UH, 503 UH), a details string, a transport failure or close reason, a gRPC status, an error of ztunnel's"
             .to_owned(),
         _ => format!("did you mean {}?", codes.join(", ")),
     };

@@ -19,7 +19,7 @@ use crate::args::cluster::{Proxies, Reading};
 use crate::args::ladder::Check;
 use crate::args::proxy_config::From;
 use crate::args::request::RequestFlags;
-use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE};
+use crate::exit::{Failure, INTERRUPTED, ISTIOCTL_ERROR, ISTIOCTL_USAGE, UNREADABLE, USAGE};
 use crate::{out, progress};
 
 mod describe;
@@ -43,6 +43,21 @@ pub(super) fn connect(global: &Global) -> Result<Session, Failure> {
     Ok(connect_as(global, false)?)
 }
 
+/// The same for what only a cluster can answer.
+pub(super) fn connect_only(global: &Global) -> Result<Session, Failure> {
+    connect_as(global, false).map_err(|error| without_cluster(error, "name one with --kubeconfig"))
+}
+
+/// Where no cluster is named and a source would not do.
+fn without_cluster(error: CollectError, hint: &str) -> Failure {
+    match error {
+        CollectError::NoCluster => {
+            Failure::new(USAGE, "no cluster to ask: no kubeconfig, and not inside one").hint(hint)
+        }
+        error => error.into(),
+    }
+}
+
 /// The same for istioctl's commands, which have their own exit code for wrong usage.
 fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Failure> {
     connect_as(global, is_beside).map_err(|error| match error {
@@ -60,7 +75,8 @@ pub(super) fn connect_for(global: &Global, each: Duration) -> Result<Session, Fa
     }
     access.contexts.truncate(1);
     let limits = Limits { timeout: each.saturating_mul(QUESTIONS), request_timeout: each, ..limits(global) };
-    Ok(open(&access, limits)?)
+    let hint = "name one with --kubeconfig, or the server with --prometheus URL";
+    open(&access, limits).map_err(|error| without_cluster(error, hint))
 }
 
 fn connect_as(global: &Global, is_beside: bool) -> Result<Session, CollectError> {

@@ -40,7 +40,7 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
     if restore.is_some() && args.targets.is_empty() {
         return Err(Failure::new(USAGE, "--restore needs a pod: the levels are those of one"));
     }
-    let session = live::connect(global)?;
+    let session = live::connect_only(global)?;
     let mut found = pods::find(session, global, &args.targets, args.reset || args.audit)?;
     match restore {
         Some(wanted) => Ok(set(&found, args, &|_, levels| wanted.on(levels))),

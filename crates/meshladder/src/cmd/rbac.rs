@@ -15,7 +15,7 @@ pub(super) fn run(global: &Global, args: &Rbac) -> Outcome {
         out::text(&yaml(purpose, live::namespace(global), istio))?;
         return Ok(0);
     }
-    let session = live::connect(global)?;
+    let session = live::connect_only(global)?;
     let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
     let (missing, unknown) = session.missing_rights(purpose, &namespace, istio);
     let mut text = String::new();

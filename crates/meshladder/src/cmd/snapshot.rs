@@ -27,7 +27,7 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
     if let Some(text) = &args.watch_for {
         return watch::run(global, args, text);
     }
-    let mut session = live::connect(global)?;
+    let mut session = live::connect_only(global)?;
     let (snapshot, choice) = objects(&mut session, global, args, args.reading.since)?;
     if let Some(choice) = &choice {
         let count = session.count(choice);

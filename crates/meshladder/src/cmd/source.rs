@@ -120,12 +120,22 @@ pub(super) fn find(
     namespace: Option<&str>,
     shape: Shape,
 ) -> Result<ProxyRef, Failure> {
-    let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
-    let found = target.resolve(snapshot, shape).map_err(|why| not_there(snapshot, why))?;
+    let found = resolve(snapshot, text, namespace, shape)?;
     if !found.others.is_empty() {
         out::note(&format!("{text} has {} proxies; this is {}", found.others.len() + 1, found.proxy));
     }
     Ok(found.proxy)
+}
+
+/// The same without a word.
+pub(super) fn resolve(
+    snapshot: &Snapshot,
+    text: &str,
+    namespace: Option<&str>,
+    shape: Shape,
+) -> Result<target::Found, Failure> {
+    let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    target.resolve(snapshot, shape).map_err(|why| not_there(snapshot, why))
 }
 
 /// In a source that is cut short, what is not there may still exist.

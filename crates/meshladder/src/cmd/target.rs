@@ -68,6 +68,11 @@ pub(super) fn scope(text: &str, namespace: Option<&str>, snapshot: &Snapshot, me
     Ok(Scope::Workload { object, pods })
 }
 
+/// Whether a word is a kind's.
+pub(super) fn is_kind(word: &str, mesh: &Mesh) -> bool {
+    kind(word, mesh).is_some()
+}
+
 /// The kind a word means: in full, in the plural, or as `kubectl` abbreviates it.
 fn kind(word: &str, mesh: &Mesh) -> Option<String> {
     let word = word.split('.').next().unwrap_or(word).to_ascii_lowercase();

@@ -72,6 +72,7 @@ fn what_has_no_description_is_said() {
     for (words, says) in [
         (&["pod", "nobody.shop"][..], "no `pod/nobody`"),
         (&["networkpolicy", "restrict-egress", "-n", "shop"], "has no description"),
+        (&["nonsense", "catalog"], "`nonsense` is no kind of object"),
     ] {
         let run = describe(words);
         assert!(run.code != 0 && run.stderr.contains(says), "{says}: {run:?}");

@@ -60,6 +60,10 @@ fn what_cannot_be_compared_is_said() {
         let run = meshladder(&[words, &["-s", &demo()]].concat());
         assert!(run.code > 1 && run.stderr.contains(says), "{says}: {run:?}");
     }
+    let run = meshladder(&["diff", &demo(), "nowhere.tar.gz"]);
+    assert!(run.code == 2 && run.stderr.contains("there is no file `nowhere.tar.gz`, and no source"), "{run:?}");
+    let run = meshladder(&["diff", "deploy/payments.shop", "istiod", "-s", &demo()]);
+    assert_eq!(run.stderr.matches("has 2 proxies").count(), 1, "{run:?}");
 }
 
 /// Incidents whose cause is no difference in objects: the request, the application, or an object that `healthy` has too.

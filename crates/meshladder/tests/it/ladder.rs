@@ -92,6 +92,7 @@ fn what_is_not_there_is_told_with_what_is() {
         (&["why", "--from", "shop/frontend"], 2, "--to URL"),
         (&["why", "--to", "http://a", "--seen", "UH"], 2, "starts with a status"),
         (&["explain", "no-such-thing"], 2, "nothing is known of `no-such-thing`"),
+        (&["explain", "503", "nonsense-word"], 2, "nothing is known of `nonsense-word`"),
         (&["flags", "ZZ"], 2, "no flag `ZZ`"),
     ] {
         let run = on_capture(words);
@@ -115,6 +116,8 @@ fn codes_flags_and_details_are_explained_offline() {
         (&["explain", "ML0401"][..], "# ML0401 network-policy-blocks-istiod"),
         (&["explain", "ist0173"], "ML0701 subset-selects-no-pods"),
         (&["explain", "UF,URX"], "every try failed to connect"),
+        (&["explain", "503", "UH"], "# UH NoHealthyUpstream"),
+        (&["explain", "grpc", "14"], "grpc-status 14 UNAVAILABLE"),
         (&["explain", "rbac_access_denied_matched_policy[ns[a]-policy[b]-rule[0]]"], "AuthorizationPolicy a/b, rule 0"),
         (&["flags", "UH"], "NoHealthyUpstream"),
         (&["flags"], "UnconditionalDropOverload"),

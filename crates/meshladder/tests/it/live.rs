@@ -18,7 +18,7 @@ const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 /// Runs a command on the fake.
 fn on(fake: &Fake, words: &[&str]) -> Run {
     let kubeconfig = fake.kubeconfig().display().to_string();
-    meshladder(&[words, &["--kubeconfig", &kubeconfig, "--request-timeout", "5s"]].concat())
+    meshladder(&[words, &["--kubeconfig", &kubeconfig, "--request-timeout", "20s"]].concat())
 }
 
 /// Runs a command on the capture that the fake serves.
@@ -350,4 +350,9 @@ fn what_is_wrong_with_the_way_to_a_cluster_is_told_with_what_to_try() {
     let none = meshladder(&["check"]);
     assert_eq!(none.code, 2);
     assert!(none.stderr.contains("no source to read") && none.stderr.contains("-s"), "{}", none.stderr);
+    for words in [&["log-level"][..], &["snapshot", "mesh.tar.zst"], &["rbac", "--check"], &["flags", "--prometheus"]] {
+        let none = meshladder(words);
+        assert_eq!(none.code, 2);
+        assert!(none.stderr.contains("no cluster to ask") && !none.stderr.contains("-s"), "{}", none.stderr);
+    }
 }

@@ -60,7 +60,7 @@ impl Bed {
 
     fn words(&self, words: &[&str]) -> Vec<String> {
         let kubeconfig = self.fake.kubeconfig().display().to_string();
-        let own = ["--kubeconfig", &kubeconfig, "--request-timeout", "2s"];
+        let own = ["--kubeconfig", &kubeconfig, "--request-timeout", "10s"];
         let own = &own[..if words.contains(&"--request-timeout") { 2 } else { 4 }];
         words.iter().chain(own).map(|word| (*word).to_owned()).collect()
     }

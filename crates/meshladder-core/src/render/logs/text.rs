@@ -19,9 +19,11 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
         let _ = write!(out, ", {first} to {last}");
     }
     let failed = stats.of(Class::Failed);
-    let tenths = (failed * 1000).checked_div(all).unwrap_or(0);
+    let tenths = (failed * 1000 + all / 2).checked_div(all).unwrap_or(0);
     let _ = write!(out, ": {} failed", thousands(failed));
-    if failed > 0 {
+    if failed > 0 && tenths == 0 {
+        out.push_str(" (less than 0.1 %)");
+    } else if failed > 0 {
         let _ = write!(out, " ({}.{} %)", tenths / 10, tenths % 10);
     }
     for (count, what) in [

@@ -89,13 +89,23 @@ impl Inside {
         }
         let has_istiod = matches!((a, b), (Operand::Istiod, _) | (_, Operand::Istiod));
         let which = if has_istiod { Which::WithIstiods } else { Which::First };
-        let (snapshot, namespace) = live::diff::dumps(global, &texts, which)?;
+        let (snapshot, namespace) =
+            live::diff::dumps(global, &texts, which).map_err(|failure| no_file(texts[0], failure))?;
         Ok(Some(Self { snapshot, namespace }))
     }
 
     fn find(&self, text: &str) -> Result<ProxyRef, Failure> {
         find(&self.snapshot, text, self.namespace.as_deref())
     }
+}
+
+/// Where there is neither -s nor a cluster to look in, a file was meant.
+fn no_file(text: &str, failure: Failure) -> Failure {
+    if failure.code() != USAGE {
+        return failure;
+    }
+    let message = format!("there is no file `{text}`, and {}", failure.message());
+    failure.with_message(message)
 }
 
 /// How two proxies differ.
@@ -180,7 +190,10 @@ fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>) -> Result<Prox
 
 /// `istiod/<pod>/debug/config_dump/<proxy>.json`
 fn istiods(inside: &Inside, text: &str) -> Result<Found, Failure> {
-    let (snapshot, proxy) = (&inside.snapshot, inside.find(text)?);
+    let snapshot = &inside.snapshot;
+    // Which proxy it is was told when the other side was looked for.
+    let found = source::resolve(snapshot, text, inside.namespace.as_deref(), Shape::ConfigDump);
+    let proxy = found.map_err(|failure| failure.with_code(UNREADABLE))?.proxy;
     let names = [format!("{}.{}.json", proxy.pod, proxy.namespace), format!("{}.{}.json", proxy.namespace, proxy.pod)];
     let is = |id: &&DocId| {
         let file = id.as_str().rsplit('/').next().unwrap_or_default();

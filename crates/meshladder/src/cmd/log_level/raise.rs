@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global, args: &LogLevel, wanted: &Wanted) -> Outcome 
         let message = "--level without a target is for every proxy of the namespace";
         return Err(Failure::new(USAGE, message).hint("name a pod, such as cart-1.shop; --yes does it for all"));
     }
-    let session = live::connect(global)?;
+    let session = live::connect_only(global)?;
     let found = pods::find(session, global, &args.targets, false)?;
     ask_first(&found, args, wanted)?;
     let raise = Raise {
@@ -56,7 +56,8 @@ fn ask_first(found: &Found, args: &LogLevel, wanted: &Wanted) -> Result<(), Fail
     let names = names.join(", ");
     if !args.yes && (wanted.is_flood() || count > MANY) {
         let what = if wanted.is_flood() { "all components of" } else { "the levels of" };
-        let message = format!("{what} {count} pods would be set: {names}");
+        let pods = if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") };
+        let message = format!("{what} {pods} would be set: {names}");
         let hint = "one pod and the components in question are most often enough; --yes does it all the same";
         return Err(Failure::new(USAGE, message).hint(hint));
     }

@@ -131,7 +131,7 @@ fn pieces(
                     None => return Ok(unread),
                 },
                 Err(error) => {
-                    out::warn(&format!("{} is cut short: {error}", log.origin()));
+                    out::warn(&format!("{} cannot be read to its end: {error}", log.origin()));
                     unread = true;
                     break;
                 }

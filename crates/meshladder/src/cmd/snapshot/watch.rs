@@ -54,7 +54,7 @@ fn look(global: &Global, args: &Args, since: Duration, watched: &Watched) -> Res
             return Ok(glance);
         }
     }
-    let mut session = live::connect(global)?;
+    let mut session = live::connect_only(global)?;
     let (snapshot, choice) = objects(&mut session, global, args, Some(since))?;
     let snapshot = live::read(&mut session, snapshot, choice, logs(args, Some(since)), false)?;
     Ok((!session.is_interrupted()).then_some(snapshot))
@@ -62,7 +62,7 @@ fn look(global: &Global, args: &Args, since: Duration, watched: &Watched) -> Res
 
 /// The logs of the proxies that would be read, and nothing else of them.
 fn glance(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapshot>, Failure> {
-    let mut session = live::connect(global)?;
+    let mut session = live::connect_only(global)?;
     let needs = [Need::of_path("k8s/pods.json")].into();
     let snapshot = session.objects(&Wish { needs, ..live::wish(global, Purpose::Snapshot, None) })?;
     let Some(choice) = live::choice(global, &snapshot, args.reading.proxies.as_ref())? else {

@@ -9,7 +9,7 @@ use crate::fake::Trouble;
 fn levels_are_raised_and_their_lines_told_and_set_back_when_the_time_is_up() {
     let bed = Bed::new();
     let before = bed.levels();
-    let words = ["log-level", "cart-00000.shop", "--level", "admin:debug,rbac:debug", "--for", "3s"];
+    let words = ["log-level", "cart-00000.shop", "--level", "admin:debug,rbac:debug", "--for", "8s"];
     let mut running = bed.start(&words);
     running.until("the levels are up", || bed.has("admin: debug") && bed.has("rbac: debug"));
     assert!(bed.has("http: warning"), "only the named ones");
@@ -23,7 +23,7 @@ fn levels_are_raised_and_their_lines_told_and_set_back_when_the_time_is_up() {
     let own = |line: &str| line.starts_with("cart-00000.shop: ") && line.contains("\tenvoy admin ");
     assert!(run.stdout.lines().all(own), "{}", run.stdout);
     for told in
-        ["admin warning → debug, rbac warning → debug for 3 s", "its levels are what they were", "CPU not known"]
+        ["admin warning → debug, rbac warning → debug for 8 s", "its levels are what they were", "CPU not known"]
     {
         assert!(run.stderr.contains(told), "{told} in {}", run.stderr);
     }
@@ -129,7 +129,7 @@ fn without_a_way_to_the_proxy_or_to_its_log_nothing_is_changed() {
 fn what_cannot_be_set_back_is_told_with_the_command_that_does_it() {
     let bed = Bed::new();
     let before = bed.levels();
-    let running = bed.raised(&["--request-timeout", "1s"]);
+    let running = bed.raised(&["--request-timeout", "2s"]);
     bed.fault("/portforward", Trouble::Status(500, None), usize::MAX);
     running.signal("-INT");
     let run = running.end();

@@ -160,7 +160,7 @@ fn what_is_dear_needs_a_yes_and_nothing_is_changed_before() {
     let before = bed.levels();
     let flood = bed.run(&["log-level", "cart-00000.shop", "--level", "all:debug"]);
     assert_eq!(flood.code, 2);
-    assert!(flood.stderr.contains("all components of 1 pods would be set: cart-00000.shop"), "{}", flood.stderr);
+    assert!(flood.stderr.contains("all components of 1 pod would be set: cart-00000.shop"), "{}", flood.stderr);
     let all = bed.run(&["log-level", "-n", "shop", "--level", "rbac:debug"]);
     assert_eq!(all.code, 2, "{}", all.stderr);
     let words: Vec<String> = (0..7).map(|number| format!("cart-{number:05}.shop")).collect();
