@@ -39,6 +39,8 @@ pub struct Finding {
     pub caused_by: Vec<String>,
     /// Facts that were missing, without which the object to change cannot be told from others.
     pub unsettled: Vec<String>,
+    /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of them.
+    pub is_asked_for: bool,
 }
 
 /// How bad.
@@ -206,6 +208,12 @@ impl Finding {
     /// Without this fact it is not known whether the subject is at fault, or something else.
     pub fn lacks(&mut self, fact: impl Into<String>) -> &mut Self {
         self.unsettled.push(fact.into());
+        self
+    }
+
+    /// The objects ask for it as they are, whether proxies have them or not.
+    pub fn is_asked_for(&mut self, is_so: bool) -> &mut Self {
+        self.is_asked_for = is_so;
         self
     }
 

@@ -69,6 +69,9 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
         findings.push(cause);
     }
     scope::put_traffic_first(&mut findings, &inquiry.scope);
+    if let Some(asked) = &asked {
+        scope::put_asked_for_first(&mut findings, asked);
+    }
     doubt(&mut findings, &ran, snapshot);
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);

@@ -215,6 +215,7 @@ impl Sink {
             when_asked: None,
             caused_by: Vec::new(),
             unsettled: Vec::new(),
+            is_asked_for: false,
         };
         let at = self.findings.len();
         self.findings.push(finding);

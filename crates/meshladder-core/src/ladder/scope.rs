@@ -120,6 +120,20 @@ pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
     }
 }
 
+/// What objects ask for as they are would be so with every proxy up to date. Only what the caller's own proxy lacks may
+/// still have led its request there.
+pub(super) fn put_asked_for_first(findings: &mut [Finding], asked: &Asked<'_>) {
+    let client = asked.client.map(PodFacts::reference);
+    if !findings.iter().any(|finding| finding.is_loud() && finding.is_asked_for) {
+        return;
+    }
+    let is_of_push = |finding: &Finding| matches!(finding.rung, Rung::ControlPlane | Rung::Sync);
+    let is_of_client = |finding: &Finding| client.as_ref().is_some_and(|client| finding.hits.contains(client));
+    for finding in findings.iter_mut().filter(|finding| is_of_push(finding) && !is_of_client(finding)) {
+        finding.severity(Severity::Info);
+    }
+}
+
 fn touches(finding: &Finding, is: impl Fn(&ObjectRef) -> bool) -> bool {
     is(&finding.subject) || finding.hits.iter().any(is)
 }

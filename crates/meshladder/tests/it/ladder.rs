@@ -45,6 +45,16 @@ fn the_logs_that_are_asked_for_are_of_those_who_may_have_answered() {
     }
 }
 
+/// The server's proxy lacks the last push too, but with it the policy would deny all the same.
+#[test]
+fn a_push_that_would_change_nothing_is_not_blamed() {
+    let words = ["why", "--from", "tools/curl", "--to", "http://payments.shop:8080/pay", "--seen", "403"];
+    let report = json(&words);
+    let subject = serde_json::json!({"kind": "AuthorizationPolicy", "namespace": "shop", "name": "payments"});
+    assert_eq!(report["findings"][0]["subject"], subject, "{}", report["findings"]);
+    assert_eq!(report["brokenRung"], "authorization");
+}
+
 /// From wherever one starts, the same object is to blame.
 #[test]
 fn a_mesh_a_namespace_a_workload_and_an_object_lead_to_the_same_cause() {

@@ -36,6 +36,7 @@ fn report() -> Report {
         when_asked: None,
         caused_by: Vec::new(),
         unsettled: Vec::new(),
+        is_asked_for: false,
     };
     Report {
         question: "{}".to_owned(),

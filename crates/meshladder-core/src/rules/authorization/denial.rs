@@ -84,6 +84,11 @@ pub(super) fn verdict(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, w
     Some(policies.evaluate(&mut state, facts.snapshot.taken_at()?, &mut Record::dropping()))
 }
 
+/// Whether the objects deny the request as they are, so that a push changes nothing.
+pub(super) fn is_asked_for(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
+    matches!(verdict(facts, asked, server, As::default()), Some(Verdict::Denied { .. }))
+}
+
 /// What the server's proxy takes the request for.
 pub(super) fn traffic(facts: &Facts<'_>, asked: &Asked<'_>) -> Traffic {
     let declared = witness::called_port(facts, asked).map(|(_, port)| port.protocol);

@@ -63,6 +63,7 @@ fn read(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stor
     let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
     let finding = out.find(policy.id.clone(), message, Evidence::of(policy, node, "the rule that matches"));
     finding.see(denial.proof.clone()).hits(denial.server.reference());
+    finding.is_asked_for(denial::is_asked_for(facts, asked, denial.server));
     if let Some(patch) = except_path(asked, policy, node) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }

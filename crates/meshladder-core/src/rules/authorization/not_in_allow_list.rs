@@ -64,6 +64,7 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
         finding.see(Evidence::object(other, "it allows something else"));
     }
     finding.see(found.denial.proof.clone()).hits(found.denial.server.reference());
+    finding.is_asked_for(denial::is_asked_for(facts, asked, found.denial.server));
     let caller = denial::caller(facts, asked, found.denial.server);
     let port = denial::server_port(facts, asked, found.denial.server).to_string();
     for patch in lists(asked, policy, caller, principal.as_deref(), &port) {
