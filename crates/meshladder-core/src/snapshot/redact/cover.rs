@@ -122,7 +122,11 @@ pub(super) fn is_blank(text: &[u8]) -> bool {
         let line = line.trim_ascii();
         let line = line.strip_prefix(b"'").and_then(|line| line.strip_suffix(b"'")).unwrap_or(line);
         // The second is the first in base64.
-        line == REDACTED || line == b"W3JlZGFjdGVkXQ==" || line.iter().all(|&b| b == b'*') || line == b"0" || line == SHORT
+        line == REDACTED
+            || line == b"W3JlZGFjdGVkXQ=="
+            || line.iter().all(|&b| b == b'*')
+            || line == b"0"
+            || line == SHORT
     };
     text.split(|&b| b == b'\n').all(is_covered)
 }
