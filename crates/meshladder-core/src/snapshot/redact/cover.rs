@@ -9,7 +9,7 @@ use crate::doc::tree::Value;
 const REDACTED: &[u8] = b"[redacted]";
 
 /// Stands where there is no room for quotes: text, as what was there.
-const SHORT: &[u8] = b"x";
+const SHORT: &[u8] = b"_";
 
 /// How much of a line is looked at before and behind a secret.
 const MAX_LINE: usize = 1024;

@@ -34,7 +34,8 @@ fn what_is_none_is_told_with_the_first_thing_wrong() {
     for (text, what) in [
         ("", "it ends where a value is needed"),
         ("response.code >=", "it ends where a value is needed"),
-        ("response.code => 400", "`>` stands where a value is needed"),
+        ("response.code => 400", "`=` means nothing"),
+        ("response.code >> 400", "`>` stands where a value is needed"),
         ("response.code = 400", "`=` means nothing"),
         ("response.code >= 400 and connection.mtls", "`and` is out of place"),
         ("(response.code >= 400", "it ends where `)` is needed"),
