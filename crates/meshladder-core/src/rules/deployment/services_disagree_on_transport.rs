@@ -25,7 +25,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for Behind { deployments, services } in all(facts.mesh) {
-        deployments.iter().for_each(|_| out.examined());
+        for _ in &deployments {
+            out.examined();
+        }
         let mut by_port: BTreeMap<u16, Vec<(&str, &Stored)>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {

@@ -26,7 +26,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for Behind { deployments, services } in all(facts.mesh) {
-        deployments.iter().for_each(|_| out.examined());
+        for _ in &deployments {
+            out.examined();
+        }
         let mut by_target: BTreeMap<String, BTreeMap<u16, &Stored>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {

@@ -130,7 +130,7 @@ const YAML: [(&str, &str); 20] = [
     ),
     (
         "kind: Secret\ndata:\n  a:\n    UExBTlRFRA==\n  b: UExBTlRFRA==\n    UExBTlRFRA==\n  c: x\n",
-        "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: 0\n",
+        "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: _\n",
     ),
     (
         "x: &s PLANTED-here\nkind: Secret\nstringData:\n  a: *s\n",
