@@ -44,7 +44,8 @@ impl LabelIndex {
         near.iter().map(|(_, position)| *position).chain(all).map(|position| &objects[position])
     }
 
-    fn with(&self, pair: &Member) -> &[(u64, usize)] {
+    /// Those that may carry this label, in order.
+    pub fn with(&self, pair: &Member) -> &[(u64, usize)] {
         let hash = hash(pair);
         let start = self.0.partition_point(|(own, _)| *own < hash);
         let end = self.0.partition_point(|(own, _)| *own <= hash);

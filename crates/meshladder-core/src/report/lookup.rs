@@ -1,6 +1,6 @@
 //! A document in which evidence is looked up: read once, however much of it is evidence.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -17,6 +17,8 @@ pub(super) struct Lookup<'d> {
     trees: Option<Trees>,
     /// Where lines end.
     breaks: OnceCell<Vec<usize>>,
+    /// The last place whose column was counted, and that: the next is often behind it on the same line.
+    counted: Cell<(usize, usize)>,
     /// The elements of a JSON list of objects: who counted them from the start for each piece of evidence would read a
     /// large list as often as there is something to say of it.
     items: OnceCell<Vec<Raw<'d>>>,
@@ -34,7 +36,7 @@ impl<'d> Lookup<'d> {
         let numbers: BTreeSet<usize> =
             pointers.map(|pointer| yaml::number(pointer).map_or(0, |(number, _)| number)).collect();
         let trees = (!yaml::is_json(&doc.text) && !numbers.is_empty()).then(|| Trees::load(&doc.text, &numbers));
-        Self { doc, trees, breaks: OnceCell::new(), items: OnceCell::new() }
+        Self { doc, trees, breaks: OnceCell::new(), counted: Cell::default(), items: OnceCell::new() }
     }
 
     /// The bytes that an RFC 6901 pointer leads to.
@@ -82,7 +84,11 @@ impl<'d> Lookup<'d> {
     pub(super) fn place(&self, at: usize) -> Place {
         let line = self.breaks().partition_point(|newline| *newline < at);
         let start = line.checked_sub(1).map_or(0, |before| self.breaks()[before] + 1);
-        let column = self.doc.text.as_bytes()[start..at].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        let (near, before) =
+            Some(self.counted.get()).filter(|(near, _)| (start..=at).contains(near)).unwrap_or((start, 0));
+        let count = self.doc.text.as_bytes()[near..at].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        let column = before + count;
+        self.counted.set((at, column));
         Place { line: line + 1, column: column + 1 }
     }
 

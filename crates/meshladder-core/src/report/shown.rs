@@ -26,6 +26,8 @@ pub struct Shown {
 
 const MOST_LINES: usize = 8;
 const MOST_BYTES: usize = 400;
+/// How far around a place its lines are looked for, as there may be many places in a text without lines.
+const MOST_READ: usize = 16 << 10;
 /// A longer line is no line of a file that somebody reads.
 const LONGEST_LINE: usize = 400;
 
@@ -51,7 +53,7 @@ impl Shown {
     fn at(lookup: &Lookup<'_>, range: &Range<usize>, pointer: String) -> Self {
         let (start, end) = (lookup.place(range.start), lookup.place(range.end));
         let lines = (start.line..=end.line).take(MOST_LINES).filter_map(|line| lookup.line(line));
-        let source: Vec<String> = lines.map(str::to_owned).collect();
+        let source: Vec<&str> = lines.collect();
         let is_readable = source.iter().all(|line| line.len() <= LONGEST_LINE);
         Self {
             pointer: Some(pointer),
@@ -59,18 +61,23 @@ impl Shown {
             excerpt: cut(&whole_lines(&lookup.doc.text, range)),
             origin: String::new(),
             region: Some((start, end)),
-            source: if is_readable { source } else { Vec::new() },
+            source: if is_readable { source.into_iter().map(str::to_owned).collect() } else { Vec::new() },
         }
     }
 }
 
 /// The bytes of a range; where it spans lines, from the start of its first line, with the common indentation taken off.
 fn whole_lines(text: &str, range: &Range<usize>) -> String {
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    let bytes = text.as_bytes();
+    let from = range.start.saturating_sub(MOST_READ);
+    let start = memchr::memrchr(b'\n', &bytes[from..range.start]).map_or(from, |at| from + at + 1);
+    let stop = range.end.min(range.start + MOST_READ);
+    let to = text.len().min(stop + MOST_READ);
+    let end = memchr::memchr(b'\n', &bytes[stop..to]).map_or(to, |at| stop + at);
     // A dump without line breaks has no lines to speak of.
-    if end - start > 4 * MOST_BYTES + range.len() {
-        return text[range.clone()].to_owned();
+    if end - start > 4 * MOST_BYTES + (stop - range.start) {
+        let stop = (range.start..=stop).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(range.start);
+        return text[range.start..stop].to_owned();
     }
     let lines: Vec<&str> = text[start..end].lines().filter(|line| !line.trim().is_empty()).collect();
     let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);

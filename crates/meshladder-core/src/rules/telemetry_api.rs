@@ -3,6 +3,8 @@
 use super::Rule;
 
 mod access_log_without_provider;
+mod cel;
+mod expression_is_no_cel;
 mod lightstep_deprecated;
 mod selection;
 mod telemetries_share_a_pod;
@@ -15,4 +17,5 @@ pub(super) static RULES: &[&Rule] = &[
     &two_default_telemetries::RULE,
     &access_log_without_provider::RULE,
     &lightstep_deprecated::RULE,
+    &expression_is_no_cel::RULE,
 ];

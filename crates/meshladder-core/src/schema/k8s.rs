@@ -1,7 +1,7 @@
 //! Kinds of the Gateway API that istiod reads, with the fields of its standard and of its experimental channel.
 
 use super::describe::Type::{Enum, Int, List, Map, Number, Of, Text as TextOf};
-use super::describe::{Message, PORT, STRING, STRINGS, Type, checked, may, must, plain};
+use super::describe::{Field, Message, PORT, STRING, STRINGS, Type, checked, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{has, text};
 use super::text::Text;
@@ -55,6 +55,24 @@ static BACKEND_REF: Message = checked(
     ],
     service_port,
 );
+
+/// The fields of a reference to a backend with filters of its own.
+const fn backend_fields(filter: &'static Type) -> [Field; 7] {
+    [
+        may("filters", List(filter, 0, 16)),
+        may("group", STRING),
+        may("kind", NAME),
+        must("name", NAME),
+        may("namespace", NAME),
+        may("port", PORT),
+        may("weight", WEIGHT),
+    ]
+}
+
+/// The fields of a route with hostnames.
+const fn route_fields(rules: Field) -> [Field; 4] {
+    [may("hostnames", HOSTNAMES), may("parentRefs", PARENT_REFS), rules, may("useDefaultGateways", STRING)]
+}
 
 /// "Must have port for Service reference"
 fn service_port<'n>(node: &'n Node, walk: &mut Walk<'n>) {

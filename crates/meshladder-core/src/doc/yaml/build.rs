@@ -300,11 +300,12 @@ impl<'a> Builder<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = scalar::key(value).map(Name::from).unwrap_or_else(|| {
-            let text = &self.part.text()[span.range()];
+        let name = if let Some(name) = scalar::key(value) {
+            Name::from(name)
+        } else {
             self.loaded.problems.push(Fault::new(span.start(), "a mapping or a list cannot be a key"));
-            text.into()
-        });
+            self.part.text()[span.range()].into()
+        };
         self.set_key(Key::Name(name, span.range()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::services::{all, names};
+use super::services::{Behind, MOST_SHOWN, all, names};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
 use crate::mesh::services::ports;
@@ -24,8 +24,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (deployment, services) in all(facts.mesh) {
-        out.examined();
+    for Behind { deployments, services } in all(facts.mesh) {
+        for _ in &deployments {
+            out.examined();
+        }
         let mut by_port: BTreeMap<u16, Vec<(&str, &Stored)>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {
@@ -40,17 +42,19 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let names = names(uses.iter().map(|(_, service)| *service));
             let protocols: Vec<&str> = protocols.into_iter().collect();
-            let message = format!(
-                "{} is behind Services that use port {port} with several protocols ({}): {names}",
-                deployment.id,
-                protocols.join(", ")
-            );
-            let finding =
-                out.find(deployment.id.clone(), message, Evidence::object(deployment, "the Deployment behind them"));
-            for (_, service) in uses {
-                finding.see(Evidence::object(service, "one of the Services"));
+            for deployment in &deployments {
+                let message = format!(
+                    "{} is behind Services that use port {port} with several protocols ({}): {names}",
+                    deployment.id,
+                    protocols.join(", ")
+                );
+                let evidence = Evidence::object(deployment, "the Deployment behind them");
+                let finding = out.find(deployment.id.clone(), message, evidence);
+                for (_, service) in uses.iter().take(MOST_SHOWN) {
+                    finding.see(Evidence::object(service, "one of the Services"));
+                }
+                finding.fix(Fix::advice("use the port with one protocol, or make it one Service"));
             }
-            finding.fix(Fix::advice("use the port with one protocol, or make it one Service"));
         }
     }
 }

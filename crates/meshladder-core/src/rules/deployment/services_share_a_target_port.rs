@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::services::{all, names};
+use super::services::{Behind, MOST_SHOWN, all, names};
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::Stored;
@@ -25,8 +25,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (deployment, services) in all(facts.mesh) {
-        out.examined();
+    for Behind { deployments, services } in all(facts.mesh) {
+        for _ in &deployments {
+            out.examined();
+        }
         let mut by_target: BTreeMap<String, BTreeMap<u16, &Stored>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {
@@ -34,19 +36,20 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
         }
         for (target, uses) in by_target.iter().filter(|(_, uses)| uses.len() > 1) {
-            let numbers: Vec<String> = uses.keys().map(u16::to_string).collect();
-            let message = format!(
-                "{} is behind Services that lead to port {target} of its pods from different ports ({}): {}",
-                deployment.id,
-                numbers.join(", "),
-                names(uses.values().copied())
-            );
-            let finding =
-                out.find(deployment.id.clone(), message, Evidence::object(deployment, "the Deployment behind them"));
-            for service in uses.values() {
-                finding.see(Evidence::object(service, "one of the Services"));
+            let numbers: Vec<String> = uses.keys().take(MOST_SHOWN).map(u16::to_string).collect();
+            let (numbers, names) = (numbers.join(", "), names(uses.values().copied()));
+            for deployment in &deployments {
+                let message = format!(
+                    "{} is behind Services that lead to port {target} of its pods from different ports ({numbers}): {names}",
+                    deployment.id,
+                );
+                let evidence = Evidence::object(deployment, "the Deployment behind them");
+                let finding = out.find(deployment.id.clone(), message, evidence);
+                for service in uses.values().take(MOST_SHOWN) {
+                    finding.see(Evidence::object(service, "one of the Services"));
+                }
+                finding.fix(Fix::advice("let one port lead there, or let the pods listen on one port for each"));
             }
-            finding.fix(Fix::advice("let one port lead there, or let the pods listen on one port for each"));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! See the page beside this file.
 
+use super::names::Names;
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES};
@@ -20,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let existing = facts.mesh.objects.of_kind("Namespace");
+    let existing = facts.mesh.objects.of_kind("Namespace").iter().map(|namespace| namespace.id.name.to_string());
+    // Where istiod is there is its namespace, whether or not it is in the files.
+    let existing = Names::of(existing.chain([facts.mesh.config.root_namespace.to_string()]));
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         let rules = policy.spec_list("rules").iter().flat_map(|rule| rule.get("from").map_or(&[][..], Node::items));
         let sources = rules.filter_map(|from| from.get("source"));
@@ -28,23 +31,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for node in lists.flatten().flat_map(Node::items) {
             out.examined();
             let pattern = node.str().unwrap_or_default();
-            let is_there = facts.mesh.objects.get("Namespace", "", pattern).is_some();
-            if is_there || existing.iter().any(|namespace| matches(pattern, &namespace.id.name)) {
+            // Only a whole name may be written in any case.
+            let wanted = if pattern.contains('*') { pattern.to_owned() } else { pattern.to_lowercase() };
+            if existing.has(&wanted) {
                 continue;
             }
             let message = format!("{} names namespace {pattern}, and there is none", policy.id);
             out.find(policy.id.clone(), message, Evidence::of(policy, node, "the namespace it names"))
                 .fix(Fix::advice("name a namespace that exists"));
         }
-    }
-}
-
-/// "Exact match, prefix match (`abc*`), suffix match (`*abc`) and presence match (`*`)."
-fn matches(pattern: &str, name: &str) -> bool {
-    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        _ if pattern == "*" => true,
-        (Some(end), _) => name.ends_with(end),
-        (None, Some(start)) => name.starts_with(start),
-        (None, None) => pattern.eq_ignore_ascii_case(name),
     }
 }

@@ -28,21 +28,20 @@ pub(super) static RULE: Rule = Rule {
 const KINDS: [&str; 4] = ["AuthorizationPolicy", "RequestAuthentication", "Telemetry", "WasmPlugin"];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut pods: BTreeMap<&str, Vec<(&str, &Stored)>> = BTreeMap::new();
-    for pod in facts.mesh.objects.of("Pod", "") {
-        if let Some(gateway) = pod.label(GATEWAY_NAME) {
-            pods.entry(&pod.id.namespace).or_default().push((gateway, pod));
-        }
-    }
+    // Many policies may select the same.
+    let mut known: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for policy in KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind)) {
         out.examined();
         let has_target = ["targetRef", "targetRefs"].iter().any(|key| policy.spec_at([key]).is_some());
         let Some(selector) = policy.spec_at(["selector"]).filter(|_| !has_target) else { continue };
         let labels = selector.get("matchLabels");
-        let near = pods.get(policy.id.namespace.as_str()).map_or(&[][..], Vec::as_slice);
-        let selected = near.iter().filter(|(_, pod)| labels.is_none_or(|labels| has_labels(labels, pod.labels())));
-        let gateways: BTreeSet<&str> = selected.map(|(gateway, _)| *gateway).collect();
-        for gateway in gateways {
+        let wanted = labels.map(Node::to_json).unwrap_or_default();
+        let gateways = known.entry((&policy.id.namespace, wanted)).or_insert_with(|| {
+            let near = facts.mesh.pods_near(Some(&policy.id.namespace), labels.as_slice());
+            let selected = near.filter(|pod| labels.is_none_or(|labels| has_labels(labels, pod.labels())));
+            selected.filter(|pod| pod.group.is_empty()).filter_map(|pod| pod.label(GATEWAY_NAME)).collect()
+        });
+        for gateway in gateways.iter() {
             tell(policy, labels.unwrap_or(selector), gateway, out);
         }
     }

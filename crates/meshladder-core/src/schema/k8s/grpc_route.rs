@@ -1,23 +1,17 @@
 //! GRPCRoute.
 
 use super::filters::GRPC_FILTER;
-use super::{GROUP, HEADER_MATCH, HOSTNAMES, NAME, PARENT_REFS, WEIGHT, service_port};
+use super::{GROUP, HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
 use crate::schema::describe::Type::{Any, Enum, List, Of};
-use crate::schema::describe::{Kind, Message, PORT, STRING, checked, may, must, plain};
+use crate::schema::describe::{Field, Kind, Message, STRING, checked, may, plain};
 use crate::schema::fields::at_least_one;
 
 pub(in crate::schema) static KIND: Kind =
     Kind { kind: "GRPCRoute", group: GROUP, versions: &["v1", "v1alpha2"], only: false, spec: &SPEC };
 
-static SPEC: Message = plain(
-    "GRPCRoute",
-    &[
-        may("hostnames", HOSTNAMES),
-        may("parentRefs", PARENT_REFS),
-        may("rules", List(&Of(&RULE), 0, 16)),
-        may("useDefaultGateways", STRING),
-    ],
-);
+static SPEC: Message = plain("GRPCRoute", &FIELDS);
+
+static FIELDS: [Field; 4] = route_fields(may("rules", List(&Of(&RULE), 0, 16)));
 
 static RULE: Message = plain(
     "GRPCRouteRule",
@@ -40,16 +34,6 @@ static METHOD_MATCH: Message = checked(
     |node, walk| at_least_one(node, &["service", "method"], walk),
 );
 
-static GRPC_BACKEND: Message = checked(
-    "GRPCBackendRef",
-    &[
-        may("filters", List(&Of(&GRPC_FILTER), 0, 16)),
-        may("group", STRING),
-        may("kind", NAME),
-        must("name", NAME),
-        may("namespace", NAME),
-        may("port", PORT),
-        may("weight", WEIGHT),
-    ],
-    service_port,
-);
+static GRPC_BACKEND: Message = checked("GRPCBackendRef", &BACKEND_FIELDS, service_port);
+
+static BACKEND_FIELDS: [Field; 7] = backend_fields(&Of(&GRPC_FILTER));

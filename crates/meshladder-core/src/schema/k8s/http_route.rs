@@ -1,10 +1,10 @@
 //! HTTPRoute.
 
 use super::filters::HTTP_FILTER;
-use super::{GROUP, HEADER_MATCH, HOSTNAMES, NAME, PARENT_REFS, WEIGHT, regular_expression, service_port};
+use super::{GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port};
 use crate::doc::tree::Node;
 use crate::schema::describe::Type::{Any, Enum, Int, List, Of, Text as TextOf, Time};
-use crate::schema::describe::{Kind, Message, PORT, STRING, Span, Type, checked, list, may, must, plain};
+use crate::schema::describe::{Field, Kind, Message, Span, Type, checked, list, may, must, plain};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, text};
 use crate::schema::text::Text;
@@ -13,15 +13,9 @@ use crate::schema::walk::Walk;
 pub(in crate::schema) static KIND: Kind =
     Kind { kind: "HTTPRoute", group: GROUP, versions: &["v1", "v1beta1"], only: false, spec: &SPEC };
 
-static SPEC: Message = plain(
-    "HTTPRoute",
-    &[
-        may("hostnames", HOSTNAMES),
-        may("parentRefs", PARENT_REFS),
-        may("rules", List(&Of(&RULE), 1, 16)),
-        may("useDefaultGateways", STRING),
-    ],
-);
+static SPEC: Message = plain("HTTPRoute", &FIELDS);
+
+static FIELDS: [Field; 4] = route_fields(may("rules", List(&Of(&RULE), 1, 16)));
 
 const DURATION: Type = Time(Span::Gateway);
 
@@ -86,16 +80,6 @@ fn absolute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-static HTTP_BACKEND: Message = checked(
-    "HTTPBackendRef",
-    &[
-        may("filters", List(&Of(&HTTP_FILTER), 0, 16)),
-        may("group", STRING),
-        may("kind", NAME),
-        must("name", NAME),
-        may("namespace", NAME),
-        may("port", PORT),
-        may("weight", WEIGHT),
-    ],
-    service_port,
-);
+static HTTP_BACKEND: Message = checked("HTTPBackendRef", &BACKEND_FIELDS, service_port);
+
+static BACKEND_FIELDS: [Field; 7] = backend_fields(&Of(&HTTP_FILTER));

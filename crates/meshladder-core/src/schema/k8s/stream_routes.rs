@@ -1,6 +1,6 @@
 //! TCPRoute, TLSRoute and UDPRoute.
 
-use super::{BACKEND_REF, GROUP, HOSTNAMES, NAME, PARENT_REFS};
+use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
 use crate::schema::describe::Type::{List, Of};
 use crate::schema::describe::{Field, Kind, Message, STRING, Type, may, must, plain};
 
@@ -19,15 +19,9 @@ static TCP_SPEC: Message = plain("TCPRoute", FIELDS);
 
 static UDP_SPEC: Message = plain("UDPRoute", FIELDS);
 
-static TLS_SPEC: Message = plain(
-    "TLSRoute",
-    &[
-        may("hostnames", HOSTNAMES),
-        may("parentRefs", PARENT_REFS),
-        must("rules", RULES),
-        may("useDefaultGateways", STRING),
-    ],
-);
+static TLS_SPEC: Message = plain("TLSRoute", &TLS_FIELDS);
+
+static TLS_FIELDS: [Field; 4] = route_fields(must("rules", RULES));
 
 const RULES: Type = List(&Of(&RULE), 1, 16);
 

@@ -64,9 +64,13 @@ fn no_target_port<'n>(port: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
+/// Where objects for the whole mesh are, unless `MeshConfig` says otherwise.
+const ROOT_NAMESPACE: &str = "istio-system";
+
 /// "duplicated egress host", "`*/*` host select all resources, no other hosts can be added"
 fn hosts<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
     let own = walk.object.id.namespace.as_str();
+    let is_for_mesh = own == ROOT_NAMESPACE && walk.object.spec_at(["workloadSelector"]).is_none();
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for host in items(listener, "hosts") {
         let Some(entry) = host.str() else { continue };
@@ -75,7 +79,8 @@ fn hosts<'n>(listener: &'n Node, walk: &mut Walk<'n>) {
             continue;
         }
         let Some((namespace, name)) = entry.split_once('/') else { continue };
-        let namespace = if namespace == "." { own } else { namespace };
+        // A Sidecar for the whole mesh means by `.` the namespace of each workload.
+        let namespace = if namespace == "." && !is_for_mesh { own } else { namespace };
         let is_held = |(other, held): &&(&str, &str)| {
             *other == namespace && (*held == name || *held == "*" || name == "*") || (*other, *held) == ("*", "*")
         };

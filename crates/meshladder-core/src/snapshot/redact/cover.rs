@@ -8,6 +8,9 @@ use crate::doc::tree::Value;
 
 const REDACTED: &[u8] = b"[redacted]";
 
+/// Stands where there is no room for quotes: text, as what was there.
+const SHORT: &[u8] = b"_";
+
 /// How much of a line is looked at before and behind a secret.
 const MAX_LINE: usize = 1024;
 
@@ -107,7 +110,8 @@ impl Compaction<'_> {
             Form::Text => self.put([text(length), b"", b""]),
             Form::InFlow => self.put([&STARS[..length.min(10)], b"", b""]),
             Form::Plain if length > 2 => self.put([b"'", text(length - 2), b"'"]),
-            Form::Plain | Form::Number => self.put([&b"0"[..length.min(1)], b"", b""]),
+            Form::Plain => self.put([&SHORT[..length.min(1)], b"", b""]),
+            Form::Number => self.put([&b"0"[..length.min(1)], b"", b""]),
         }
     }
 }
@@ -118,7 +122,11 @@ pub(super) fn is_blank(text: &[u8]) -> bool {
         let line = line.trim_ascii();
         let line = line.strip_prefix(b"'").and_then(|line| line.strip_suffix(b"'")).unwrap_or(line);
         // The second is the first in base64.
-        line == REDACTED || line == b"W3JlZGFjdGVkXQ==" || line.iter().all(|&b| b == b'*') || line == b"0"
+        line == REDACTED
+            || line == b"W3JlZGFjdGVkXQ=="
+            || line.iter().all(|&b| b == b'*')
+            || line == b"0"
+            || line == SHORT
     };
     text.split(|&b| b == b'\n').all(is_covered)
 }

@@ -146,7 +146,7 @@ fn is_path(value: &[u8]) -> bool {
     let has_extension = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"].iter().any(|end| ends_with(value, end));
     let is_plain = |b: &u8| is_lower(b) || b.is_ascii_uppercase();
     let starts = value.starts_with(b"/") || value.starts_with(b"./");
-    starts && value.len() > 2 && if has_extension { value.iter().all(is_plain) } else { value.iter().all(is_lower) }
+    starts && value.len() > 1 && if has_extension { value.iter().all(is_plain) } else { value.iter().all(is_lower) }
 }
 
 /// Whether it may be the name of something: lower case, mostly letters, no long run in which digits are mixed.

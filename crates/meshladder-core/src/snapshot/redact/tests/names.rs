@@ -1,6 +1,9 @@
 //! Which names are those of credentials.
 
 use super::super::name::{Class, class};
+use super::clean;
+use crate::doc::tree::Value;
+use crate::doc::yaml;
 
 #[test]
 fn the_last_words_of_a_name_tell_whether_it_is_a_credential() {
@@ -33,5 +36,15 @@ fn the_last_words_of_a_name_tell_whether_it_is_a_credential() {
         for name in names.split(' ') {
             assert_eq!(class(name.as_bytes()), expected, "{name}");
         }
+    }
+}
+
+#[test]
+fn a_secret_too_short_for_quotes_stays_text() {
+    for (yaml, clean_yaml) in [("password: ab\n", "password: _\n"), ("password: abc\n", "password: '*'\n")] {
+        let clean = clean("k8s/a.yaml", yaml);
+        assert_eq!(clean, clean_yaml);
+        let trees = yaml::load(&clean).documents;
+        assert!(matches!(trees[0].members()[0].value.value, Value::String(_)), "{clean}");
     }
 }

@@ -113,7 +113,7 @@ const YAML: [(&str, &str); 20] = [
     ),
     (
         "kind: Secret\nstringData:\n  a: |\n    PLANTED one\n\n    PLANTED\n  b: \"PLANTED\"\n  c: 'x'\n  d: ab\ntype: Opaque\n",
-        "kind: Secret\nstringData:\n  a: |\n    [redacted]\n\n    *******\n  b: \"*******\"\n  c: '*'\n  d: 0\ntype: Opaque\n",
+        "kind: Secret\nstringData:\n  a: |\n    [redacted]\n\n    *******\n  b: \"*******\"\n  c: '*'\n  d: _\ntype: Opaque\n",
     ),
     (
         "apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    a: UExBTlRFRA==\n  kind: Secret\n- apiVersion: v1\n  data:\n    a: b\n  kind: ConfigMap\nkind: List\n",
@@ -130,7 +130,7 @@ const YAML: [(&str, &str); 20] = [
     ),
     (
         "kind: Secret\ndata:\n  a:\n    UExBTlRFRA==\n  b: UExBTlRFRA==\n    UExBTlRFRA==\n  c: x\n",
-        "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: 0\n",
+        "kind: Secret\ndata:\n  a:\n    '[redacted]'\n  b: '[redacted]'\n    \n  c: _\n",
     ),
     (
         "x: &s PLANTED-here\nkind: Secret\nstringData:\n  a: *s\n",

@@ -63,6 +63,7 @@ fn harmless_members_stay_as_they_are() {
         r#"{"tls_certificate":{"certificate_chain":{"inline_bytes":"LS0tLS1CRUdJTiBDRVJU"},"private_key":{"inline_bytes":"W3JlZGFjdGVkXQ=="}}}"#,
         r#"{"secret":{"name":"ROOTCA","validation_context":{"trusted_ca":{"inline_bytes":"LS0tLS1CRUdJTiBDRVJU"}}}}"#,
         r#"{"private_key":{"filename":"/etc/certs/key.pem"},"privateKey":"/etc/certs/key.pem","password":{"environment_variable":"X"}}"#,
+        r#"{"tls":{"mode":"SIMPLE","serverCertificate":"/a","privateKey":"/b"}}"#,
         r#"{"token_secret":{"name":"token","sds_config":{"ads":{}}},"tls_certificate_sds_secret_configs":[{"name":"default"}]}"#,
         r#"{"from_headers":[{"name":"Authorization","value_prefix":"Bearer "}],"forward_payload_header":"x-token"}"#,
         r#"{"request_headers_to_add":[{"header":{"key":"authorization","value":"%REQ(X-AUTH)%"}}],"allow":["authorization","cookie"]}"#,
