@@ -87,7 +87,10 @@ fn bears(finding: &Finding, scope: &Scope) -> bool {
 
 /// A refusal is what a policy is there for: it is amiss only where nobody is let in.
 fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failure) -> Finding {
-    if finding.rung == Rung::Authorization {
+    // A refusal because the mesh's own objects take the caller's identity away is nobody's wish.
+    let is_of_mesh = matches!(finding.subject.kind.as_str(), "DestinationRule" | "PeerAuthentication");
+    let is_mishap = finding.code == "ML0908" && is_of_mesh;
+    if finding.rung == Rung::Authorization && !is_mishap {
         let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
         let admits = failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits { Severity::Info } else { Severity::Warning });
