@@ -2,7 +2,7 @@
 
 use super::injection_webhook_unserved::hit_workload;
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::services::number;
 use crate::mesh::{ObjectRef, Stored};
 use crate::rules::config::nearest::nearest;
@@ -32,12 +32,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     out.findings.retain(|finding| {
         called.as_ref().is_none_or(|service| service.as_ref().is_some_and(|service| finding.hits.contains(service)))
     });
-    for finding in &mut out.findings {
+    let serves = |finding: &Finding| {
         let workload = finding.hits.first().and_then(|id| facts.mesh.objects.find(id));
         let ready = workload.and_then(|workload| number(workload.node.at(["status", "readyReplicas"])?));
-        if ready.is_some_and(|ready| ready > 0) {
-            finding.severity(Severity::Warning);
-        }
+        ready.is_some_and(|ready| ready > 0)
+    };
+    out.findings.retain(|finding| asked.is_none() || !serves(finding));
+    for finding in out.findings.iter_mut().filter(|finding| serves(finding)) {
+        finding.severity(Severity::Warning);
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::snapshot::DocId;
 use crate::time::Time;
 
@@ -40,8 +41,8 @@ struct Refused<'f> {
 }
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    // A certificate that is still good serves until it expires.
-    if asked.is_some_and(|asked| asked.seen.is_none_or(Seen::is_success)) {
+    // A certificate that is still good serves until it expires, whatever else a request meets.
+    if asked.is_some_and(|asked| !lacks_certificate(facts, asked)) {
         return;
     }
     let mut refused: Vec<Refused<'_>> = Vec::new();
@@ -71,6 +72,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             tell_one(facts, why, workload, &own, out);
         }
     }
+}
+
+/// Whether a proxy on the way of a request that failed has no certificate, or one that has expired.
+fn lacks_certificate(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+    let now = facts.snapshot.taken_at();
+    let is_over = |cert: &Cert| now.zip(cert.expires).is_some_and(|(now, expires)| expires < now);
+    let lacks = |held: &Held| held.own.is_empty() || held.own.iter().any(is_over);
+    asked.seen.is_some_and(|seen| !seen.is_success()) && certs::held(facts, Some(asked)).iter().any(lacks)
 }
 
 /// What a line of the agent says of a certificate that was asked for; none for other trouble.
