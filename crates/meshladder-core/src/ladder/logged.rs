@@ -69,7 +69,9 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
     };
     // What istiod, injection and sync do to the workload is told without any request; a proxy on a request's way that is
     // behind need not be why the request failed.
-    let is_of_request = root.rung > Rung::Sync && root.subject.kind != "Request";
+    // Plain text that is refused is what being outside the mesh does.
+    let is_outside = root.rung == Rung::Enrolment && failure.line.details == plain_text::REFUSED;
+    let is_of_request = (root.rung > Rung::Sync || is_outside) && root.subject.kind != "Request";
     (is_proven && is_of_request).then_some(root)
 }
 
@@ -85,13 +87,16 @@ fn bears(finding: &Finding, scope: &Scope) -> bool {
 
 /// A refusal is what a policy is there for: it is amiss only where nobody is let in.
 fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failure) -> Finding {
-    if finding.rung == Rung::Authorization {
+    // A refusal because the mesh's own objects take the caller's identity away is nobody's wish.
+    let is_of_mesh = matches!(finding.subject.kind.as_str(), "DestinationRule" | "PeerAuthentication");
+    let is_mishap = finding.code == "ML0908" && is_of_mesh;
+    if finding.rung == Rung::Authorization && !is_mishap {
         let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
         let admits = failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits { Severity::Info } else { Severity::Warning });
     }
     // To turn plain text away is what a STRICT port is there for too: an alarm for those who go on calling.
-    if finding.code == "ML0802" {
+    if failure.line.details == plain_text::REFUSED {
         let is_asked = failure.is_own_call && matches!(scope, Scope::Workload { .. });
         finding.severity(if failure.goes_on || is_asked { Severity::Warning } else { Severity::Info });
     }

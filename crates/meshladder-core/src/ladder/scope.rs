@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::doc::json::escape;
 use crate::finding::{Finding, Rung, Severity};
+use crate::mesh::services::is_ready;
 use crate::mesh::traffic::destinations;
 use crate::mesh::{ObjectRef, PodFacts, path_of_kind};
 use crate::rules::{Asked, Check, Facts, Seen, named};
@@ -185,11 +186,13 @@ fn path_of(asked: &Asked<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     }
     // A Service whose pods were never made is on the way too.
     on_path.extend(asked.service.map(|service| ObjectRef::new("Service", &service.namespace, &service.name)));
-    // A pod that does not run takes no request, and that may be why it fails.
+    // Where no pod is ready, that may be why the request fails.
     if super::asked::bad_end(asked).is_some() {
         let service = asked.service.and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
         let selected = service.map(|service| facts.mesh.selected_pods(service)).unwrap_or_default();
-        on_path.extend(selected.into_iter().map(|pod| pod.id.clone()));
+        if !selected.iter().any(|pod| is_ready(pod)) {
+            on_path.extend(selected.into_iter().map(|pod| pod.id.clone()));
+        }
     }
     on_path
 }

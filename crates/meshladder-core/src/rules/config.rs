@@ -14,6 +14,7 @@ mod gateway_selects_no_pod;
 mod gateway_server_conflict;
 mod gateway_takes_no_such_host;
 mod grpc_on_a_tcp_port;
+mod headless_service_takes_port;
 mod met;
 pub(super) mod nearest;
 mod one_certificate_on_several_servers;
@@ -68,5 +69,6 @@ pub(super) static RULES: &[&Rule] = &[
     &route_to_entry_without_resolution::RULE,
     &wildcard_tls_entry_takes_others::RULE,
     &entries_disagree_on_protocol::RULE,
+    &headless_service_takes_port::RULE,
     &wasm_module_not_loaded::RULE,
 ];

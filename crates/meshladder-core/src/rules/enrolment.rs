@@ -2,6 +2,7 @@
 
 use super::Rule;
 
+mod admission_refuses_pods;
 mod app_before_proxy;
 mod app_runs_as_proxy_user;
 mod container;
@@ -45,4 +46,5 @@ pub(super) static RULES: &[&Rule] = &[
     &network_policy_blocks_webhook::RULE,
     &injection_withdrawn::RULE,
     &namespace_not_discovered::RULE,
+    &admission_refuses_pods::RULE,
 ];

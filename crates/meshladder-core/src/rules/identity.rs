@@ -26,6 +26,8 @@ mod tls_handshake_fails;
 mod tls_port;
 mod tls_twice;
 
+pub(super) use port_bypasses_proxy::{bypassed, drop_annotation};
+
 pub(super) static RULES: &[&Rule] = &[
     &gateway_credential_missing::RULE,
     &plain_text_meets_strict::RULE,

@@ -9,6 +9,9 @@ use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::{Facts, Seen};
 use crate::walk::{Caller, Url};
 
+/// Envoy's words when no chain takes a connection that is not TLS.
+pub(super) const REFUSED: &str = "filter_chain_not_found";
+
 /// Who was turned away by which Service, and the lines that say so.
 type Refusals<'m> = BTreeMap<(ObjectRef, String), (&'m PodFacts, ObjectRef, Vec<Line>)>;
 
@@ -23,7 +26,7 @@ pub(super) fn refused(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
     let tellers = told_by(facts, own.as_deref().filter(|_| !asks_client));
     let mut refusals = Refusals::new();
     for server in tellers {
-        for line in late(facts.snapshot, &server).into_iter().filter(|line| line.details == "filter_chain_not_found") {
+        for line in late(facts.snapshot, &server).into_iter().filter(|line| line.details == REFUSED) {
             let Some(client) = caller(facts.mesh, &line).filter(|client| !client.has_proxy) else { continue };
             let Some(url) = called(facts, &server, &line) else { continue };
             if concerns(&server) || concerns(&client.reference()) {

@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "a caller that policy means to admit runs under the service account that policy names",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json", "k8s/serviceaccounts.json"],
     uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/services.json",
         "k8s/deployments.apps.json",

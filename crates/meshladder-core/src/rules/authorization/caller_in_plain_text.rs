@@ -1,8 +1,11 @@
 //! See the page beside this file.
 
+use super::denial;
 use super::unmatched::{self, Unmatched, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::{PodFacts, Stored};
+use crate::rules::endpoints::met;
+use crate::rules::identity::{bypassed, drop_annotation};
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
@@ -16,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
     uses: &[
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/destinationrules.networking.istio.io.json",
+        "k8s/peerauthentications.security.istio.io.json",
         "k8s/serviceaccounts.json",
         "k8s/services.json",
         "k8s/sidecars.networking.istio.io.json",
@@ -37,6 +41,20 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     let Some(found) = unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::PlainText)) else { return };
     let Some(caller) = witness::caller(facts, asked) else { return };
+    let pod = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name);
+    if let Some((key, node)) = pod.filter(|_| caller.has_proxy).and_then(|pod| bypassed(pod, asked)) {
+        let message = format!(
+            "{} keeps its calls to {} from its proxy ({key}), so they leave in plain text, and {} admits callers by an identity that only mutual TLS shows",
+            caller.workload(),
+            asked.host,
+            found.policies[0].id
+        );
+        let proof = pod.map(|pod| Evidence::of(pod, node, "what bypasses the proxy"));
+        let Some(proof) = proof else { return };
+        let finding = out.find(caller.workload(), message, proof);
+        finding.fix(drop_annotation(&caller.workload(), key));
+        return see(finding, found);
+    }
     match disables_tls(facts, asked, caller) {
         Some((rule, node)) if caller.has_proxy => {
             let message = format!(
@@ -53,7 +71,20 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             ));
             see(finding, found);
         }
-        _ => without_proxy(facts, caller, found, out),
+        _ => match denial::plain_server(facts, asked, found.denial.server).filter(|_| caller.has_proxy) {
+            Some((policy, mode)) => {
+                let message = format!(
+                    "{} makes {} take plain text only, and {} admits callers by an identity that only mutual TLS shows",
+                    policy.id,
+                    found.denial.server.workload(),
+                    found.policies[0].id
+                );
+                let finding = out.find(policy.id.clone(), message, Evidence::of(policy, mode, "no mutual TLS"));
+                finding.fix(met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\""));
+                see(finding, found);
+            }
+            None => without_proxy(facts, caller, found, out),
+        },
     }
 }
 

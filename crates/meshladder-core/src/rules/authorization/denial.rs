@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::doc::tree::{Node, Value};
 use crate::finding::Evidence;
+use crate::mesh::peer_authentication::MutualTls;
 use crate::mesh::policies::Workload;
 use crate::mesh::services::{self, Protocol};
 use crate::mesh::{PodFacts, Stored};
+use crate::rules::identity::bypassed;
 use crate::rules::witness::{self, Told};
 use crate::rules::{Asked, Facts};
 use crate::sim::authz::{Objects, Policies, Traffic, Verdict};
@@ -111,7 +113,24 @@ pub(super) fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts)
 /// Whether the caller's proxy shows its certificate.
 pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
     let plain = asked.trace.hops.iter().any(|hop| hop.direction != "inbound" && hop.tls == "none");
-    !plain && caller(facts, asked, server).is_some_and(|pod| pod.has_proxy)
+    let bypasses = |pod: &PodFacts| {
+        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        stored.is_some_and(|stored| bypassed(stored, asked).is_some())
+    };
+    let plain = plain || plain_server(facts, asked, server).is_some();
+    !plain && caller(facts, asked, server).is_some_and(|pod| pod.has_proxy && !bypasses(pod))
+}
+
+/// The PeerAuthentication that has the port which is called take plain text only.
+pub(super) fn plain_server<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+    server: &PodFacts,
+) -> Option<(&'r Stored, &'r Node)> {
+    let pod = facts.mesh.objects.get("Pod", &server.namespace, &server.name)?;
+    let (_, port) = witness::called_port(facts, asked)?;
+    let mode = facts.mesh.mutual_tls(&Workload::of(pod), services::target_port(&port, pod)?);
+    mode.by.filter(|_| mode.mode == MutualTls::Disable)
 }
 
 /// Whether a route may change the path before the server sees it.

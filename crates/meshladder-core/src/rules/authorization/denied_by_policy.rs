@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "no DENY policy matches the request",
     needs: &[],
     uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
         "k8s/authorizationpolicies.security.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/pods.json",

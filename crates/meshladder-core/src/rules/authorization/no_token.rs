@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "a request to a workload that wants a token has one",
     needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
     uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/serviceaccounts.json",
         "k8s/services.json",

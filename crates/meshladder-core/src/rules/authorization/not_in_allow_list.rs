@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "where there are ALLOW policies, one of them matches the request",
     needs: &["k8s/pods.json"],
     uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
         "k8s/authorizationpolicies.security.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/serviceaccounts.json",

@@ -125,8 +125,10 @@ fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bo
         1 => "has no ready pod".to_owned(),
         wanted => format!("has none of its {wanted} pods ready"),
     };
+    let ailment = ailment(facts, deployment);
+    let why = ailment.as_ref().map(|(why, _)| format!(" ({why})")).unwrap_or_default();
     let message = format!(
-        "istiod is down: {id} {how}, so proxies keep what they have, new pods are refused and no change is taken"
+        "istiod is down: {id} {how}{why}, so proxies keep what they have, new pods are refused and no change is taken"
     );
     let (part, shows) = match (replicas, deployment.node.get("status")) {
         (Some(replicas), _) if wanted == 0 => (replicas, "no pod is wanted"),
@@ -134,6 +136,8 @@ fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bo
         _ => (&deployment.node, "no pod is ready"),
     };
     let finding = out.find(id.clone(), message, Evidence::of(deployment, part, shows));
+    let is_short_of_memory = ailment.as_ref().is_some_and(|(why, _)| why == "OOMKilled");
+    finding.evidence.extend(ailment.map(|(_, proof)| proof));
     if !is_last {
         finding.hits.extend(users.iter().map(|pod| pod.reference()));
     }
@@ -143,11 +147,34 @@ fn tell(facts: &Facts<'_>, deployment: &Stored, users: &[&PodFacts], is_last: bo
         finding.fix(fix.unchecked("it is only repaired once a pod of istiod is ready"));
     } else {
         let (namespace, name) = (&id.namespace, &id.name);
+        if is_short_of_memory {
+            finding.fix(Fix::advice(
+                "raise the memory limit of istiod, or have it see less: discoverySelectors, Sidecars",
+            ));
+        }
         finding.fix(Fix::look(format!("kubectl describe deployment {name} -n {namespace}")));
         finding.fix(Fix::look(format!("kubectl logs deployment/{name} -n {namespace} --previous")));
         let restart = format!("kubectl rollout restart deployment/{name} -n {namespace}");
         finding.fix(Fix::command(Risk::Disruptive, restart));
     }
+}
+
+/// What ails a pod of istiod, by its status: why its container ended or waits, or why it has no node.
+fn ailment(facts: &Facts<'_>, deployment: &Stored) -> Option<(String, Evidence)> {
+    let selector = deployment.spec_at(["selector"])?;
+    let pods = facts.mesh.objects.in_namespace("Pod", &deployment.id.namespace);
+    pods.filter(|pod| pod.accepted_by(selector) && !is_ready(pod)).find_map(|pod| {
+        let list = |key: &str| pod.node.at(["status", key]).map_or(&[][..], Node::items);
+        let statuses = || list("initContainerStatuses").iter().chain(list("containerStatuses"));
+        let reason = |path: [&'static str; 3]| statuses().find_map(|status| status.at(path));
+        let ended = reason(["lastState", "terminated", "reason"]).filter(|why| why.str() != Some("Completed"));
+        let waits = reason(["state", "waiting", "reason"]).filter(|why| why.str() != Some("ContainerCreating"));
+        let homeless = list("conditions").iter().find(|condition| {
+            condition.str_at("type") == Some("PodScheduled") && condition.str_at("status") == Some("False")
+        });
+        let node = ended.or(waits).or_else(|| homeless.and_then(|condition| condition.get("message")))?;
+        Some((node.str()?.trim_end_matches('.').to_owned(), Evidence::of(pod, node, "what ails its pod")))
+    })
 }
 
 /// What it has done already: pods that were refused, streams that were lost.

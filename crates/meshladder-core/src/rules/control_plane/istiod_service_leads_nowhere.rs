@@ -90,17 +90,14 @@ fn wrong_port(service: &Stored, pod: &Stored, (port, target, harm): (u16, u16, &
         return;
     }
     let list = service.spec_at(["ports"]).unwrap_or(&service.node);
-    let (what, node, fix) = match &own {
-        Some(own) => {
-            let leads = leads.map_or_else(|| "no port of it".to_owned(), |leads| leads.to_string());
-            let what = format!("leads port {port} to {leads}, where istiod does not listen");
-            let path = format!("{}/targetPort", service.path_of(own.node));
-            (what, own.node, met::put(service, "add", &path, &target.to_string()))
-        }
-        None => {
-            let value = format!(r#"{{"name":"tls-{target}","port":{port},"protocol":"TCP","targetPort":{target}}}"#);
-            (format!("has no port {port}"), list, met::put(service, "add", "/spec/ports/-", &value))
-        }
+    let (what, node, fix) = if let Some(own) = &own {
+        let leads = leads.map_or_else(|| "no port of it".to_owned(), |leads| leads.to_string());
+        let what = format!("leads port {port} to {leads}, where istiod does not listen");
+        let path = format!("{}/targetPort", service.path_of(own.node));
+        (what, own.node, met::put(service, "add", &path, &target.to_string()))
+    } else {
+        let value = format!(r#"{{"name":"tls-{target}","port":{port},"protocol":"TCP","targetPort":{target}}}"#);
+        (format!("has no port {port}"), list, met::put(service, "add", "/spec/ports/-", &value))
     };
     let message = format!("{} {what}, so {harm}", service.id);
     let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "its ports"));

@@ -141,8 +141,8 @@ fn is_hash(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|hash| !hash.is_empty() && hash.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-fn sufferers(facts: &Facts<'_>, refused: &Refused<'_>, finding: &mut Finding) {
-    let workload = refused.workload;
+/// A workload suffers, and the Services that its pods would serve.
+pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Stored, finding: &mut Finding) {
     finding.hits(workload.id.clone());
     let labels = workload.spec_at(["template", "metadata", "labels"]);
     for service in facts.mesh.objects.in_namespace("Service", &workload.id.namespace) {
@@ -151,6 +151,11 @@ fn sufferers(facts: &Facts<'_>, refused: &Refused<'_>, finding: &mut Finding) {
             finding.hits(service.id.clone());
         }
     }
+}
+
+fn sufferers(facts: &Facts<'_>, refused: &Refused<'_>, finding: &mut Finding) {
+    let workload = refused.workload;
+    hit_workload(facts, workload, finding);
     if let Some(event) = refused.event {
         let message = event.node.get("message").unwrap_or(&event.node);
         finding.see(Evidence::of(event, message, "what the API server said"));

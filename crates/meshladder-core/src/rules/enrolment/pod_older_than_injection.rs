@@ -3,6 +3,7 @@
 use super::outsider;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0307",
@@ -26,8 +27,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         let workload = outsider.pod.workload();
+        // A webhook that fails open lets pods through without a proxy while istiod does not answer.
+        let hooks = outsider.injection.candidates.iter().filter(|candidate| candidate.selects == Tri::Yes);
+        let fails_open = hooks.into_iter().any(|candidate| !candidate.injector.fails_closed());
+        let or = if fails_open { ", or while the webhook, which fails open, did not answer" } else { "" };
         let message = format!(
-            "the pods of {} have no proxy, though they would get one today: they were made before injection was on",
+            "the pods of {} have no proxy, though they would get one today: they were made before injection was on{or}",
             outsider.name()
         );
         let decision = &outsider.injection.decided_by;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::{ObjectRef, PodFacts};
 use crate::rules::endpoints::met;
-use crate::rules::{Check, Facts, Rule, Sink};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
 use crate::snapshot::DocId;
 use crate::time::Time;
 
@@ -18,9 +19,9 @@ pub(super) static RULE: Rule = Rule {
     claim: "the certificate authority signs the certificate of every proxy",
     needs: &["k8s/pods.json", "logs/"],
     uses: &["k8s/serviceaccounts.json", "proxies/"],
-    explains: &["ML0313", "ML0808", "ML0809", "ML10"],
+    explains: &["ML0313", "ML0807", "ML0808", "ML0809", "ML10"],
     docs: include_str!("certificate_not_signed.md"),
-    check: Check::Mesh(check),
+    check: Check::Either(check),
 };
 
 /// Why a proxy's agent got no certificate, by the words of gRPC and of Go's TLS.
@@ -39,12 +40,14 @@ struct Refused<'f> {
     proof: Evidence,
 }
 
-fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut seen = 0;
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    // A certificate that is still good serves until it expires, whatever else a request meets.
+    if asked.is_some_and(|asked| !lacks_certificate(facts, asked)) {
+        return;
+    }
     let mut refused: Vec<Refused<'_>> = Vec::new();
     for (id, summary) in &facts.fleet.proxies {
         out.examined();
-        seen += usize::from(!summary.trouble.is_empty());
         let Some(pod) = facts.mesh.pod(&id.namespace, &id.pod) else { continue };
         let last = summary.trouble.iter().rev().find_map(|(doc, line, text)| Some((doc, *line, why(text)?, text)));
         let Some((doc, line, why, text)) = last.filter(|(.., text)| is_recent(facts, text)) else { continue };
@@ -60,7 +63,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let alike: Vec<&Refused<'_>> = refused.iter().filter(|one| one.why == why).collect();
         let workloads: BTreeSet<ObjectRef> = alike.iter().map(|one| one.pod.workload()).collect();
         // What hits nearly everybody is no workload's fault.
-        if workloads.len() > 2 && alike.len() * 2 > seen {
+        if workloads.len() > 1 && alike.len() * 2 > facts.fleet.proxies.len() {
             tell_all(facts, why, &alike, out);
             continue;
         }
@@ -69,6 +72,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             tell_one(facts, why, workload, &own, out);
         }
     }
+}
+
+/// Whether a proxy on the way of a request that failed has no certificate, or one that has expired.
+fn lacks_certificate(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+    let now = facts.snapshot.taken_at();
+    let is_over = |cert: &Cert| now.zip(cert.expires).is_some_and(|(now, expires)| expires < now);
+    let lacks = |held: &Held| held.own.is_empty() || held.own.iter().any(is_over);
+    asked.seen.is_some_and(|seen| !seen.is_success()) && certs::held(facts, Some(asked)).iter().any(lacks)
 }
 
 /// What a line of the agent says of a certificate that was asked for; none for other trouble.

@@ -126,7 +126,7 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// The annotation without which the call would go through the proxy.
-fn bypassed<'m>(pod: &'m Stored, asked: &Asked<'_>) -> Option<(&'static str, &'m Node)> {
+pub(in crate::rules) fn bypassed<'m>(pod: &'m Stored, asked: &Asked<'_>) -> Option<(&'static str, &'m Node)> {
     let address = asked.question.to.host.parse().ok();
     let address = address.or_else(|| asked.service?.cluster_ips.first().copied())?;
     let call = Connection { destination: (address, asked.question.to.port), source: None, tls: None, plain_http: None };
@@ -150,7 +150,7 @@ fn lists(text: &str, port: u16) -> bool {
 }
 
 /// The pods change when their workload's template does.
-fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
+pub(in crate::rules) fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
     let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
     let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
     Fix::merge(workload, patch).unchecked("it shows when the pod is made again")

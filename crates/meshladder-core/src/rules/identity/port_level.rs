@@ -30,9 +30,9 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
             selected.entry(number).or_insert(pod);
         }
     }
-    let each = selected.into_iter().flat_map(|(number, pod)| {
-        selectors.numbered(number).into_iter().flat_map(move |policy| of(facts, policy, pod))
-    });
+    let each = selected
+        .into_iter()
+        .flat_map(|(number, pod)| selectors.numbered(number).iter().flat_map(move |policy| of(facts, policy, pod)));
     each.collect()
 }
 

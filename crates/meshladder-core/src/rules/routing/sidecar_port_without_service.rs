@@ -34,6 +34,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if asked.is_some() && own.is_none_or(|own| own.id != object.id) {
             continue;
         }
+        if let Some(asked) = asked.filter(|asked| is_on_no_port(mesh, object, asked)) {
+            out.examined();
+            find_none(object, asked, out);
+            continue;
+        }
         for (place, listener) in object.spec_list("egress").iter().enumerate() {
             let Some(port) = listener.at(["port", "number"]).and_then(number) else { continue };
             if asked.is_some_and(|asked| asked.question.to.port != port) {
@@ -67,6 +72,44 @@ fn find(object: &Stored, place: usize, listener: &Node, port: u16, asked: Option
     let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
     finding.fix(Fix::json_patch(&object.id, remove));
     finding.fix(Fix::advice("or import the Services that have the port"));
+}
+
+/// Whether every listener has a port, none has the one that is called, and one would import the host.
+fn is_on_no_port(mesh: &Mesh, object: &Stored, asked: &Asked<'_>) -> bool {
+    let scope = Scope { namespace: &object.id.namespace, labels: None, sidecar: Some(object) };
+    let listeners = object.spec_list("egress");
+    let called = asked.question.to.port;
+    let other = |listener: &Node| {
+        listener.at(["port", "number"]).and_then(number).is_some_and(|port| port != called && port != 0)
+    };
+    let namespace = asked.service.map(|service| service.namespace.as_str());
+    let takes = |listener: &Node| {
+        let hosts = listener.get("hosts").map_or(&[][..], Node::items);
+        namespace.is_some_and(|namespace| hosts.iter().any(|host| scope.entry_takes(host, namespace, &asked.host)))
+    };
+    let fails = asked.seen.is_none_or(|seen| !seen.is_success());
+    fails
+        && !listeners.is_empty()
+        && listeners.iter().all(other)
+        && listeners.iter().any(takes)
+        && mesh.registered(&asked.host).next().is_some()
+}
+
+fn find_none(object: &Stored, asked: &Asked<'_>, out: &mut Sink) {
+    let (host, called) = (&asked.host, asked.question.to.port);
+    let message = format!(
+        "{} has listeners for certain ports only, and none for {called}: calls to {host}:{called} are not known there",
+        object.id
+    );
+    let egress = object.spec_at(["egress"]).unwrap_or(&object.node);
+    let finding = out.find(object.id.clone(), message, Evidence::of(object, egress, "a port for each"));
+    finding.hits.extend(asked.client.map(crate::mesh::PodFacts::reference));
+    finding.severity(Severity::Error);
+    let ports: Vec<String> = (0..object.spec_list("egress").len())
+        .map(|place| format!("{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}/port\"}}"))
+        .collect();
+    finding.fix(Fix::json_patch(&object.id, format!("[{}]", ports.join(","))));
+    finding.fix(Fix::advice(format!("or add a listener for port {called} that imports the host")));
 }
 
 /// Whether a listener imports a Service or ServiceEntry with its port: any, or the one that is called.
