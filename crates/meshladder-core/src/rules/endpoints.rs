@@ -26,6 +26,7 @@ mod pods_not_created;
 mod proxy_endpoints_differ;
 mod proxy_has_no_endpoints;
 pub(super) mod service_entry_shadows_service;
+mod service_selects_another_workload;
 mod service_selects_no_pods;
 mod services_disagree_on_port;
 mod slice_lacks_port;
@@ -63,5 +64,6 @@ pub(super) static RULES: &[&Rule] = &[
     &entry_without_endpoints::RULE,
     &listed_address_unreachable::RULE,
     &slice_lacks_port::RULE,
+    &service_selects_another_workload::RULE,
     &entry_host_unresolved::RULE,
 ];
