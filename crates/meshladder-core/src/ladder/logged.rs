@@ -208,7 +208,13 @@ fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
         let start = Time::parse(&line.start);
         now.zip(start).is_none_or(|(now, start)| now.seconds_since(start) < RECENT_SECONDS)
     };
-    access_log::lines(&log).filter(|line| !line.method.is_empty() && is_recent(line)).collect()
+    let is_told = |line: &Line| !line.method.is_empty() || (is_tcp(line) && line.cluster.starts_with("outbound|"));
+    access_log::lines(&log).filter(|line| is_told(line) && is_recent(line)).collect()
+}
+
+/// A connection of which no request is seen.
+fn is_tcp(line: &Line) -> bool {
+    line.method.is_empty() && line.protocol.is_empty()
 }
 
 fn is_inbound(line: &Line) -> bool {
@@ -219,7 +225,11 @@ fn is_inbound(line: &Line) -> bool {
 /// then the flag tells.
 fn is_failure(line: &Line) -> bool {
     const OF_PROXY: [&str; 7] = ["UH", "UF", "UO", "NR", "NC", "UC", "UT"];
-    let is_hidden = line.code == 200 && OF_PROXY.iter().any(|flag| line.has(flag));
+    let is_flagged = OF_PROXY.iter().any(|flag| line.has(flag));
+    if is_tcp(line) {
+        return is_flagged;
+    }
+    let is_hidden = line.code == 200 && is_flagged;
     let given_up = line.has("DC") || line.code == 0;
     let refused = matches!(line.code, 401 | 403 | 429) || line.code >= 500 || (line.code == 404 && line.has("NR"));
     (refused || is_hidden) && !given_up
@@ -228,7 +238,9 @@ fn is_failure(line: &Line) -> bool {
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only the status.
 fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> {
     let inbound = is_inbound(line);
-    let to = Url::parse(&format!("http://{}{}", line.authority, line.path)).ok()?;
+    let of_cluster = || ClusterName::parse(&line.cluster).map(|name| format!("tcp://{}:{}", name.host, name.port));
+    let to = if is_tcp(line) { of_cluster()? } else { format!("http://{}{}", line.authority, line.path) };
+    let to = Url::parse(&to).ok()?;
     // A probe, or a call to the pod's own address.
     if to.host.parse::<std::net::IpAddr>().is_ok() {
         return None;
@@ -252,7 +264,7 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
     let question = Question {
         from,
         to,
-        method: line.method.clone(),
+        method: if is_tcp(line) { "GET".to_owned() } else { line.method.clone() },
         headers: Vec::new(),
         http: http.to_owned(),
         sni: None,
