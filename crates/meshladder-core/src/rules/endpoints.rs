@@ -17,6 +17,7 @@ mod listed_address_unreachable;
 mod locality;
 pub(super) mod met;
 mod network_policy_blocks_port;
+mod no_endpoint_on_node;
 mod no_pod_ready;
 mod outlier_detection_counts_alone;
 mod outlier_detection_keeps_traffic_local;
@@ -65,5 +66,6 @@ pub(super) static RULES: &[&Rule] = &[
     &listed_address_unreachable::RULE,
     &slice_lacks_port::RULE,
     &service_selects_another_workload::RULE,
+    &no_endpoint_on_node::RULE,
     &entry_host_unresolved::RULE,
 ];
