@@ -95,8 +95,8 @@ impl Near<'_> {
         let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
         let drop = if self.wrong == self.key { String::new() } else { format!("{}:null,", escape(&self.wrong)) };
         let inner = format!("{{{drop}{pair}}}");
-        let patch = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
-        Fix::merge(id, format!("{{\"spec\":{patch}}}"))
+        let spec = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
+        Fix::merge(id, format!("{{\"spec\":{spec}}}"))
     }
 }
 

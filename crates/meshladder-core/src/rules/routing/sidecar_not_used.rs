@@ -67,6 +67,6 @@ fn tell(facts: &Facts<'_>, sidecar: &Stored, meant: &[&Stored], out: &mut Sink) 
     if let Some(used) = used {
         finding.see(Evidence::object(used, "the Sidecar that is used"));
     }
-    meant.iter().for_each(|pod| _ = finding.hits(pod.id.clone()));
+    finding.hits.extend(meant.iter().map(|pod| pod.id.clone()));
     finding.fix(Fix::advice("for a pod one Sidecar counts: make them one, or give each pods of its own"));
 }

@@ -74,7 +74,7 @@ fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
             service.id, first.id.namespace
         );
         let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "who gets it"));
-        pods.iter().for_each(|pod| _ = finding.hits(pod.id.clone()));
+        finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
         finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
     }
 }
