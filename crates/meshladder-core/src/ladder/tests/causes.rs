@@ -1,13 +1,12 @@
 //! Causes and symptoms, and causes that only a request shows.
 
 use super::super::{Inquiry, Scope, climb};
+use super::question;
 use crate::mesh::{Mesh, ObjectRef};
 use crate::report::{Report, Verdict};
 use crate::rules::Seen;
-use crate::sim::request::Claims;
 use crate::snapshot::{Builder, Coverage, DocId, Need};
 use crate::time::Time;
-use crate::walk::{Caller, Question, Url};
 
 /// A Service and its pod, which runs and is ready; `PORT` is the Service's targetPort.
 const CART: &str = r#"
@@ -169,17 +168,7 @@ fn a_route_is_as_good_as_what_it_leads_to() {
 
 #[test]
 fn a_servers_line_is_known_by_the_request_where_a_route_rewrites_the_path() {
-    let question = Question {
-        from: Caller::Pod { namespace: "tools".to_owned(), name: "curl-1".to_owned() },
-        to: Url::parse("http://cart.shop:8080/api/items").expect("it is a URL"),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        http: "1.1".to_owned(),
-        sni: None,
-        source_ip: None,
-        principal: None,
-        claims: Claims::None,
-    };
+    let question = question("tools", "curl-1", "http://cart.shop:8080/api/items");
     let seen = Some(Seen { code: 500, ..Seen::default() });
     let inquiry = Inquiry { scope: Scope::Request(Box::new(question)), seen, threads: 1 };
     let client = outbound(1, "GET /api/items HTTP/1.1", "500 - via_upstream");
