@@ -1,5 +1,7 @@
 //! Gathers what is known of a request.
 
+use std::collections::BTreeSet;
+
 use crate::access_log::{self, Format, Formats, Line};
 use crate::logs;
 use crate::mesh::{Mesh, PodFacts, ServiceFacts};
@@ -28,9 +30,12 @@ pub(super) fn build<'a>(
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
     let of_mesh = logs::of_mesh(mesh).0;
-    let log_of = |pod: &str| log_of(facts, pod, question, &of_mesh);
-    let client_log = client_pod.map(|pod| log_of(&pod)).unwrap_or_default();
-    let server_log = servers.iter().flat_map(|pod| log_of(&format!("{}/{}", pod.namespace, pod.name))).collect();
+    let log_of = |pod: &str, ids: &BTreeSet<String>| log_of(facts, pod, question, &of_mesh, ids);
+    let client_log = client_pod.map(|pod| log_of(&pod, &BTreeSet::new())).unwrap_or_default();
+    // A route may rewrite host and path; the id of a request stays.
+    let ids = client_log.iter().map(|line| line.request_id.clone()).filter(|id| !id.is_empty()).collect();
+    let name = |pod: &PodFacts| format!("{}/{}", pod.namespace, pod.name);
+    let server_log = servers.iter().flat_map(|pod| log_of(&name(pod), &ids)).collect();
     Asked { question, trace, seen, client, service, host, servers, client_log, server_log }
 }
 
@@ -94,13 +99,13 @@ pub(super) fn pods_on_path<'a>(
     all.into_values()
 }
 
-fn log_of(facts: &Facts<'_>, pod: &str, question: &Question, of_mesh: &[Format]) -> Vec<Line> {
+fn log_of(facts: &Facts<'_>, pod: &str, question: &Question, of_mesh: &[Format], ids: &BTreeSet<String>) -> Vec<Line> {
     let Ok(doc) = facts.snapshot.open(&DocId::new(format!("logs/{pod}/istio-proxy.log"))) else { return Vec::new() };
     // What the proxy says of itself counts more than what it should have been told.
     let mut formats = pod.split_once('/').map_or_else(Vec::new, |own| logs::of_proxies(facts.snapshot, &[own]).0);
     formats.extend(of_mesh.iter().cloned());
     let formats = Formats::new(formats);
-    access_log::lines_in(&doc, &formats).filter(|line| fits(line, question)).collect()
+    access_log::lines_in(&doc, &formats).filter(|line| fits(line, question) || ids.contains(&line.request_id)).collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.

@@ -226,7 +226,8 @@ fn failed(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
 
 /// The requests that a proxy logged lately.
 fn recent(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
-    late(snapshot, pod).into_iter().filter(|line| !line.method.is_empty()).collect()
+    let is_told = |line: &Line| !line.method.is_empty() || (is_tcp(line) && line.cluster.starts_with("outbound|"));
+    late(snapshot, pod).into_iter().filter(is_told).collect()
 }
 
 /// All that a proxy logged lately, connections too.
@@ -241,6 +242,11 @@ fn late(snapshot: &Snapshot, pod: &ObjectRef) -> Vec<Line> {
     access_log::lines(&log).filter(is_recent).collect()
 }
 
+/// A connection of which no request is seen.
+fn is_tcp(line: &Line) -> bool {
+    line.method.is_empty() && line.protocol.is_empty()
+}
+
 fn is_inbound(line: &Line) -> bool {
     line.cluster.starts_with("inbound|") || (line.cluster.is_empty() && !line.server_name.is_empty())
 }
@@ -249,7 +255,11 @@ fn is_inbound(line: &Line) -> bool {
 /// then the flag tells.
 fn is_failure(line: &Line) -> bool {
     const OF_PROXY: [&str; 7] = ["UH", "UF", "UO", "NR", "NC", "UC", "UT"];
-    let is_hidden = line.code == 200 && OF_PROXY.iter().any(|flag| line.has(flag));
+    let is_flagged = OF_PROXY.iter().any(|flag| line.has(flag));
+    if is_tcp(line) {
+        return is_flagged;
+    }
+    let is_hidden = line.code == 200 && is_flagged;
     let given_up = line.has("DC") || line.code == 0;
     let refused = matches!(line.code, 401 | 403 | 429) || line.code >= 500 || (line.code == 404 && line.has("NR"));
     (refused || is_hidden) && !given_up
@@ -258,7 +268,9 @@ fn is_failure(line: &Line) -> bool {
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only the status.
 fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> {
     let inbound = is_inbound(line);
-    let to = Url::parse(&format!("http://{}{}", line.authority, line.path)).ok()?;
+    let of_cluster = || ClusterName::parse(&line.cluster).map(|name| format!("tcp://{}:{}", name.host, name.port));
+    let to = if is_tcp(line) { of_cluster()? } else { format!("http://{}{}", line.authority, line.path) };
+    let to = Url::parse(&to).ok()?;
     // A probe, or a call to the pod's own address.
     if to.host.parse::<std::net::IpAddr>().is_ok() {
         return None;
@@ -275,7 +287,8 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
         Seen { code: line.code, flags: line.flags.clone(), details: Some(line.details.clone()) }
     };
     let http = if line.protocol == "HTTP/2" { "2" } else { "1.1" };
-    Some((question(from, to, &line.method, http), seen))
+    let method = if is_tcp(line) { "GET" } else { &line.method };
+    Some((question(from, to, method, http), seen))
 }
 
 /// The pod that called.

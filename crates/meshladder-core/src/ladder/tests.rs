@@ -1,5 +1,7 @@
 use super::*;
+use crate::sim::request::Claims;
 use crate::snapshot::Builder;
+use crate::walk::{Caller, Url};
 
 const FINE: Rule = Rule {
     code: "ML9901",
@@ -47,6 +49,21 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
         ]
     );
     assert!(findings[0].message.contains("a bug of meshladder"), "{}", findings[0].message);
+}
+
+/// A plain GET, or a connection, of a pod.
+fn question(namespace: &str, name: &str, to: &str) -> Question {
+    Question {
+        from: Caller::Pod { namespace: namespace.to_owned(), name: name.to_owned() },
+        to: Url::parse(to).expect("it is a URL"),
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        http: "1.1".to_owned(),
+        sni: None,
+        source_ip: None,
+        principal: None,
+        claims: Claims::None,
+    }
 }
 
 fn found(message: &str) -> Finding {

@@ -17,6 +17,7 @@ mod listed_address_unreachable;
 mod locality;
 pub(super) mod met;
 mod network_policy_blocks_port;
+mod no_endpoint_on_node;
 mod no_pod_ready;
 mod outlier_detection_counts_alone;
 mod outlier_detection_keeps_traffic_local;
@@ -26,6 +27,7 @@ mod pods_not_created;
 mod proxy_endpoints_differ;
 mod proxy_has_no_endpoints;
 pub(super) mod service_entry_shadows_service;
+mod service_selects_another_workload;
 mod service_selects_no_pods;
 mod services_disagree_on_port;
 mod slice_lacks_port;
@@ -63,5 +65,7 @@ pub(super) static RULES: &[&Rule] = &[
     &entry_without_endpoints::RULE,
     &listed_address_unreachable::RULE,
     &slice_lacks_port::RULE,
+    &service_selects_another_workload::RULE,
+    &no_endpoint_on_node::RULE,
     &entry_host_unresolved::RULE,
 ];

@@ -25,6 +25,7 @@ mod service_has_no_such_port;
 mod service_out_of_scope;
 mod service_unknown;
 mod sidecar_is_no_firewall;
+mod sidecar_not_used;
 mod sidecar_port_without_service;
 mod upgrade_refused;
 mod virtual_service_host_unknown;
@@ -65,4 +66,5 @@ pub(super) static RULES: &[&Rule] = &[
     &service_unknown::RULE,
     &wildcard_takes_calls::RULE,
     &match_missed_by_case::RULE,
+    &sidecar_not_used::RULE,
 ];

@@ -1,8 +1,10 @@
 //! Causes and symptoms, and causes that only a request shows.
 
 use super::super::{Inquiry, Scope, climb};
+use super::question;
 use crate::mesh::{Mesh, ObjectRef};
 use crate::report::{Report, Verdict};
+use crate::rules::Seen;
 use crate::snapshot::{Builder, Coverage, DocId, Need};
 use crate::time::Time;
 
@@ -107,30 +109,51 @@ fn of_a_mesh_it_is_an_alarm_only_where_nothing_goes_well() {
     assert!(is_loud(&some, workload()));
 }
 
-/// Requests that curl's proxy logged: the first went well, the others overflowed.
-fn overflowing() -> String {
-    let line = |second: u8, answer: &str| {
-        format!(
-            "[2026-11-15T05:59:5{second}.000Z] \"GET / HTTP/1.1\" {answer} - \"-\" 0 9 1 - \"-\" \"curl\" \"id\" \"cart.shop:8080\" \
-             \"-\" outbound|8080||cart.shop.svc.cluster.local - 10.96.0.7:8080 10.244.0.8:4000 - default\n"
-        )
-    };
-    (1..6).map(|second| line(second, if second == 1 { "200 - via_upstream" } else { "503 UO overflow" })).collect()
+/// A mesh, and what the proxies of curl and cart logged.
+fn logged(yaml: String, client: &str, server: &str, inquiry: &Inquiry) -> Report {
+    let mut builder = Builder::new();
+    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", yaml.into_bytes());
+    builder.add(DocId::new("logs/tools/curl-1/istio-proxy.log"), "log", client.as_bytes().to_vec());
+    builder.add(DocId::new("logs/shop/cart-5d-1/istio-proxy.log"), "log", server.as_bytes().to_vec());
+    builder.note(Need::Part(String::new()), Coverage::Complete);
+    builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
+    let snapshot = builder.finish();
+    climb(&snapshot, &Mesh::build(&snapshot), inquiry)
+}
+
+/// A mesh whose pod cart has a limit, and what curl's proxy logged.
+fn limited(limit: &str, log: &str) -> Report {
+    let rule = format!(
+        "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {{name: cart, namespace: shop}}\n\
+         spec: {{host: cart, trafficPolicy: {{connectionPool: {limit}}}}}\n"
+    );
+    logged(well() + &rule, log, "", &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 })
+}
+
+fn outbound(second: u8, request: &str, answer: &str) -> String {
+    format!(
+        "[2026-11-15T05:59:5{second}.000Z] \"{request}\" {answer} - \"-\" 0 9 1 - \"-\" \"-\" \"id\" \"cart.shop:8080\" \"-\" \
+         outbound|8080||cart.shop.svc.cluster.local - 10.96.0.7:8080 10.244.0.8:4000 - default\n"
+    )
+}
+
+fn first(report: &Report) -> Option<(&str, &str)> {
+    report.findings.first().map(|told| (told.finding.code, told.finding.severity.word()))
 }
 
 #[test]
 fn a_limit_that_somebody_wrote_is_told_of_a_mesh_though_some_requests_pass() {
-    let limit = "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: cart, namespace: shop}\n\
-                 spec: {host: cart, trafficPolicy: {connectionPool: {http: {http1MaxPendingRequests: 1}}}}\n";
-    let mut builder = Builder::new();
-    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", (well() + limit).into_bytes());
-    builder.add(DocId::new("logs/tools/curl-1/istio-proxy.log"), "log", overflowing().into_bytes());
-    builder.note(Need::Part(String::new()), Coverage::Complete);
-    builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
-    let snapshot = builder.finish();
-    let report = climb(&snapshot, &Mesh::build(&snapshot), &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
-    let first = report.findings.first().map(|told| (told.finding.code, told.finding.severity.word()));
-    assert_eq!(first, Some(("ML1011", "warning")), "{:?}", report.findings);
+    let answer = |second| if second == 1 { "200 - via_upstream" } else { "503 UO overflow" };
+    let log: String = (1..6).map(|second| outbound(second, "GET / HTTP/1.1", answer(second))).collect();
+    let report = limited("{http: {http1MaxPendingRequests: 1}}", &log);
+    assert_eq!(first(&report), Some(("ML1011", "warning")), "{:?}", report.findings);
+}
+
+#[test]
+fn connections_that_a_proxy_could_not_make_are_asked_about_too() {
+    let log: String = (1..4).map(|second| outbound(second, "- - -", "0 UO -")).collect();
+    let report = limited("{tcp: {maxConnections: 1}}", &log);
+    assert_eq!(first(&report), Some(("ML1011", "error")), "{:?}", report.findings);
 }
 
 #[test]
@@ -141,4 +164,16 @@ fn a_route_is_as_good_as_what_it_leads_to() {
     let report = check(&yaml, "", Scope::Object(ObjectRef::new("VirtualService", "tools", "all")));
     assert_eq!(report.findings.first().map(|told| told.finding.code), Some("ML0706"));
     assert_eq!(report.verdict, Verdict::Broken);
+}
+
+#[test]
+fn a_servers_line_is_known_by_the_request_where_a_route_rewrites_the_path() {
+    let question = question("tools", "curl-1", "http://cart.shop:8080/api/items");
+    let seen = Some(Seen { code: 500, ..Seen::default() });
+    let inquiry = Inquiry { scope: Scope::Request(Box::new(question)), seen, threads: 1 };
+    let client = outbound(1, "GET /api/items HTTP/1.1", "500 - via_upstream");
+    let server = line("05:59:51.000", "/items", "500 - via_upstream");
+    assert_eq!(first(&logged(well(), &client, &server, &inquiry)), Some(("ML1001", "error")));
+    let other = server.replace("\"id\"", "\"other\"");
+    assert_ne!(first(&logged(well(), &client, &other, &inquiry)), Some(("ML1001", "error")));
 }

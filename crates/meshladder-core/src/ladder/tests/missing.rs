@@ -1,12 +1,11 @@
 //! Facts that were refused: the answer is right, or it is that it cannot be decided.
 
 use super::super::{Inquiry, Scope, climb, climb_along};
+use super::question;
 use crate::mesh::{Mesh, ObjectRef};
 use crate::report::{Report, Verdict};
-use crate::sim::request::Claims;
 use crate::sim::trace::{Branch, End, Kind, Trace};
 use crate::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
-use crate::walk::{Caller, Question, Url};
 
 /// istiod was scaled to zero; its webhook must be asked about every pod of `shop`.
 const ISTIOD_DOWN: &str = r#"
@@ -150,17 +149,7 @@ fn a_subset_is_not_blamed_while_it_may_be_a_workload_that_lacks_its_pods() {
 
 #[test]
 fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
-    let question = || Question {
-        from: Caller::Pod { namespace: "shop".to_owned(), name: "catalog-1".to_owned() },
-        to: Url::parse("tcp://db.shop:3306").expect("it is a URL"),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        http: "1.1".to_owned(),
-        sni: None,
-        source_ip: None,
-        principal: None,
-        claims: Claims::None,
-    };
+    let question = || question("shop", "catalog-1", "tcp://db.shop:3306");
     let walked = || {
         let end = End::new(Kind::Forwarded, 200, "via_upstream", "it reaches an address");
         let branch = Branch { weight: Some(1.0), cluster: None, endpoint: None, end: end.clone() };

@@ -3,9 +3,10 @@
 use super::{GATEWAYS, PODS, SERVICES, met, patch};
 use crate::doc::tree::{Node, Value};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::mesh::Stored;
 use crate::mesh::gateways::{Server, servers};
+use crate::mesh::host::covers;
 use crate::mesh::services::{ports, target_port};
+use crate::mesh::{Mesh, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,19 +33,35 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         for server in servers(gateway) {
-            if asked.is_some_and(|asked| !meets(asked, &server)) {
+            if asked.is_some_and(|asked| !meets(facts.mesh, asked, &server, pod)) {
                 continue;
             }
             out.examined();
             if !services.iter().any(|service| leads_to(service, pod, server.port)) {
-                tell(&server, pod, &services, out);
+                let free = free_port(facts.mesh, pod, &services);
+                tell(&server, pod, &services, free, out);
             }
         }
     }
 }
 
-fn meets(asked: &Asked<'_>, server: &Server<'_>) -> bool {
-    met::is_through_gateway(asked) && met::fails(asked) && asked.question.to.port == server.port
+/// A request to the port, or to one that no server is on, for a host that this server takes.
+fn meets(mesh: &Mesh, asked: &Asked<'_>, server: &Server<'_>, pod: &Stored) -> bool {
+    let (port, host) = (asked.question.to.port, met::authority(asked));
+    let is_missed = || {
+        server.hosts().any(|(_, pattern)| covers(pattern, &host))
+            && !mesh.gateways_of(pod).into_iter().flat_map(servers).any(|other| other.port == port)
+    };
+    met::is_through_gateway(asked) && met::fails(asked) && (port == server.port || is_missed())
+}
+
+/// The one port of the Services that leads to the pod, and that no server is on.
+fn free_port(mesh: &Mesh, pod: &Stored, services: &[&Stored]) -> Option<u16> {
+    const STATUS: u16 = 15021;
+    let served: Vec<u16> = mesh.gateways_of(pod).into_iter().flat_map(servers).map(|server| server.port).collect();
+    let all = services.iter().flat_map(|service| ports(service)).map(|port| port.number);
+    let mut free = all.filter(|port| *port != STATUS && !served.contains(port));
+    free.next().filter(|_| free.next().is_none())
 }
 
 /// A server's port is the Service's, or the pod's own.
@@ -60,7 +77,7 @@ fn has_host_ports(pod: &Stored) -> bool {
     on_host || ports.any(|port| port.get("hostPort").is_some())
 }
 
-fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], out: &mut Sink) {
+fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], free: Option<u16>, out: &mut Sink) {
     let service = services[0];
     let has: Vec<String> = services.iter().flat_map(|s| ports(s)).map(|port| port.number.to_string()).collect();
     let message = format!(
@@ -75,6 +92,9 @@ fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], out: &mut Sink)
     let has_ports = service.spec_at(["ports"]).unwrap_or(&service.node);
     finding.see(Evidence::of(service, has_ports, "the ports there are"));
     finding.hits(service.id.clone()).hits(pod.id.clone());
+    if let (Some(free), Some(number)) = (free, server.node.at(["port", "number"])) {
+        finding.fix(patch::replace(server.gateway, number, &free.to_string()));
+    }
     let name = format!("{}-{}", server.node.at(["port", "name"]).and_then(Node::str).unwrap_or("tcp"), server.port);
     let port = server.port;
     let value = format!(r#"{{"name":"{name}","port":{port},"targetPort":{port}}}"#);

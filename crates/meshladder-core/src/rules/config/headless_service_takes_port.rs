@@ -42,8 +42,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         for port in ports(service).filter(|port| port.protocol == Protocol::Tcp) {
             out.examined();
             let Some(shared) = http.get(&port.number) else { continue };
-            let cluster =
-                format!("outbound|{}||{}.{}.svc.cluster.local", port.number, service.id.name, service.id.namespace);
+            let host = facts.mesh.domain.service(&service.id.name, &service.id.namespace);
+            let cluster = format!("outbound|{}||{host}", port.number);
             let is_met = |asked: &Asked<'_>| !cluster.ends_with(&asked.host) && asked.clusters().any(|c| c == cluster);
             if asked.is_some_and(|asked| !is_met(asked)) {
                 continue;

@@ -42,18 +42,27 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             let of_pod = pod.and_then(|pod| target_port(&port, pod));
             let target = of_pod.or_else(|| port.target_port.and_then(number)).unwrap_or(port.number);
             if let Some((_, protocol)) = SERVER_FIRST.iter().find(|(known, _)| *known == target) {
-                tell(service, &port, target, protocol, out);
+                let finding = tell(service, &port, target, protocol, out);
+                facts.mesh.selected_pods(service).iter().for_each(|pod| _ = finding.hits(pod.id.clone()));
+                finding.hits.extend(asked.and_then(|asked| asked.client).map(crate::mesh::PodFacts::reference));
             }
         }
     }
 }
 
-fn tell(service: &Stored, port: &ServicePort<'_>, target: u16, speaks: &str, out: &mut Sink) {
+fn tell<'o>(
+    service: &Stored,
+    port: &ServicePort<'_>,
+    target: u16,
+    speaks: &str,
+    out: &'o mut Sink,
+) -> &'o mut crate::finding::Finding {
     let named = if port.name.is_empty() { "has no name".to_owned() } else { format!("is named {}", port.name) };
     let message = format!(
         "port {} of {} leads to {target} ({speaks}), where the server speaks first, but it {named}: proxies wait for the client",
         port.number, service.id
     );
     let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, "the port"));
-    finding.fix(patch::set(service, port.node, "appProtocol", "\"tcp\""));
+    finding.hits(service.id.clone());
+    finding.fix(patch::set(service, port.node, "appProtocol", "\"tcp\""))
 }

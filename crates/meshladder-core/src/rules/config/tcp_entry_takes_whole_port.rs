@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             Some(_) => {}
             None => {
                 let severity = if rival.is_some() && !captures { Severity::Warning } else { Severity::Info };
-                tell(entry, rival, out).severity(severity);
+                tell(entry, rival, out).severity(severity).when_asked(Severity::Warning);
             }
         }
     }

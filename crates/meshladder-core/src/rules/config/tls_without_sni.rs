@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
-use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICES, met};
+use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICES, met, patch};
 use crate::doc::json::escape;
 use crate::doc::tree::Node;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Rung, Severity};
 use crate::mesh::gateways::{Server, servers};
 use crate::mesh::services::Protocol;
 use crate::mesh::{Mesh, Stored};
@@ -25,10 +25,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
-        let Some(tls) = rule.spec_at(["trafficPolicy", "tls"]) else { continue };
-        if !matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL")) || tls.get("sni").is_some() {
-            continue;
-        }
+        let lacks = |tls: &&Node| matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL")) && tls.get("sni").is_none();
+        let Some(tls) = settings(rule).into_iter().find(lacks) else { continue };
         let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
         let host = facts.mesh.domain.fqdn(host, &rule.id.namespace);
         let Some(service) = facts.mesh.service_of_host(&host) else { continue };
@@ -40,6 +38,17 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             Some(_) => {}
         }
     }
+}
+
+/// All that a DestinationRule says of TLS: for the host, a port, a subset.
+fn settings(rule: &Stored) -> Vec<&Node> {
+    let subsets = rule.spec_list("subsets").iter().filter_map(|subset| subset.get("trafficPolicy"));
+    let policies = rule.spec_at(["trafficPolicy"]).into_iter().chain(subsets);
+    let with_ports = policies.flat_map(|policy| {
+        let ports = policy.get("portLevelSettings").map_or(&[][..], Node::items);
+        [policy].into_iter().chain(ports)
+    });
+    with_ports.filter_map(|policy| policy.get("tls")).collect()
 }
 
 /// A TLS server for certain hosts only, in a gateway that the Service leads to.
@@ -71,7 +80,6 @@ fn tell(rule: &Stored, tls: &Node, service: &Stored, server: &Server<'_>, severi
     finding.see(Evidence::of(server.gateway, hosts, "the hosts it tells apart"));
     let host = server.hosts().map(|(_, host)| host).find(|host| !host.starts_with('*'));
     if let Some(host) = host {
-        let patch = format!(r#"{{"spec":{{"trafficPolicy":{{"tls":{{"sni":{}}}}}}}}}"#, escape(host));
-        finding.fix(Fix::merge(&rule.id, patch));
+        finding.fix(patch::set(rule, tls, "sni", &escape(host)));
     }
 }

@@ -9,6 +9,8 @@ use crate::mesh::{Mesh, Stored};
 use crate::model::selector::has_labels;
 use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 
+const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
+
 pub(super) static RULE: Rule = Rule {
     code: "ML0724",
     name: "entry-without-endpoints",
@@ -16,13 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every ServiceEntry with resolution STATIC has an endpoint, or selects one",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-    ],
-    uses: &["k8s/sidecars.networking.istio.io.json"],
+    needs: &["k8s/serviceentries.networking.istio.io.json", "k8s/pods.json", "k8s/services.json"],
+    uses: &[WORKLOAD_ENTRIES, "k8s/sidecars.networking.istio.io.json"],
     explains: &["ML10"],
     docs: include_str!("entry_without_endpoints.md"),
     check: Check::Either(check),
@@ -31,8 +28,14 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for entry in entries(facts, asked) {
         out.examined();
-        if entry.spec_at(["resolution"]).and_then(Node::str) == Some("STATIC") && !has_endpoints(facts.mesh, entry) {
-            tell(facts.mesh, entry, asked, out);
+        let is_static = entry.spec_at(["resolution"]).and_then(Node::str) == Some("STATIC");
+        if !is_static || has_endpoints(facts.mesh, entry) {
+            continue;
+        }
+        match facts.unread(WORKLOAD_ENTRIES).filter(|_| selector(entry).is_some()) {
+            Some(fact) if asked.is_some() => out.unknown(fact),
+            Some(_) => {}
+            None => tell(facts.mesh, entry, asked, out),
         }
     }
 }

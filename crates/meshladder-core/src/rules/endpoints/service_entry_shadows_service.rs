@@ -67,10 +67,10 @@ fn shadowed(
     );
     let finding = out.find(entry.id.clone(), message, Evidence::of(entry, host, "the Service's own name"));
     finding.see(Evidence::of(service, met::selector(service).unwrap_or(&service.node), "the Service that is shadowed"));
-    // Some do it on purpose, as in a migration; nobody suffers then.
+    // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in the Service's name.
     let works = asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success));
     let serves = places.iter().any(|place| place.parse().is_ok_and(|address| mesh.pod_at(address).is_some()));
-    if works || clients.is_empty() {
+    if (works && !serves) || clients.is_empty() {
         finding.severity(Severity::Info);
     } else if asked.is_none() || serves {
         finding.severity(Severity::Warning);

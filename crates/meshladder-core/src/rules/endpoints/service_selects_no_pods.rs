@@ -73,8 +73,7 @@ fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
 /// Whether another Service takes the pod, or a workload's pods.
 fn is_selected(mesh: &Mesh, object: &Stored) -> bool {
     let labels = if object.id.kind == "Pod" { object.labels() } else { met::template_labels(object) };
-    let services = mesh.objects.in_namespace("Service", &object.id.namespace);
-    services.into_iter().any(|s| met::selector(s).is_some_and(|selector| has_labels(selector, labels)))
+    !mesh.services_selecting(&object.id.namespace, labels).is_empty()
 }
 
 /// Something that differs from a selector in one label.
@@ -96,8 +95,8 @@ impl Near<'_> {
         let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
         let drop = if self.wrong == self.key { String::new() } else { format!("{}:null,", escape(&self.wrong)) };
         let inner = format!("{{{drop}{pair}}}");
-        let patch = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
-        Fix::merge(id, format!("{{\"spec\":{patch}}}"))
+        let spec = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
+        Fix::merge(id, format!("{{\"spec\":{spec}}}"))
     }
 }
 

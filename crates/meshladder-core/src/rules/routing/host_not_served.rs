@@ -4,7 +4,7 @@ use super::effect::{self, authority, gateway, sidecar};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::mesh::gateways::servers;
 use crate::mesh::host::covers;
-use crate::mesh::traffic::hosts;
+use crate::mesh::traffic::{StepKind, hosts};
 use crate::mesh::{Mesh, ObjectRef, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
 use crate::sim::trace::Kind;
@@ -37,6 +37,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let host = authority(asked);
     match gateway(facts.mesh, asked) {
         Some(pod) if no_chain && asked.question.to.scheme == Scheme::Http => plain(facts.mesh, asked, pod, out),
+        Some(pod) if no_chain && is_served(facts.mesh, pod, asked.question.to.port, &host) => {
+            other_name(facts.mesh, asked, pod, &host, out);
+        }
         Some(pod) => at_gateway(facts.mesh, asked, pod, &host, out),
         None if outcome.kind == Kind::NoListener && asked.client.is_none() => no_port(facts.mesh, asked, out),
         None if asked
@@ -108,10 +111,15 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
         let node =
             hosts(service, &mesh.domain).find(|(_, full)| covers(full, host)).map_or(&service.node, |(node, _)| node);
         let steps = mesh.gateway_steps(service, node, pod);
-        let why = steps.iter().find(|step| !step.holds).map_or("it is not bound to it", |step| &step.why);
+        let failed = steps.iter().find(|step| !step.holds);
+        let why = failed.map_or("it is not bound to it", |step| &step.why);
         let message = format!("{} has routes for {host}, but {} does not get them: {why}", service.id, pod.id);
         let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the host"));
         finding.see(proof(asked));
+        if let Some(step) = failed.filter(|step| step.kind == StepKind::Exported) {
+            finding.evidence.extend(step.by.map(|(by, node)| Evidence::of(by, node, "who gets it")));
+            finding.fix(Fix::merge(&service.id, r#"{"spec":{"exportTo":["*"]}}"#));
+        }
         finding
     } else if let Some(server) = exact {
         let gateway = server.gateway;
@@ -152,6 +160,33 @@ fn plain(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, out: &mut Sink) {
     finding.fix(Fix::advice(format!("call https://{}:{port}, or a port whose server speaks HTTP", authority(asked))));
 }
 
+fn is_served(mesh: &Mesh, pod: &Stored, port: u16, host: &str) -> bool {
+    mesh.server_for(pod, port, host).is_some_and(|server| server.node.get("tls").is_some())
+}
+
+/// A host that is served, asked for on a connection that was opened for another, or for none: TLS servers are told apart by
+/// the name that the client says first.
+fn other_name(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mut Sink) {
+    let port = asked.question.to.port;
+    let said = match &asked.question.sni {
+        Some(Some(name)) if name != host => format!("the name {name}"),
+        Some(None) => "no name".to_owned(),
+        None if asked.question.to.host.parse::<std::net::IpAddr>().is_ok() => "no name".to_owned(),
+        _ => return,
+    };
+    let Some(server) = mesh.server_for(pod, port, host) else { return };
+    let message = format!(
+        "the client says {said} in its TLS handshake, and port {port} of {} is for {} only",
+        server.gateway.id,
+        served(mesh, pod, port).join(", ")
+    );
+    let at = server.node.get("hosts").unwrap_or(server.node);
+    let proof = Evidence::of(server.gateway, at, "the names it tells apart");
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.hits(pod.id.clone());
+    finding.fix(Fix::advice(format!("let the client say {host}: call it by that name, or set SNI to it")));
+}
+
 fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     let port = asked.question.to.port;
     let gateways = || mesh.objects.of("Gateway", "networking.istio.io");
@@ -178,6 +213,9 @@ fn served(mesh: &Mesh, pod: &Stored, port: u16) -> Vec<String> {
 }
 
 fn advise(finding: &mut Finding, served: &[String], host: &str) {
+    if served.iter().any(|known| known == host) {
+        return;
+    }
     if let Some(known) = served.iter().find(|known| !known.starts_with('*')) {
         finding.fix(Fix::advice(format!("send the Host that is served, such as {known}")));
     }

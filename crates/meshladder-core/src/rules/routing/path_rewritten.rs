@@ -29,9 +29,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     for service in serving(facts.mesh, asked, client) {
         let Taken::Route(place, route) = Call::of(asked, client).takes(service) else { continue };
         let Some(rewrite) = route.get("rewrite") else { continue };
-        let Some(to) = rewrite.str_at("uri").or_else(|| rewrite.at(["uriRegexRewrite", "rewrite"])?.str()) else {
-            continue;
-        };
+        let path = rewrite.str_at("uri").or_else(|| rewrite.at(["uriRegexRewrite", "rewrite"])?.str());
+        let host = rewrite.str_at("authority");
+        let Some(to) = path.or(host) else { continue };
         out.examined();
         if !asked.seen.is_some_and(from_application) {
             continue;
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let message = format!(
             "{} rewrites {} towards {to} before it is sent on, and the application answers 404",
             service.id,
-            asked.question.to.path.split('?').next().unwrap_or_default()
+            if path.is_some() { asked.question.to.path.split('?').next().unwrap_or_default() } else { "the host" }
         );
         let finding = out.find(service.id.clone(), message, Evidence::of(service, rewrite, "the rewrite"));
         finding.hits.extend(client.map(|pod| pod.id.clone()));
@@ -49,6 +49,6 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         }
         let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}/rewrite\"}}]");
         finding.fix(Fix::json_patch(&service.id, remove));
-        finding.fix(Fix::advice("or rewrite to a path that the application serves"));
+        finding.fix(Fix::advice("or rewrite to what the application serves"));
     }
 }

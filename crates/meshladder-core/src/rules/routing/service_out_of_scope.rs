@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "the client's proxy is told of the Service that is called",
     needs: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json"],
     uses: &["k8s/pods.json", "k8s/serviceentries.networking.istio.io.json"],
-    explains: &["ML0603", "ML0612", "ML0614", "ML07", "ML08", "ML09", "ML10"],
+    explains: &["ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("service_out_of_scope.md"),
     check: Check::Request(check),
 };

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::effect;
 use crate::doc::json::escape;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::mesh::PodFacts;
 use crate::mesh::export::export_node;
+use crate::mesh::gateways::{gateway_name, servers};
 use crate::mesh::scope::is_router;
 use crate::mesh::traffic::{StepKind, binds_mesh, hosts};
+use crate::mesh::{PodFacts, Stored};
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     claim: "every VirtualService is exported to the namespaces whose calls it should route",
     needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
     uses: effect::USES,
-    explains: &[],
+    explains: &["ML0612"],
     docs: include_str!("virtual_service_not_exported.md"),
     check: Check::Either(check),
 };
@@ -49,6 +50,32 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
     if asked.is_none() {
         kept_close(facts, out);
+        kept_from_gateways(facts, out);
+    }
+}
+
+/// One that names Gateways whose pods all stand where it is not exported to.
+fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        let Some(node) = export_node(service) else { continue };
+        let named = service.spec_strings("gateways").filter(|entry| *entry != "mesh").filter_map(|entry| {
+            let (namespace, name) = gateway_name(entry, &service.id.namespace);
+            facts.mesh.gateway(namespace, name)
+        });
+        let takes = |gateway: &&Stored| {
+            let hosts = service.spec_list("hosts");
+            servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host, &facts.mesh.domain)))
+        };
+        let pods: Vec<&Stored> = named.filter(takes).flat_map(|gateway| facts.mesh.gateway_pods(gateway)).collect();
+        let sees = |pod: &&Stored| facts.mesh.is_exported_to(service, &pod.id.namespace);
+        let Some(first) = pods.first().filter(|_| !pods.iter().any(sees)) else { continue };
+        let message = format!(
+            "{} is not exported to {}, where the pods of its Gateways are, so they never get it",
+            service.id, first.id.namespace
+        );
+        let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "who gets it"));
+        finding.hits.extend(pods.iter().map(|pod| pod.id.clone()));
+        finding.fix(Fix::merge(&service.id, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
     }
 }
 

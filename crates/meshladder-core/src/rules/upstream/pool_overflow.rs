@@ -2,6 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1011",
@@ -42,10 +43,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         })
         .collect();
     let message = format!(
-        "{} limits the connections of each caller to {} ({}), and what goes beyond is answered 503 at once",
+        "{} limits the connections of each caller to {} ({}), and what goes beyond is {} at once",
         rule.id,
         asked.host,
-        limits.join(", ")
+        limits.join(", "),
+        if asked.question.to.scheme == Scheme::Tcp { "closed" } else { "answered 503" }
     );
     let finding = out.find(rule.id.clone(), message, Evidence::of(rule, pool, "the limits"));
     if let Some(told) = told {
