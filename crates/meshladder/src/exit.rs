@@ -48,7 +48,7 @@ impl Failure {
     }
 
     /// The same where istioctl's codes are not kept: there 1 means findings.
-    pub(crate) fn as_ours(self) -> Self {
+    pub(crate) fn with_our_code(self) -> Self {
         if self.code == ISTIOCTL_ERROR { self.with_code(UNREADABLE) } else { self }
     }
 

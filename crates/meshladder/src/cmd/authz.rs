@@ -28,7 +28,7 @@ fn list(global: &Global, args: &AuthzCheck) -> Outcome {
     if args.output == TextOrJson::Json {
         return Err(Failure::new(USAGE, "the table has no JSON: name a request with --to URL, or leave -o json out"));
     }
-    let opened = source::open_sections(global, &args.proxy, &[Section::Listeners]).map_err(Failure::as_ours)?;
+    let opened = source::open_sections(global, &args.proxy, &[Section::Listeners]).map_err(Failure::with_our_code)?;
     let dump = index(&opened.document, &[Section::Listeners])?;
     out::text(&tables::authz::table(&dump, args.all).to_string())?;
     Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))

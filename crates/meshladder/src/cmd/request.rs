@@ -95,7 +95,7 @@ pub(super) fn caller(text: &str, namespace: Option<&str>, snapshot: &Snapshot, m
         let (namespace, name) = found.map_or_else(as_given, |proxy| (proxy.namespace, proxy.pod));
         return Ok(Caller::Pod { namespace, name });
     }
-    let proxy = super::source::find(snapshot, text, namespace, Shape::ConfigDump).map_err(Failure::as_ours)?;
+    let proxy = super::source::find(snapshot, text, namespace, Shape::ConfigDump).map_err(Failure::with_our_code)?;
     Ok(Caller::Pod { namespace: proxy.namespace, name: proxy.pod })
 }
 
