@@ -8,7 +8,7 @@ mod gaps;
 mod lookup;
 mod shown;
 
-pub(crate) use gaps::by_reason;
+pub use gaps::by_reason;
 use lookup::Lookup;
 pub use shown::Shown;
 

@@ -16,7 +16,7 @@ impl Report {
 }
 
 /// Facts that lack for the same reason share it: `pods, services (denied: …)`, `proxies/ (not in what was read)`.
-pub(crate) fn by_reason(facts: &[String]) -> Vec<String> {
+pub fn by_reason(facts: &[String]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for fact in facts {
         let (fact, reason) = fact.split_once(" (").unwrap_or((fact, ""));

@@ -9,7 +9,7 @@ use meshladder_core::ladder::{self, Analysis, Choice};
 use meshladder_core::mesh::{Beside, Mesh};
 use meshladder_core::render::report::{Paint, to_json};
 use meshladder_core::render::{analysis as render, messages};
-use meshladder_core::report::Report;
+use meshladder_core::report::{Report, by_reason};
 use meshladder_core::rules::{self, Rule};
 use meshladder_core::snapshot::Snapshot;
 
@@ -146,9 +146,9 @@ fn tell_skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis, verbose: 
             out::note(&format!("not run without {lack}: {}", codes(rules.iter().copied())));
         }
     } else if !by_need.is_empty() {
-        let lacks: Vec<&str> = by_need.keys().map(String::as_str).collect();
+        let lacks = by_reason(&by_need.keys().cloned().collect::<Vec<_>>());
         let rules = if skipped.len() == 1 { "1 rule was".to_owned() } else { format!("{} rules were", skipped.len()) };
-        out::note(&format!("{rules} not run without {}; -v names them", lacks.join(", ")));
+        out::note(&format!("{rules} not run without {}; -v names them", lacks.join("; ")));
     }
 }
 

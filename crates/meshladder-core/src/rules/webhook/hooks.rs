@@ -19,14 +19,20 @@ pub(super) struct Hook<'m> {
 }
 
 impl<'m> Hook<'m> {
-    /// Whether it is asked about a pod with these labels in a namespace with those. "Default to the empty LabelSelector,
-    /// which matches everything."
-    pub(super) fn takes(&self, namespace: &Node, pod: &Node) -> bool {
-        let accepts = |key: &str, labels: &Node| {
-            let selector = self.node.get(key).filter(|selector| selector.value != Value::Null);
-            selector.is_none_or(|selector| accepts(selector, Some(labels)))
-        };
-        accepts("namespaceSelector", namespace) && accepts("objectSelector", pod)
+    /// Whether it is asked about pods in a namespace with these labels.
+    pub(super) fn takes_namespace(&self, labels: &Node) -> bool {
+        self.takes("namespaceSelector", labels)
+    }
+
+    /// Whether it is asked about a pod with these labels.
+    pub(super) fn takes_pod(&self, labels: &Node) -> bool {
+        self.takes("objectSelector", labels)
+    }
+
+    /// "Default to the empty LabelSelector, which matches everything."
+    fn takes(&self, key: &str, labels: &Node) -> bool {
+        let selector = self.node.get(key).filter(|selector| selector.value != Value::Null);
+        selector.is_none_or(|selector| accepts(selector, Some(labels)))
     }
 
     /// A value of `clientConfig` that is there.
