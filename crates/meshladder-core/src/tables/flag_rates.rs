@@ -101,13 +101,13 @@ fn meaning(text: &str) -> Cow<'static, str> {
     }
 }
 
-/// Three digits that count.
+/// Three digits that count, of the rounded value: 9.9999 is 10.0.
 fn rate(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
-        v if v >= 100.0 => format!("{v:.0}"),
-        v if v >= 10.0 => format!("{v:.1}"),
-        v if v >= 1.0 => format!("{v:.2}"),
+        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v if v >= 0.9995 => format!("{v:.2}"),
         v if v >= 0.001 => format!("{v:.3}"),
         _ => "<0.001".to_owned(),
     }
@@ -146,6 +146,9 @@ mod tests {
         for (value, expected) in
             [(0.0, "0"), (0.0004, "<0.001"), (0.016_66, "0.017"), (1.5, "1.50"), (12.34, "12.3"), (1234.5, "1234")]
         {
+            assert_eq!(rate(value), expected);
+        }
+        for (value, expected) in [(0.999_99, "1.00"), (9.999_99, "10.0"), (99.999, "100")] {
             assert_eq!(rate(value), expected);
         }
         for (share, expected) in [(0.0, "0 %"), (0.000_01, "<0.01 %"), (0.05, "5 %"), (0.101, "10.1 %"), (1.0, "100 %")]
