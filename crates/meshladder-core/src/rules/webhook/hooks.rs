@@ -35,6 +35,18 @@ impl<'m> Hook<'m> {
         selector.is_none_or(|selector| accepts(selector, Some(labels)))
     }
 
+    /// The revisions that its selectors name.
+    pub(super) fn named(&self) -> BTreeSet<&'m str> {
+        let mut found = BTreeSet::new();
+        for selector in ["namespaceSelector", "objectSelector"].into_iter().filter_map(|key| self.node.get(key)) {
+            found.extend(selector.at(["matchLabels", REVISION]).and_then(Node::str));
+            let expressions = list(selector, "matchExpressions").iter();
+            let named = expressions.filter(|expression| expression.str_at("key") == Some(REVISION));
+            found.extend(named.flat_map(|expression| list(expression, "values")).filter_map(Node::str));
+        }
+        found
+    }
+
     /// A value of `clientConfig` that is there.
     pub(super) fn client(&self, key: &str) -> Option<&'m Node> {
         self.node.at(["clientConfig", key]).filter(|value| value.value != Value::Null)
@@ -64,14 +76,5 @@ pub(super) fn revisions<'m>(hooks: &[Hook<'m>]) -> BTreeSet<&'m str> {
 }
 
 fn revisions_of(config: &Stored) -> BTreeSet<&str> {
-    let mut found: BTreeSet<&str> = config.label(REVISION).into_iter().collect();
-    for hook in of(config) {
-        for selector in ["namespaceSelector", "objectSelector"].into_iter().filter_map(|key| hook.node.get(key)) {
-            found.extend(selector.at(["matchLabels", REVISION]).and_then(Node::str));
-            let expressions = list(selector, "matchExpressions").iter();
-            let named = expressions.filter(|expression| expression.str_at("key") == Some(REVISION));
-            found.extend(named.flat_map(|expression| list(expression, "values")).filter_map(Node::str));
-        }
-    }
-    found
+    config.label(REVISION).into_iter().chain(of(config).flat_map(|hook| hook.named())).collect()
 }
