@@ -1,5 +1,5 @@
-//! Any bytes as a source: a file, an archive, whatever they look like. The fuzz target calls this, and so does an
-//! ordinary test, on the corpus.
+//! Any bytes as a source: a file, an archive, whatever they look like. The fuzz target calls this,
+//! and so does an ordinary test, on the corpus.
 
 use std::cell::RefCell;
 use std::io::{Cursor, Read};
@@ -15,11 +15,19 @@ pub(crate) fn source(data: &[u8]) {
         Box::new(Cursor::new(INPUT.take()))
     }
     INPUT.replace(data.to_vec());
-    let options = Options { max_size: 1 << 20, stdin };
-    let Ok(snapshot) = meshladder_collect::open(&[Source::Stdin], &options) else { return };
+    let options = Options {
+        max_size: 1 << 20,
+        stdin,
+    };
+    let Ok(snapshot) = meshladder_collect::open(&[Source::Stdin], &options) else {
+        return;
+    };
     let ids: Vec<_> = snapshot.ids().cloned().collect();
     for id in ids {
-        assert!(!id.as_str().split('/').any(|part| part == ".."), "{id} stays inside");
+        assert!(
+            !id.as_str().split('/').any(|part| part == ".."),
+            "{id} stays inside"
+        );
         let _ = snapshot.open(&id);
     }
     let _ = snapshot.taken_at();

@@ -1,5 +1,5 @@
-//! One function a parser of the core: it may be given any bytes, and must neither panic nor lie about places.
-//! The fuzz targets call these, and so do ordinary tests, on the corpus.
+//! One function a parser of the core: it may be given any bytes, and must neither panic nor lie
+//! about places. The fuzz targets call these, and so do ordinary tests, on the corpus.
 
 #![allow(dead_code, reason = "each fuzz target uses one of them")]
 
@@ -27,35 +27,55 @@ use meshladder_core::tables::{
 use meshladder_core::x509;
 
 pub(crate) fn json(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let Ok(root) = Raw::of(text) else { return };
     let strict = json::check(text).is_ok();
     let tree = Node::from_json(root);
     if let Ok(node) = &tree {
         spans_are_in(node, text);
         let mut written = String::new();
-        render::json::write(&mut written, root, render::json::Style::PRETTY).expect("a String takes everything");
+        render::json::write(&mut written, root, render::json::Style::PRETTY)
+            .expect("a String takes everything");
         if strict {
-            assert!(json::check(&written).is_ok(), "what is written is JSON: {written}");
+            assert!(
+                json::check(&written).is_ok(),
+                "what is written is JSON: {written}"
+            );
         }
     }
     let mut written = String::new();
-    render::json::write(&mut written, root, render::json::Style::ISTIOCTL).expect("a String takes everything");
+    render::json::write(&mut written, root, render::json::Style::ISTIOCTL)
+        .expect("a String takes everything");
 }
 
 pub(crate) fn yaml(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let loaded = yaml_text::load(text);
     for node in &loaded.documents {
         spans_are_in(node, text);
         let _ = render::yaml::text(node);
     }
-    assert!(loaded.problems.iter().all(|problem| problem.at <= text.len()));
+    assert!(
+        loaded
+            .problems
+            .iter()
+            .all(|problem| problem.at <= text.len())
+    );
 }
 
 fn spans_are_in(node: &Node, text: &str) {
-    assert!(text.get(node.span.range()).is_some(), "{:?} is in the text", node.span);
-    node.items().iter().for_each(|item| spans_are_in(item, text));
+    assert!(
+        text.get(node.span.range()).is_some(),
+        "{:?} is in the text",
+        node.span
+    );
+    node.items()
+        .iter()
+        .for_each(|item| spans_are_in(item, text));
     for member in node.members() {
         assert!(text.get(member.key_span.range()).is_some());
         spans_are_in(&member.value, text);
@@ -63,11 +83,24 @@ fn spans_are_in(node: &Node, text: &str) {
 }
 
 pub(crate) fn config_dump(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(dump) = Dump::index(text, &Section::ALL) else { return };
-    assert!(dump.fault.as_ref().is_none_or(|fault| fault.at <= text.len()));
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok(dump) = Dump::index(text, &Section::ALL) else {
+        return;
+    };
+    assert!(
+        dump.fault
+            .as_ref()
+            .is_none_or(|fault| fault.at <= text.len())
+    );
     for wide in [false, true] {
-        let _ = cluster::table(&cluster::select(&dump, &cluster::Filter::default(), wide), wide, wide).to_string();
+        let _ = cluster::table(
+            &cluster::select(&dump, &cluster::Filter::default(), wide),
+            wide,
+            wide,
+        )
+        .to_string();
         let listeners = listener::select(&dump, &listener::Filter::default(), wide);
         let _ = listener::table(listeners, !wide, wide, wide).to_string();
         let _ = route::table(&route::select(&dump, None, wide), wide, wide).to_string();
@@ -80,17 +113,27 @@ pub(crate) fn config_dump(data: &[u8]) {
 }
 
 pub(crate) fn clusters(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let Ok(json) = as_json(text) else { return };
-    let Ok(clusters) = Clusters::read(&json) else { return };
+    let Ok(clusters) = Clusters::read(&json) else {
+        return;
+    };
     let hosts = endpoint::select(&clusters, &eds::Filter::default());
     let _ = endpoint::table(&clusters, &hosts, true).to_string();
 }
 
 pub(crate) fn prometheus_answer(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     if let Ok(answer) = Answer::read(text) {
-        let rates = Answers { now: &answer, hour: &answer, day: &answer };
+        let rates = Answers {
+            now: &answer,
+            hour: &answer,
+            day: &answer,
+        };
         let rows = rates::rows(rates, &["response_flags", "reporter"], 300.0);
         let _ = flag_rates::table(&rows, &[]).to_string();
         assert!(json::check(&flag_rates::to_json(&rows, &[])).is_ok());
@@ -98,9 +141,17 @@ pub(crate) fn prometheus_answer(data: &[u8]) {
 }
 
 pub(crate) fn syncz(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok((connections, _)) = syncz_text::read(text) else { return };
-    let row = |connection| status::Row { istiod: String::new(), revision: String::new(), connection };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok((connections, _)) = syncz_text::read(text) else {
+        return;
+    };
+    let row = |connection| status::Row {
+        istiod: String::new(),
+        revision: String::new(),
+        connection,
+    };
     let rows = status::select(connections.into_iter().map(row).collect(), None);
     assert!(json::check(&status::to_json(&rows)).is_ok());
     let _ = status::verbose_table(&rows, None).to_string();
@@ -114,19 +165,44 @@ pub(crate) fn access_log(data: &[u8]) {
     let filter = Filter::default();
     let mut collector = Collector::new(&formats, &filter);
     let mut lines = 0;
-    collector.each(Chunk { source: 0, first_line: 1, text: rest }, |event| {
-        lines += 1;
-        if let Event::Line { record, judgement, number, .. } = event {
-            assert!(json::check(&render::logs::line_json("log", number, record, judgement)).is_ok());
-            let _ = render::logs::line_text("log", number, record, judgement);
-        }
-    });
+    collector.each(
+        Chunk {
+            source: 0,
+            first_line: 1,
+            text: rest,
+        },
+        |event| {
+            lines += 1;
+            if let Event::Line {
+                record,
+                judgement,
+                number,
+                ..
+            } = event
+            {
+                assert!(
+                    json::check(&render::logs::line_json("log", number, record, judgement)).is_ok()
+                );
+                let _ = render::logs::line_text("log", number, record, judgement);
+            }
+        },
+    );
     let summary = collector.finish().summary();
     let stats = &summary.stats;
     assert_eq!(stats.requests + stats.connections + stats.malformed, lines);
-    let told = Told { summary: &summary, sources: &["log".to_owned()], commands: &[], explained: &[], most: 3 };
+    let told = Told {
+        summary: &summary,
+        sources: &["log".to_owned()],
+        commands: &[],
+        explained: &[],
+        most: 3,
+    };
     assert!(json::check(&render::logs::to_json(&told)).is_ok());
-    let _ = (render::logs::to_markdown(&told), render::logs::causes(&told, true), logs::table(&summary, 3).to_string());
+    let _ = (
+        render::logs::to_markdown(&told),
+        render::logs::causes(&told, true),
+        logs::table(&summary, 3).to_string(),
+    );
 }
 
 pub(crate) fn certificate(data: &[u8]) {
@@ -135,7 +211,12 @@ pub(crate) fn certificate(data: &[u8]) {
 }
 
 pub(crate) fn redact(data: &[u8]) {
-    for id in ["k8s/secrets.json", "k8s/a.yaml", "proxies/a/b/config_dump.json", "logs/a/b/c.log"] {
+    for id in [
+        "k8s/secrets.json",
+        "k8s/a.yaml",
+        "proxies/a/b/config_dump.json",
+        "logs/a/b/c.log",
+    ] {
         let id = DocId::new(id);
         let mut once = data.to_vec();
         snapshot::redact(&id, &mut once);
@@ -154,7 +235,11 @@ pub(crate) fn analyze(data: &[u8]) {
     let mesh = Mesh::of_files(&snapshot, &Beside::default());
     let report = ladder::analyze(&snapshot, &mesh, &ladder::Analysis::default());
     for told in &report.findings {
-        assert_ne!(told.finding.subject.kind, "Meshladder", "{}", told.finding.message);
+        assert_ne!(
+            told.finding.subject.kind, "Meshladder",
+            "{}",
+            told.finding.message
+        );
         for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
             let leads = !matches!(evidence.spot, Spot::Pointer(_)) || shown.region.is_some();
             assert!(leads, "{}: {evidence:?} leads nowhere", told.finding.code);

@@ -16,8 +16,8 @@ const BLOCK: u64 = 512;
 /// A mesh of ten thousand proxies has about a hundred thousand files.
 pub(crate) const MAX_FILES: usize = 500_000;
 
-/// How much of a stream may be something else than documents: headers, and what is passed over. A lower limit than
-/// --max-size would refuse many small files.
+/// How much of a stream may be something else than documents: headers, and what is passed over. A
+/// lower limit than --max-size would refuse many small files.
 const MIN_OVERHEAD: u64 = 64 << 20;
 
 /// No path is longer; a longer "name" is an attack on memory.
@@ -43,7 +43,9 @@ pub(crate) enum Tape<'a> {
 /// Whether these are the first bytes of a tar archive.
 pub(crate) fn is_tar(head: &[u8]) -> bool {
     head.first_chunk::<512>().is_some_and(|block| {
-        let zeros = block.iter().all(|&b| b == 0) && head.iter().take(1024).all(|&b| b == 0) && head.len() >= 1024;
+        let zeros = block.iter().all(|&b| b == 0)
+            && head.iter().take(1024).all(|&b| b == 0)
+            && head.len() >= 1024;
         zeros || &block[257..262] == b"ustar" || has_checksum(block)
     })
 }
@@ -53,13 +55,24 @@ pub(crate) fn is_tar(head: &[u8]) -> bool {
 /// # Errors
 /// When it holds more than allowed.
 pub(crate) fn read(name: &str, tape: Tape<'_>, store: &mut Store) -> Result<Tree, CollectError> {
-    let mut reader = Reader { name, tape, at: 0, overhead: 0, store, tree: Tree::default(), next: Extended::default() };
+    let mut reader = Reader {
+        name,
+        tape,
+        at: 0,
+        overhead: 0,
+        store,
+        tree: Tree::default(),
+        next: Extended::default(),
+    };
     if let Err(stop) = reader.run() {
         let stop = match stop {
             Stop::Cut(why) => why,
             Stop::TooLarge(error) => return Err(error),
         };
-        let what = format!("{stop}; {} could be read, what follows is missing", files(reader.tree.files.len()));
+        let what = format!(
+            "{stop}; {} could be read, what follows is missing",
+            files(reader.tree.files.len())
+        );
         reader.tree.problems.push(Problem::new(name, what));
         reader.tree.cut = Some(format!("{name}: {stop}"));
     }
@@ -112,11 +125,15 @@ impl Reader<'_, '_> {
 
     fn member(&mut self, header: &Header) -> Result<(), Stop> {
         let at = self.at - BLOCK;
-        let len = header.entry_size().map_err(|_| format!("the archive is damaged at byte {at}"))?;
+        let len = header
+            .entry_size()
+            .map_err(|_| format!("the archive is damaged at byte {at}"))?;
         match header.entry_type() {
             EntryType::GNULongName => {
                 let name = self.small(len)?;
-                self.next.name = Some(String::from_utf8_lossy(name.strip_suffix(b"\0").unwrap_or(&name)).into_owned());
+                self.next.name = Some(
+                    String::from_utf8_lossy(name.strip_suffix(b"\0").unwrap_or(&name)).into_owned(),
+                );
                 return Ok(());
             }
             EntryType::XHeader => return self.pax(len),
@@ -124,7 +141,9 @@ impl Reader<'_, '_> {
             _ => {}
         }
         let told = std::mem::take(&mut self.next);
-        let name = told.name.unwrap_or_else(|| String::from_utf8_lossy(&header.path_bytes()).into_owned());
+        let name = told
+            .name
+            .unwrap_or_else(|| String::from_utf8_lossy(&header.path_bytes()).into_owned());
         if told.size.is_some_and(|size| size != len) {
             return Err(format!("`{}` has two sizes", shown(&name)).into());
         }
@@ -133,7 +152,10 @@ impl Reader<'_, '_> {
             EntryType::Regular | EntryType::Continuous if !told.sparse => self.file(&name, len),
             EntryType::Directory => self.skip(len),
             EntryType::GNUSparse => {
-                self.refuse(&name, "is stored as a sparse file; pack it again without --sparse");
+                self.refuse(
+                    &name,
+                    "is stored as a sparse file; pack it again without --sparse",
+                );
                 self.sparse_map(header)?;
                 self.skip(len)
             }
@@ -154,7 +176,11 @@ impl Reader<'_, '_> {
             }
         };
         let body = self.body(&path, len)?;
-        self.tree.files.push(Found { origin: format!("{}!{path}", self.name), path, body });
+        self.tree.files.push(Found {
+            origin: format!("{}!{path}", self.name),
+            path,
+            body,
+        });
         Ok(())
     }
 
@@ -165,7 +191,11 @@ impl Reader<'_, '_> {
             Tape::File(file) => {
                 let part = file.part(self.at, len).ok_or_else(cut)?;
                 let hold = len <= HOLD && self.store.hold(len);
-                if hold { Body::Held(part.read(len).map_err(|_| cut())?) } else { Body::Slice(part) }
+                if hold {
+                    Body::Held(part.read(len).map_err(|_| cut())?)
+                } else {
+                    Body::Slice(part)
+                }
             }
             Tape::Stream(stream) => {
                 let (body, error) = self.store.keep(&mut stream.take(len), len);
@@ -183,12 +213,16 @@ impl Reader<'_, '_> {
         Ok(body)
     }
 
-    /// `x` headers: "the following fields … override the associated fields in the header block" (POSIX pax).
+    /// `x` headers: "the following fields … override the associated fields in the header block"
+    /// (POSIX pax).
     fn pax(&mut self, len: u64) -> Result<(), Stop> {
         let records = self.small(len)?;
         for record in PaxExtensions::new(&records).flatten() {
             match record.key_bytes() {
-                b"path" => self.next.name = Some(String::from_utf8_lossy(record.value_bytes()).into_owned()),
+                b"path" => {
+                    self.next.name =
+                        Some(String::from_utf8_lossy(record.value_bytes()).into_owned())
+                }
                 b"size" => self.next.size = record.value().ok().and_then(|size| size.parse().ok()),
                 key if key.starts_with(b"GNU.sparse.") => self.next.sparse = true,
                 _ => {}
@@ -197,7 +231,8 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// "extended sparse headers … follow the header" (GNU tar); the last one has a zero in byte 504.
+    /// "extended sparse headers … follow the header" (GNU tar); the last one has a zero in byte
+    /// 504.
     fn sparse_map(&mut self, header: &Header) -> Result<(), Stop> {
         let mut more = header.as_gnu().is_some_and(tar::GnuHeader::is_extended);
         while more {
@@ -208,7 +243,9 @@ impl Reader<'_, '_> {
 
     fn refuse(&mut self, name: &str, why: &str) {
         let origin = format!("{}!{}", self.name, shown(name));
-        self.tree.problems.push(Problem::new(origin, format!("{why}; not read")));
+        self.tree
+            .problems
+            .push(Problem::new(origin, format!("{why}; not read")));
     }
 
     /// What a long name or a PAX header holds.
@@ -232,11 +269,18 @@ impl Reader<'_, '_> {
         let mut bytes = Vec::new();
         match &mut self.tape {
             Tape::File(file) => {
-                let part = file.part(self.at, len).or_else(|| file.part(self.at, file.len().checked_sub(self.at)?));
-                bytes = part.map_or(Ok(bytes), |part| part.read(len)).map_err(|error| told(&error))?;
+                let part = file
+                    .part(self.at, len)
+                    .or_else(|| file.part(self.at, file.len().checked_sub(self.at)?));
+                bytes = part
+                    .map_or(Ok(bytes), |part| part.read(len))
+                    .map_err(|error| told(&error))?;
             }
             Tape::Stream(stream) => {
-                stream.take(len).read_to_end(&mut bytes).map_err(|error| told(&error))?;
+                stream
+                    .take(len)
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| told(&error))?;
             }
         }
         self.at += bytes.len() as u64;
@@ -255,7 +299,8 @@ impl Reader<'_, '_> {
             Tape::File(file) if end > file.len() => return Err("the archive is cut short".into()),
             Tape::File(_) => {}
             Tape::Stream(stream) => {
-                let passed = io::copy(&mut stream.take(len), &mut io::sink()).map_err(|error| told(&error))?;
+                let passed = io::copy(&mut stream.take(len), &mut io::sink())
+                    .map_err(|error| told(&error))?;
                 if passed < len {
                     return Err("the archive is cut short".into());
                 }
@@ -268,7 +313,9 @@ impl Reader<'_, '_> {
     /// Counts what is no document. In a file it costs nothing.
     fn pass(&mut self, len: u64) -> Result<(), Stop> {
         self.overhead = self.overhead.saturating_add(len);
-        if matches!(self.tape, Tape::Stream(_)) && self.overhead > self.store.max_size().max(MIN_OVERHEAD) {
+        if matches!(self.tape, Tape::Stream(_))
+            && self.overhead > self.store.max_size().max(MIN_OVERHEAD)
+        {
             let why = "it has too much that is no document".to_owned();
             return Err(self.store.too_large_because(Some(why)).into());
         }
@@ -294,11 +341,17 @@ impl<T: Into<String>> From<T> for Stop {
     }
 }
 
-/// The header's checksum: "the simple sum of all bytes in the header block", its own field taken as blanks.
+/// The header's checksum: "the simple sum of all bytes in the header block", its own field taken as
+/// blanks.
 fn has_checksum(block: &[u8; 512]) -> bool {
-    let sum: u32 =
-        block.iter().enumerate().map(|(at, &b)| u32::from(if (148..156).contains(&at) { b' ' } else { b })).sum();
-    Header::from_byte_slice(block).cksum().is_ok_and(|told| told == sum)
+    let sum: u32 = block
+        .iter()
+        .enumerate()
+        .map(|(at, &b)| u32::from(if (148..156).contains(&at) { b' ' } else { b }))
+        .sum();
+    Header::from_byte_slice(block)
+        .cksum()
+        .is_ok_and(|told| told == sum)
 }
 
 /// Envoy's core dumps, in a bug-report: large, and of no use here.
@@ -312,7 +365,9 @@ fn kind_of(kind: EntryType) -> &'static str {
         EntryType::Symlink => "is a symbolic link",
         EntryType::Char | EntryType::Block => "is a device",
         EntryType::Fifo => "is a named pipe",
-        EntryType::Regular | EntryType::Continuous => "is stored as a sparse file; pack it again without --sparse",
+        EntryType::Regular | EntryType::Continuous => {
+            "is stored as a sparse file; pack it again without --sparse"
+        }
         _ => "is of a kind that is not known",
     }
 }

@@ -10,7 +10,8 @@ use crate::names::{self, parts};
 use crate::sniff::{Content, Sniffed, is_json, sniff};
 use crate::store::Store;
 
-/// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as `cluster/k8s-resources`.
+/// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
+/// `cluster/k8s-resources`.
 const RESOURCES: [&str; 14] = [
     "configmaps",
     "cronjobs.batch",
@@ -84,25 +85,43 @@ pub(crate) fn is_part(path: &str) -> bool {
 /// # Errors
 /// When it is larger than allowed.
 pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled, CollectError> {
-    let mut settled = Settled { meta: Meta { form: "bug-report", ..Meta::default() }, ..Settled::default() };
-    let has = |file: &str| tree.files.iter().any(|found| &found.path[top.len()..] == file && is_objects(found));
-    let (resources, cluster_resources) = (has("cluster/k8s-resources"), has("cluster/k8s-cluster-resources"));
+    let mut settled = Settled {
+        meta: Meta {
+            form: "bug-report",
+            ..Meta::default()
+        },
+        ..Settled::default()
+    };
+    let has = |file: &str| {
+        tree.files
+            .iter()
+            .any(|found| &found.path[top.len()..] == file && is_objects(found))
+    };
+    let (resources, cluster_resources) = (
+        has("cluster/k8s-resources"),
+        has("cluster/k8s-cluster-resources"),
+    );
     let complete = |kind: &&str| (Need::Objects((*kind).to_owned()), Coverage::Complete);
     for (is_there, kinds) in [
         (resources, &RESOURCES[..]),
         (cluster_resources, &CLUSTER_RESOURCES[..]),
         (has("cluster/crs"), &CUSTOM_RESOURCES[..]),
     ] {
-        settled.notes.extend(kinds.iter().filter(|_| is_there).map(complete));
+        settled
+            .notes
+            .extend(kinds.iter().filter(|_| is_there).map(complete));
     }
     if !resources && has("cluster/pods") {
         let why = "the bug-report has only the pods of Istio's namespace".to_owned();
-        settled.notes.push((Need::Objects("pods".to_owned()), Coverage::Partial(why)));
+        settled
+            .notes
+            .push((Need::Objects("pods".to_owned()), Coverage::Partial(why)));
     }
     for found in tree.files {
         let path = &found.path[top.len()..];
         // These two repeat what the two large lists have.
-        let is_copy = (path == "cluster/pods" && resources) || (path == "cluster/nodes" && cluster_resources);
+        let is_copy =
+            (path == "cluster/pods" && resources) || (path == "cluster/nodes" && cluster_resources);
         if let Some(id) = id(path, &found).filter(|_| !is_copy) {
             settled.take(id, found, store)?;
         }
@@ -112,8 +131,12 @@ pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled
 
 fn id(path: &str, found: &Found) -> Option<DocId> {
     let id = match path.split('/').collect::<Vec<_>>().as_slice() {
-        ["proxies", namespace, pod, "istio-proxy.log"] => format!("logs/{namespace}/{pod}/istio-proxy.log"),
-        ["proxies", namespace, pod, rest @ ..] => format!("proxies/{namespace}/{pod}/{}", of_proxy(rest, found)?),
+        ["proxies", namespace, pod, "istio-proxy.log"] => {
+            format!("logs/{namespace}/{pod}/istio-proxy.log")
+        }
+        ["proxies", namespace, pod, rest @ ..] => {
+            format!("proxies/{namespace}/{pod}/{}", of_proxy(rest, found)?)
+        }
         ["istio", _, pod, "debug", name] => format!("istiod/{pod}/debug/{name}.json"),
         ["istio", _, pod, "metrics"] => format!("istiod/{pod}/metrics.txt"),
         ["istio" | "operator", namespace, pod, log] if names::ends_in(log, &["log"]) => {
@@ -133,11 +156,17 @@ fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
         ["stats", "prometheus"] => "stats.prom".to_owned(),
         ["cores", ..] => return None,
         [name] if names::ends_in(name, &["json", "txt", "log"]) => (*name).to_owned(),
-        rest => format!("{}.{}", rest.join("-"), if is_json { "json" } else { "txt" }),
+        rest => format!(
+            "{}.{}",
+            rest.join("-"),
+            if is_json { "json" } else { "txt" }
+        ),
     })
 }
 
 /// Some of the lists are tables for people.
 fn is_objects(found: &Found) -> bool {
-    found.head().is_ok_and(|(head, whole)| sniff(&head, whole) == Sniffed::Known(Content::Objects))
+    found
+        .head()
+        .is_ok_and(|(head, whole)| sniff(&head, whole) == Sniffed::Known(Content::Objects))
 }

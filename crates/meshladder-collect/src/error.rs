@@ -168,7 +168,9 @@ impl CollectError {
                 "run as a user who may read it, or copy what you need"
             }
             Self::Unreadable { .. } => "check the path",
-            Self::NotAFile { .. } => "to read from a pipe, give `-` and redirect it to standard input",
+            Self::NotAFile { .. } => {
+                "to read from a pipe, give `-` and redirect it to standard input"
+            }
             Self::Empty { .. } => "check that the command that wrote it succeeded",
             Self::Unknown { .. } | Self::NothingKnown { .. } => {
                 "give a bundle, an istioctl bug-report, Kubernetes YAML or JSON, or what Envoy's /config_dump, /clusters \
@@ -179,18 +181,26 @@ impl CollectError {
             Self::NoLog { .. } => "name a bundle with -s, and its logs are read",
             Self::StdinTwice => "write one of them to a file first",
             Self::NotABundle { .. } => "make a bundle of it with `meshladder bundle pack`",
-            Self::Unwritable { .. } => "check that the directory exists, may be written to and has space left",
+            Self::Unwritable { .. } => {
+                "check that the directory exists, may be written to and has space left"
+            }
             Self::InTheWay { .. } => "choose another name, or remove it first",
-            Self::NoFormat { .. } => "end it in .tar, .tar.gz or .tar.zst; a directory has no extension",
+            Self::NoFormat { .. } => {
+                "end it in .tar, .tar.gz or .tar.zst; a directory has no extension"
+            }
             Self::NoCluster => {
                 "name a source with -s: a bundle, a bug-report, a directory, a config dump; or a cluster with --kubeconfig"
             }
             Self::Kubeconfig { .. } => "check the file, or name another with --kubeconfig",
-            Self::NoContext { .. } => "name one with --context, or choose one with `kubectl config use-context`",
+            Self::NoContext { .. } => {
+                "name one with --context, or choose one with `kubectl config use-context`"
+            }
             Self::Credentials { why, .. } if why.contains("expired") => {
                 "log in again, so that the kubeconfig gets a new token, or name another context with --context"
             }
-            Self::Credentials { .. } => "check that `kubectl get namespaces` works with this context",
+            Self::Credentials { .. } => {
+                "check that `kubectl get namespaces` works with this context"
+            }
             Self::Unreachable { why, .. } if why.contains("certificate") => {
                 "check that certificate-authority in the kubeconfig is the server's, and tls-server-name its name"
             }
@@ -200,7 +210,9 @@ impl CollectError {
             Self::Unauthorized { why, .. } if why.contains("cannot impersonate") => {
                 "ask for the right to impersonate, or leave --as out"
             }
-            Self::Interrupted => "`meshladder snapshot FILE` keeps what was read when it is interrupted",
+            Self::Interrupted => {
+                "`meshladder snapshot FILE` keeps what was read when it is interrupted"
+            }
             Self::Unauthorized { .. } => "log in again, or name another context with --context",
         }
     }
@@ -211,7 +223,10 @@ pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 /// Problems that left nothing of use: how many, and the first three.
@@ -230,8 +245,16 @@ fn after_colon(why: Option<&String>) -> String {
 }
 
 fn no_context(name: &str, origin: &str, known: &[String]) -> String {
-    let what = if name.is_empty() { "no current context is set".to_owned() } else { format!("no context `{name}`") };
-    let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    let what = if name.is_empty() {
+        "no current context is set".to_owned()
+    } else {
+        format!("no context `{name}`")
+    };
+    let known = if known.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has {}", known.join(", "))
+    };
     format!("{what} in {origin}; {known}")
 }
 

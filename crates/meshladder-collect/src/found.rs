@@ -61,8 +61,14 @@ impl Found {
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Problem> {
         match &self.body {
             Body::Held(bytes) => Ok(Cow::Borrowed(bytes)),
-            Body::Slice(slice) => slice.read(u64::MAX).map(Cow::Owned).map_err(|error| self.problem(&error)),
-            Body::OnDisk(file) => file.read(u64::MAX).map(Cow::Owned).map_err(|error| self.problem(&error)),
+            Body::Slice(slice) => slice
+                .read(u64::MAX)
+                .map(Cow::Owned)
+                .map_err(|error| self.problem(&error)),
+            Body::OnDisk(file) => file
+                .read(u64::MAX)
+                .map(Cow::Owned)
+                .map_err(|error| self.problem(&error)),
         }
     }
 
@@ -71,7 +77,10 @@ impl Found {
         match &self.body {
             Body::OnDisk(file) if file.len <= HOLD && store.hold(file.len) => {
                 let bytes = file.read(u64::MAX).map_err(|error| self.problem(&error))?;
-                Ok(Self { body: Body::Held(bytes), ..self })
+                Ok(Self {
+                    body: Body::Held(bytes),
+                    ..self
+                })
             }
             _ => Ok(self),
         }
@@ -115,7 +124,11 @@ impl Body {
 impl OnDisk {
     /// Notes a file's size and time, to see later whether it is still the same.
     pub(crate) fn new(path: PathBuf, metadata: &std::fs::Metadata) -> Self {
-        Self { path, len: metadata.len(), modified: metadata.modified().ok() }
+        Self {
+            path,
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {

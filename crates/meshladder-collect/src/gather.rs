@@ -32,30 +32,51 @@ pub(crate) struct Gathered {
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(crate) fn gather(source: &Source, options: &Options, store: &mut Store) -> Result<Gathered, CollectError> {
+pub(crate) fn gather(
+    source: &Source,
+    options: &Options,
+    store: &mut Store,
+) -> Result<Gathered, CollectError> {
     let origin = source.to_string();
     store.begin(&origin);
     let Source::Path(path) = source else {
         return stream(origin, "stdin", (options.stdin)(), 0, store);
     };
-    let unreadable = |why| CollectError::Unreadable { origin: origin.clone(), why };
+    let unreadable = |why| CollectError::Unreadable {
+        origin: origin.clone(),
+        why,
+    };
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
         let tree = walk(path).map_err(unreadable)?;
         if tree.files.is_empty() && tree.problems.is_empty() {
             return Err(CollectError::Empty { origin });
         }
-        return Ok(Gathered { base: base(path), origin, is_file: false, tree });
+        return Ok(Gathered {
+            base: base(path),
+            origin,
+            is_file: false,
+            tree,
+        });
     }
     if is_substituted(path) {
         let opened = File::open(path).map_err(unreadable)?;
         return stream(origin, "stdin", opened, 0, store);
     }
     if !metadata.is_file() {
-        return Err(CollectError::NotAFile { origin, what: kind_of(metadata.file_type()) });
+        return Err(CollectError::NotAFile {
+            origin,
+            what: kind_of(metadata.file_type()),
+        });
     }
     let opened = File::open(path).map_err(unreadable)?;
-    regular(origin, path, OnDisk::new(path.clone(), &metadata), opened, store)
+    regular(
+        origin,
+        path,
+        OnDisk::new(path.clone(), &metadata),
+        opened,
+        store,
+    )
 }
 
 fn regular(
@@ -65,8 +86,15 @@ fn regular(
     mut opened: File,
     store: &mut Store,
 ) -> Result<Gathered, CollectError> {
-    let unreadable = |why| CollectError::Unreadable { origin: origin.clone(), why };
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let unreadable = |why| CollectError::Unreadable {
+        origin: origin.clone(),
+        why,
+    };
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let head = Peeked::new(&opened).head().to_vec();
     if head.is_empty() {
         return Err(CollectError::Empty { origin });
@@ -104,7 +132,10 @@ fn stream(
     expected: u64,
     store: &mut Store,
 ) -> Result<Gathered, CollectError> {
-    let damaged = |why: &io::Error| CollectError::Damaged { origin: origin.clone(), why: plain(why) };
+    let damaged = |why: &io::Error| CollectError::Damaged {
+        origin: origin.clone(),
+        why: plain(why),
+    };
     let packed = Peeked::new(input);
     let input: Box<dyn Read> = match Packing::of(packed.head()) {
         Some(packing) => packing.decoder(packed).map_err(|error| damaged(&error))?,
@@ -116,7 +147,12 @@ fn stream(
         return archived(origin, tree);
     }
     if reader.head().is_empty() {
-        return Err(reader.failed().map_or(CollectError::Empty { origin: origin.clone() }, damaged));
+        return Err(reader.failed().map_or(
+            CollectError::Empty {
+                origin: origin.clone(),
+            },
+            damaged,
+        ));
     }
     // What is nothing known is not worth unpacking to the end: a bomb is not even lit.
     if let Sniffed::Unknown(what) = sniff(reader.head(), reader.is_whole()) {
@@ -125,51 +161,100 @@ fn stream(
     let (body, error) = store.keep(&mut store.metered(reader), expected);
     let problem = match error {
         Some(error) if TooMuch::is(&error) => return Err(store.too_large()),
-        Some(error) => Some(Problem::new(&origin, format!("is cut short: {}", plain(&error)))),
+        Some(error) => Some(Problem::new(
+            &origin,
+            format!("is cut short: {}", plain(&error)),
+        )),
         None => None,
     };
-    Ok(one(origin, String::new(), unpacked(name).to_owned(), body, problem))
+    Ok(one(
+        origin,
+        String::new(),
+        unpacked(name).to_owned(),
+        body,
+        problem,
+    ))
 }
 
-fn one(origin: String, base: String, name: String, body: Body, problem: Option<Problem>) -> Gathered {
-    let file = Found { path: name, origin: origin.clone(), body };
+fn one(
+    origin: String,
+    base: String,
+    name: String,
+    body: Body,
+    problem: Option<Problem>,
+) -> Gathered {
+    let file = Found {
+        path: name,
+        origin: origin.clone(),
+        body,
+    };
     let cut = problem.as_ref().map(Problem::to_string);
-    let tree = Tree { files: vec![file], problems: problem.into_iter().collect(), cut };
-    Gathered { origin, base, is_file: true, tree }
+    let tree = Tree {
+        files: vec![file],
+        problems: problem.into_iter().collect(),
+        cut,
+    };
+    Gathered {
+        origin,
+        base,
+        is_file: true,
+        tree,
+    }
 }
 
 fn archived(origin: String, tree: Tree) -> Result<Gathered, CollectError> {
     match tree.problems.as_slice() {
         [] if tree.files.is_empty() => Err(CollectError::Empty { origin }),
-        [problem] if tree.files.is_empty() => Err(CollectError::Damaged { origin, why: problem.what.clone() }),
-        problems if tree.files.is_empty() => Err(CollectError::Damaged { origin, why: some_of(problems) }),
-        _ => Ok(Gathered { origin, base: String::new(), is_file: false, tree }),
+        [problem] if tree.files.is_empty() => Err(CollectError::Damaged {
+            origin,
+            why: problem.what.clone(),
+        }),
+        problems if tree.files.is_empty() => Err(CollectError::Damaged {
+            origin,
+            why: some_of(problems),
+        }),
+        _ => Ok(Gathered {
+            origin,
+            base: String::new(),
+            is_file: false,
+            tree,
+        }),
     }
 }
 
-/// How much a gzip file says it holds: its last four bytes, modulo 4 GiB. Only a hint, so it may not ask for more
-/// than the file can hold (deflate packs 1,032 to 1 at best).
+/// How much a gzip file says it holds: its last four bytes, modulo 4 GiB. Only a hint, so it may
+/// not ask for more than the file can hold (deflate packs 1,032 to 1 at best).
 fn expected(file: &mut File) -> io::Result<u64> {
     let packed = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(packed.saturating_sub(4)))?;
-    let told = exactly(file, 4).ok().and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let told = exactly(file, 4)
+        .ok()
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u32::from_le_bytes);
     file.seek(SeekFrom::Start(0))?;
     Ok(u64::from(told).min(packed.saturating_mul(1032)))
 }
 
-/// The folder for ids made of paths: as given, or none when it leads up or from the root, which is nobody's business.
+/// The folder for ids made of paths: as given, or none when it leads up or from the root, which is
+/// nobody's business.
 fn base(folder: &Path) -> String {
     let parts: Option<Vec<String>> = folder
         .components()
         .filter(|part| *part != Component::CurDir)
-        .map(|part| matches!(part, Component::Normal(_)).then(|| part.as_os_str().to_string_lossy().into_owned()))
+        .map(|part| {
+            matches!(part, Component::Normal(_))
+                .then(|| part.as_os_str().to_string_lossy().into_owned())
+        })
         .collect();
     parts.unwrap_or_default().join("/")
 }
 
-/// Whether the path is an open file of this very process, such as the shell's `<(kubectl get … -o yaml)`.
+/// Whether the path is an open file of this very process, such as the shell's `<(kubectl get … -o
+/// yaml)`.
 fn is_substituted(path: &Path) -> bool {
-    ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|folder| path.starts_with(folder))
+    ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
 }
 
 #[cfg(unix)]

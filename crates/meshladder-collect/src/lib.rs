@@ -1,7 +1,9 @@
-//! Fills Snapshots: from files and from live clusters. The only crate that touches disk and network.
+//! Fills Snapshots: from files and from live clusters. The only crate that touches disk and
+//! network.
 //!
-//! Whatever the source is, it goes three steps: `gather` finds its files, `layout` tells what each of them is and
-//! names it as a document of the bundle layout, and the core's builder takes it, redacted.
+//! Whatever the source is, it goes three steps: `gather` finds its files, `layout` tells what each
+//! of them is and names it as a document of the bundle layout, and the core's builder takes it,
+//! redacted.
 
 use std::fmt;
 use std::io::Read;
@@ -32,7 +34,8 @@ use layout::Settled;
 pub use log::Log;
 use store::Store;
 
-/// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its content.
+/// Where documents come from. What it is (a bundle, a bug-report, YAML, a dump) is told by its
+/// content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file or a directory.
@@ -50,38 +53,71 @@ pub struct Options {
     pub stdin: fn() -> Box<dyn Read>,
 }
 
-/// Reads sources into one Snapshot. What cannot be read in part becomes a problem or coverage of the Snapshot. With
-/// several sources each document's id starts with the number of its source, from 1. A source that holds several bundles,
-/// as of several clusters, is as many sources with the names of their folders.
+/// Reads sources into one Snapshot. What cannot be read in part becomes a problem or coverage of
+/// the Snapshot. With several sources each document's id starts with the number of its source, from
+/// 1. A source that holds several bundles, as of several clusters, is as many sources with the
+/// names of their folders.
 ///
 /// # Errors
 /// When a source cannot be read at all, or is larger than allowed.
 pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectError> {
-    if sources.iter().filter(|source| **source == Source::Stdin).count() > 1 {
+    if sources
+        .iter()
+        .filter(|source| **source == Source::Stdin)
+        .count()
+        > 1
+    {
         return Err(CollectError::StdinTwice);
     }
     let mut store = Store::new(options.max_size);
     let mut builder = Builder::new();
     for (number, source) in sources.iter().enumerate() {
-        let number = if sources.len() > 1 { (number + 1).to_string() } else { String::new() };
+        let number = if sources.len() > 1 {
+            (number + 1).to_string()
+        } else {
+            String::new()
+        };
         let gathered = gather::gather(source, options, &mut store)?;
         for (name, settled) in layout::settle(gathered, &mut store)? {
-            let dash = if number.is_empty() || name.is_empty() { "" } else { "-" };
-            add(settled, &format!("{number}{dash}{name}"), &mut builder, &mut store)?;
+            let dash = if number.is_empty() || name.is_empty() {
+                ""
+            } else {
+                "-"
+            };
+            add(
+                settled,
+                &format!("{number}{dash}{name}"),
+                &mut builder,
+                &mut store,
+            )?;
         }
     }
     Ok(builder.finish())
 }
 
-fn add(settled: Settled, source: &str, builder: &mut Builder, store: &mut Store) -> Result<(), CollectError> {
-    let Settled { meta, documents, notes, problems } = settled;
+fn add(
+    settled: Settled,
+    source: &str,
+    builder: &mut Builder,
+    store: &mut Store,
+) -> Result<(), CollectError> {
+    let Settled {
+        meta,
+        documents,
+        notes,
+        problems,
+    } = settled;
     builder.source(source, meta);
     for problem in problems {
         builder.problem(problem);
     }
     for (id, found) in documents {
         store.document(&found.origin, found.body.len())?;
-        let id = if source.is_empty() { id } else { id.in_source(source) };
+        let id = if source.is_empty() {
+            id
+        } else {
+            id.in_source(source)
+        };
         found.add_to(builder, id, store);
     }
     for (need, coverage) in notes {
@@ -92,7 +128,10 @@ fn add(settled: Settled, source: &str, builder: &mut Builder, store: &mut Store)
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_size: 4 << 30, stdin: || Box::new(std::io::stdin().lock()) }
+        Self {
+            max_size: 4 << 30,
+            stdin: || Box::new(std::io::stdin().lock()),
+        }
     }
 }
 
@@ -100,7 +139,11 @@ impl Default for Options {
 impl<T: Into<PathBuf>> From<T> for Source {
     fn from(text: T) -> Self {
         let path = text.into();
-        if path.as_os_str() == "-" { Self::Stdin } else { Self::Path(path) }
+        if path.as_os_str() == "-" {
+            Self::Stdin
+        } else {
+            Self::Path(path)
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! Fills a Snapshot from running clusters: only what is asked for, once, and with whatever rights there are.
+//! Fills a Snapshot from running clusters: only what is asked for, once, and with whatever rights
+//! there are.
 //!
-//! A [`Session`] connects, then reads objects ([`Session::objects`]), then what the control plane and proxies say
-//! ([`Session::proxies`]). All of it shares one deadline. What could not be had is coverage of the Snapshot; an error
-//! is only that nothing can be had at all.
+//! A [`Session`] connects, then reads objects ([`Session::objects`]), then what the control plane
+//! and proxies say ([`Session::proxies`]). All of it shares one deadline. What could not be had is
+//! coverage of the Snapshot; an error is only that nothing can be had at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,7 +65,8 @@ pub struct Access {
     pub uid: Option<String>,
     /// And as a member of these groups.
     pub groups: Vec<String>,
-    /// Documents are named by their context even when there is only one: there are other sources beside it.
+    /// Documents are named by their context even when there is only one: there are other sources
+    /// beside it.
     pub is_beside: bool,
 }
 
@@ -165,12 +167,23 @@ impl Session {
     ///
     /// # Errors
     /// When there is no cluster to read, none can be reached, or none knows who we are.
-    pub fn connect(access: &Access, limits: Limits, tally: Arc<Tally>) -> Result<Self, CollectError> {
+    pub fn connect(
+        access: &Access,
+        limits: Limits,
+        tally: Arc<Tally>,
+    ) -> Result<Self, CollectError> {
         let stop = runtime::stop();
         let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
         let (clusters, lost) = runtime::run(connected(access, &limits, &pace))?;
         let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
-        Ok(Self { clusters, lost, seen, pace, store: Store::new(limits.max_size), stop })
+        Ok(Self {
+            clusters,
+            lost,
+            seen,
+            pace,
+            store: Store::new(limits.max_size),
+            stop,
+        })
     }
 
     /// Reads objects, and what istiods say when that is among the needs.
@@ -185,20 +198,65 @@ impl Session {
     ///
     /// # Errors
     /// When there is more than allowed.
-    pub fn objects_beside(&mut self, builder: Builder, wish: &Wish) -> Result<Snapshot, CollectError> {
+    pub fn objects_beside(
+        &mut self,
+        builder: Builder,
+        wish: &Wish,
+    ) -> Result<Snapshot, CollectError> {
         let taken_at = now();
-        self.store.begin(&self.clusters.iter().map(origin).collect::<Vec<_>>().join(", "));
+        self.store.begin(
+            &self
+                .clusters
+                .iter()
+                .map(origin)
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
         let kept = gather::Kept::new(builder, &mut self.store);
         let into_kept = &kept;
-        let each = self.clusters.iter().zip(&mut self.seen).map(|(cluster, seen)| async move {
-            let meta = Meta { origin: origin(cluster), form: "cluster", taken_at: Some(taken_at), ..Meta::default() };
-            gather::objects(&mut gather::Into { cluster, meta, kept: into_kept }, seen, wish).await
-        });
+        let each = self
+            .clusters
+            .iter()
+            .zip(&mut self.seen)
+            .map(|(cluster, seen)| async move {
+                let meta = Meta {
+                    origin: origin(cluster),
+                    form: "cluster",
+                    taken_at: Some(taken_at),
+                    ..Meta::default()
+                };
+                gather::objects(
+                    &mut gather::Into {
+                        cluster,
+                        meta,
+                        kept: into_kept,
+                    },
+                    seen,
+                    wish,
+                )
+                .await
+            });
         runtime::run(try_join_all(each))?;
         let mut builder = kept.into_builder();
-        for Lost { source, origin, why } in &self.lost {
-            builder.source(source, Meta { origin: origin.clone(), form: "cluster", ..Meta::default() });
-            builder.note_in(source, Need::Part(String::new()), Coverage::Denied(why.clone()));
+        for Lost {
+            source,
+            origin,
+            why,
+        } in &self.lost
+        {
+            builder.source(
+                source,
+                Meta {
+                    origin: origin.clone(),
+                    form: "cluster",
+                    ..Meta::default()
+                },
+            );
+            builder.note_in(
+                source,
+                Need::Part(String::new()),
+                Coverage::Denied(why.clone()),
+            );
         }
         Ok(builder.finish())
     }
@@ -207,18 +265,31 @@ impl Session {
     ///
     /// # Errors
     /// When there is more than allowed.
-    pub fn proxies(&mut self, snapshot: Snapshot, wish: &ProxyWish) -> Result<Snapshot, CollectError> {
+    pub fn proxies(
+        &mut self,
+        snapshot: Snapshot,
+        wish: &ProxyWish,
+    ) -> Result<Snapshot, CollectError> {
         let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
         let into_kept = &kept;
-        let each = self.clusters.iter().zip(&mut self.seen).map(|(cluster, seen)| async move {
-            let mut into = gather::Into { cluster, meta: Meta::default(), kept: into_kept };
-            gather::proxies(&mut into, seen, wish).await
-        });
+        let each = self
+            .clusters
+            .iter()
+            .zip(&mut self.seen)
+            .map(|(cluster, seen)| async move {
+                let mut into = gather::Into {
+                    cluster,
+                    meta: Meta::default(),
+                    kept: into_kept,
+                };
+                gather::proxies(&mut into, seen, wish).await
+            });
         runtime::run(try_join_all(each))?;
         Ok(kept.into_builder().finish())
     }
 
-    /// Asks an istiod of a cluster, by its pod, what it would send to a proxy, `pod.namespace`. Also why it does not tell.
+    /// Asks an istiod of a cluster, by its pod, what it would send to a proxy, `pod.namespace`.
+    /// Also why it does not tell.
     ///
     /// # Errors
     /// When there is more than allowed.
@@ -231,22 +302,40 @@ impl Session {
     ) -> Result<(Snapshot, Option<String>), CollectError> {
         let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
         let mut lack = None;
-        for (cluster, seen) in self.clusters.iter().zip(&self.seen).filter(|(cluster, _)| cluster.source == source) {
-            let mut into = gather::Into { cluster, meta: Meta::default(), kept: &kept };
+        for (cluster, seen) in self
+            .clusters
+            .iter()
+            .zip(&self.seen)
+            .filter(|(cluster, _)| cluster.source == source)
+        {
+            let mut into = gather::Into {
+                cluster,
+                meta: Meta::default(),
+                kept: &kept,
+            };
             lack = runtime::run(gather::view(&mut into, seen, istiod, proxy))?;
         }
         Ok((kept.into_builder().finish(), lack.map(|lack| lack.why())))
     }
 
-    /// Asks something behind the API server of the first cluster for a path, and gives status and body.
-    pub(crate) fn fetch(&self, path: &str, headers: &http::HeaderMap) -> Result<(u16, Vec<u8>), Lack> {
+    /// Asks something behind the API server of the first cluster for a path, and gives status and
+    /// body.
+    pub(crate) fn fetch(
+        &self,
+        path: &str,
+        headers: &http::HeaderMap,
+    ) -> Result<(u16, Vec<u8>), Lack> {
         let cluster = self.clusters.first().ok_or(Lack::Absent)?;
         runtime::run(cluster.fetch(path, headers))
     }
 
     /// How many proxies a choice means.
     pub fn count(&self, choice: &Choice) -> usize {
-        self.clusters.iter().zip(&self.seen).map(|(cluster, seen)| gather::chosen(cluster, seen, choice).len()).sum()
+        self.clusters
+            .iter()
+            .zip(&self.seen)
+            .map(|(cluster, seen)| gather::chosen(cluster, seen, choice).len())
+            .sum()
     }
 
     /// Whether the user pressed Ctrl-C while something was read.
@@ -261,19 +350,36 @@ impl Session {
 
     /// The namespace of the first context.
     pub fn namespace(&self) -> &str {
-        self.clusters.first().map_or("default", |cluster| &cluster.namespace)
+        self.clusters
+            .first()
+            .map_or("default", |cluster| &cluster.namespace)
     }
 
-    /// The rights of a purpose that are not given in a namespace, and those of which the server does not tell.
-    pub fn missing_rights(&self, purpose: Purpose, namespace: &str, istio_namespace: &str) -> (Vec<Right>, Vec<Right>) {
+    /// The rights of a purpose that are not given in a namespace, and those of which the server
+    /// does not tell.
+    pub fn missing_rights(
+        &self,
+        purpose: Purpose,
+        namespace: &str,
+        istio_namespace: &str,
+    ) -> (Vec<Right>, Vec<Right>) {
         let (mut missing, mut unknown) = (Vec::new(), Vec::new());
         for right in purpose.rights() {
-            let place = if right.in_istio { istio_namespace } else { namespace };
+            let place = if right.in_istio {
+                istio_namespace
+            } else {
+                namespace
+            };
             let mut given = Some(true);
             for cluster in &self.clusters {
                 for verb in &right.verbs {
-                    let one = runtime::run(cluster.allows(verb, &right.group, &right.resource, place));
-                    given = if given == Some(false) { given } else { one.and_then(|one| given.map(|all| all && one)) };
+                    let one =
+                        runtime::run(cluster.allows(verb, &right.group, &right.resource, place));
+                    given = if given == Some(false) {
+                        given
+                    } else {
+                        one.and_then(|one| given.map(|all| all && one))
+                    };
                 }
             }
             match given {
@@ -312,7 +418,11 @@ async fn connected(
     let (mut clusters, mut lost, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let mut found = Vec::new();
     for connection in connections {
-        let name = if is_only { String::new() } else { connect::source_name(&connection.context, &names) };
+        let name = if is_only {
+            String::new()
+        } else {
+            connect::source_name(&connection.context, &names)
+        };
         names.push(name.clone());
         found.push(Cluster::new(connection, name, Arc::clone(pace)));
     }
@@ -324,7 +434,11 @@ async fn connected(
             Ok(()) => clusters.push(cluster),
             Err(CollectError::Interrupted) => return Err(CollectError::Interrupted),
             Err(error) => {
-                lost.push(Lost { origin: origin(&cluster), why: error.to_string(), source: cluster.source });
+                lost.push(Lost {
+                    origin: origin(&cluster),
+                    why: error.to_string(),
+                    source: cluster.source,
+                });
                 first_error.get_or_insert(error);
             }
         }
@@ -340,7 +454,8 @@ fn origin(cluster: &Cluster) -> String {
     format!("context {} ({})", cluster.context, cluster.server)
 }
 
-/// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a right.
+/// `/version` is open to everybody who is known, so a refusal here is of the credentials, not of a
+/// right.
 async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let (server, context) = (cluster.server.clone(), cluster.context.clone());
     let what = format!("connecting to {server}");
@@ -348,25 +463,41 @@ async fn greet(cluster: &Cluster) -> Result<(), CollectError> {
     let answer = cluster.get_json("/version", JSON).await;
     cluster.pace.tally.done(&what);
     match answer {
-        Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized { server, context, why }),
+        Err(Lack::Stranger(why)) => Err(CollectError::Unauthorized {
+            server,
+            context,
+            why,
+        }),
         Err(Lack::Keyless(why)) => Err(CollectError::Credentials { context, why }),
         Err(Lack::Refused(why)) if why.contains("cannot impersonate") => {
-            Err(CollectError::Unauthorized { server, context, why })
+            Err(CollectError::Unauthorized {
+                server,
+                context,
+                why,
+            })
         }
         Err(Lack::Stopped) => Err(CollectError::Interrupted),
         Ok(_) | Err(Lack::Refused(_) | Lack::Absent) => Ok(()),
-        Err(lack) => Err(CollectError::Unreachable { server, context, why: lack.why() }),
+        Err(lack) => Err(CollectError::Unreachable {
+            server,
+            context,
+            why: lack.why(),
+        }),
     }
 }
 
 fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Time::from_seconds(i64::try_from(since.as_secs()).unwrap_or_default())
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("clusters", &self.clusters.len()).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("clusters", &self.clusters.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -383,6 +514,11 @@ impl Default for Limits {
 
 impl Default for Logs {
     fn default() -> Self {
-        Self { tail: 1000, since: None, max_bytes: 1 << 20, all: false }
+        Self {
+            tail: 1000,
+            since: None,
+            max_bytes: 1 << 20,
+            all: false,
+        }
     }
 }

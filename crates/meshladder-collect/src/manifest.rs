@@ -30,7 +30,11 @@ impl Manifest {
         if root.string_at("format")? != FORMAT {
             return None;
         }
-        let mut reading = Reading { origin: &found.origin, text: &text, manifest: Self::default() };
+        let mut reading = Reading {
+            origin: &found.origin,
+            text: &text,
+            manifest: Self::default(),
+        };
         reading.read(root);
         Some(reading.manifest)
     }
@@ -50,16 +54,27 @@ impl Reading<'_> {
         let version = root.get("version").and_then(Raw::number);
         if version != Some(VERSION) {
             let told = version.map_or("missing".to_owned(), |version| version.to_string());
-            self.problem(0, format!("the bundle's version is {told}; this program knows version {VERSION}"));
+            self.problem(
+                0,
+                format!("the bundle's version is {told}; this program knows version {VERSION}"),
+            );
         }
-        let text = |value: Option<Raw<'_>>| value.and_then(Raw::string).filter(|s| !s.is_empty()).map(Cow::into_owned);
+        let text = |value: Option<Raw<'_>>| {
+            value
+                .and_then(Raw::string)
+                .filter(|s| !s.is_empty())
+                .map(Cow::into_owned)
+        };
         self.manifest.meta.cluster = text(root.at(["cluster", "id"]));
         self.manifest.meta.network = text(root.at(["cluster", "network"]));
         self.manifest.meta.istio_version = text(root.get("istioVersion"));
         if let Some(value) = root.get("takenAt") {
             self.manifest.meta.taken_at = value.string().and_then(|time| Time::parse(&time));
             if self.manifest.meta.taken_at.is_none() {
-                self.problem(value.offset(), format!("`takenAt` is no time: {}", value.text()));
+                self.problem(
+                    value.offset(),
+                    format!("`takenAt` is no time: {}", value.text()),
+                );
             }
         }
         if let Some(coverage) = root.get("coverage") {
@@ -73,30 +88,50 @@ impl Reading<'_> {
         }
         for (path, entry) in coverage.members() {
             let why = entry.string_at("why").unwrap_or_default();
-            let state = entry.string_at("state").and_then(|word| Coverage::from_word(&word, &why));
+            let state = entry
+                .string_at("state")
+                .and_then(|word| Coverage::from_word(&word, &why));
             match state {
                 Some(state) => self.manifest.coverage.push((Need::of_path(&path), state)),
-                None => self.problem(entry.offset(), format!("the coverage of `{path}` has no known `state`")),
+                None => self.problem(
+                    entry.offset(),
+                    format!("the coverage of `{path}` has no known `state`"),
+                ),
             }
         }
     }
 
     fn problem(&mut self, at: usize, what: String) {
         let place = Some(Place::of(self.text, at));
-        self.manifest.problems.push(Problem { origin: self.origin.to_owned(), place, what });
+        self.manifest.problems.push(Problem {
+            origin: self.origin.to_owned(),
+            place,
+            what,
+        });
     }
 }
 
-/// The manifest of one source of a Snapshot. `failed` are documents that could not be written, and why.
+/// The manifest of one source of a Snapshot. `failed` are documents that could not be written, and
+/// why.
 pub(crate) fn write(snapshot: &Snapshot, source: &str, failed: &[(DocId, String)]) -> String {
-    let meta = snapshot.sources().find_map(|(name, meta)| meta.filter(|_| name == source)).cloned().unwrap_or_default();
-    let mut text = format!("{{\n  \"format\": {},\n  \"version\": {VERSION},\n", quoted(FORMAT));
+    let meta = snapshot
+        .sources()
+        .find_map(|(name, meta)| meta.filter(|_| name == source))
+        .cloned()
+        .unwrap_or_default();
+    let mut text = format!(
+        "{{\n  \"format\": {},\n  \"version\": {VERSION},\n",
+        quoted(FORMAT)
+    );
     if let Some(time) = meta.taken_at.or_else(|| snapshot.taken_at()) {
         let _ = writeln!(text, "  \"takenAt\": {},", quoted(&time.to_string()));
     }
     let or_empty = |value: &Option<String>| quoted(value.as_deref().unwrap_or_default());
     let (cluster, network) = (or_empty(&meta.cluster), or_empty(&meta.network));
-    let _ = writeln!(text, "  \"cluster\": {{\"id\": {cluster}, \"network\": {network}}},");
+    let _ = writeln!(
+        text,
+        "  \"cluster\": {{\"id\": {cluster}, \"network\": {network}}},"
+    );
     if let Some(version) = &meta.istio_version {
         let _ = writeln!(text, "  \"istioVersion\": {},", quoted(version));
     }
@@ -105,14 +140,33 @@ pub(crate) fn write(snapshot: &Snapshot, source: &str, failed: &[(DocId, String)
     let failed = failed.map(|(id, why)| (id.split().1.to_owned(), Coverage::Partial(why.clone())));
     let noted = snapshot.coverages().filter(|(of, ..)| *of == source);
     let noted = noted.map(|(_, need, coverage)| (need.path(), coverage.clone()));
-    let id = |path: &str| if source.is_empty() { DocId::new(path) } else { DocId::new(path).in_source(source) };
-    // That a document is complete goes without saying, unless the kind lies in a document of another name.
-    let is_said = |path: &str, coverage: &Coverage| *coverage != Coverage::Complete || !snapshot.has(&id(path));
-    let entries = noted.filter(|(path, coverage)| is_said(path, coverage)).chain(failed);
+    let id = |path: &str| {
+        if source.is_empty() {
+            DocId::new(path)
+        } else {
+            DocId::new(path).in_source(source)
+        }
+    };
+    // That a document is complete goes without saying, unless the kind lies in a document of
+    // another name.
+    let is_said = |path: &str, coverage: &Coverage| {
+        *coverage != Coverage::Complete || !snapshot.has(&id(path))
+    };
+    let entries = noted
+        .filter(|(path, coverage)| is_said(path, coverage))
+        .chain(failed);
     for (number, (path, coverage)) in entries.enumerate() {
-        let why = coverage.why().map(|why| format!(", \"why\": {}", quoted(why))).unwrap_or_default();
+        let why = coverage
+            .why()
+            .map(|why| format!(", \"why\": {}", quoted(why)))
+            .unwrap_or_default();
         let comma = if number == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}\n    {}: {{\"state\": {}{why}}}", quoted(&path), quoted(coverage.word()));
+        let _ = write!(
+            text,
+            "{comma}\n    {}: {{\"state\": {}{why}}}",
+            quoted(&path),
+            quoted(coverage.word())
+        );
     }
     text.push_str("\n  }\n}\n");
     text

@@ -48,7 +48,12 @@ impl<R: Read> Peeked<R> {
     pub(crate) fn new(mut rest: R) -> Self {
         let mut head = Vec::new();
         let failed = rest.by_ref().take(HEAD as u64).read_to_end(&mut head).err();
-        Self { head, at: 0, failed, rest }
+        Self {
+            head,
+            at: 0,
+            failed,
+            rest,
+        }
     }
 
     pub(crate) fn head(&self) -> &[u8] {
@@ -107,9 +112,16 @@ fn try_unpack(found: Found, store: &mut Store) -> Result<Option<Unpacked>, Probl
     if archive::is_tar(&head) {
         return Ok(Some(Unpacked::Archive(found)));
     }
-    let Some(packing) = Packing::of(&head) else { return Ok(Some(Unpacked::File(found, None))) };
+    let Some(packing) = Packing::of(&head) else {
+        return Ok(Some(Unpacked::File(found, None)));
+    };
     drop(head);
-    let problem = |error: &io::Error| Problem::new(&found.origin, format!("cannot be unpacked: {}", plain(error)));
+    let problem = |error: &io::Error| {
+        Problem::new(
+            &found.origin,
+            format!("cannot be unpacked: {}", plain(error)),
+        )
+    };
     let packed: Box<dyn Read> = match &found.body {
         Body::OnDisk(file) => Box::new(file.open().map_err(|error| problem(&error))?),
         _ => Box::new(io::Cursor::new(found.bytes()?)),
@@ -128,5 +140,12 @@ fn try_unpack(found: Found, store: &mut Store) -> Result<Option<Unpacked>, Probl
         error => error.map(|error| problem(&error)),
     };
     let path = unpacked(&found.path).to_owned();
-    Ok(Some(Unpacked::File(Found { path, origin: found.origin, body }, problem)))
+    Ok(Some(Unpacked::File(
+        Found {
+            path,
+            origin: found.origin,
+            body,
+        },
+        problem,
+    )))
 }

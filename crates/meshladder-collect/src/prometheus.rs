@@ -48,12 +48,15 @@ enum Transport {
 }
 
 impl Client {
-    /// The server at a base URL such as `http://prometheus:9090`, or `https://mimir.example.com/prometheus`.
+    /// The server at a base URL such as `http://prometheus:9090`, or
+    /// `https://mimir.example.com/prometheus`.
     ///
     /// # Errors
     /// When the URL, or a file that `access` names, cannot be used. Nothing is sent yet.
     pub fn at(url: &str, access: &Access) -> Result<Self, AskError> {
-        Ok(Self { transport: Transport::Url(Box::new(url::Server::new(url, access)?)) })
+        Ok(Self {
+            transport: Transport::Url(Box::new(url::Server::new(url, access)?)),
+        })
     }
 
     /// A Service of the cluster that a session is connected to, through the API server's proxy.
@@ -61,22 +64,31 @@ impl Client {
     /// # Errors
     /// When `access` has something that is for URLs only. Nothing is sent yet.
     pub fn through(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
-        Ok(Self { transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)) })
+        Ok(Self {
+            transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)),
+        })
     }
 
-    /// Asks for the value of an expression now. It is parsed first, so that a mistake is told by its place and costs the
-    /// server nothing.
+    /// Asks for the value of an expression now. It is parsed first, so that a mistake is told by
+    /// its place and costs the server nothing.
     ///
     /// # Errors
-    /// When the query is none, the server cannot be reached or refuses, or what it says is no answer.
+    /// When the query is none, the server cannot be reached or refuses, or what it says is no
+    /// answer.
     pub fn query(&self, query: &str) -> Result<Answer, AskError> {
-        parse(query).map_err(|why| AskError::Query { query: query.to_owned(), why })?;
+        parse(query).map_err(|why| AskError::Query {
+            query: query.to_owned(),
+            why,
+        })?;
         let (path, parameters) = ("/api/v1/query", [("query", query)]);
         let (body, url) = match &self.transport {
             Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
             Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
         };
-        Answer::read(&body).map_err(|why| AskError::Answer { url: url.to_owned(), why })
+        Answer::read(&body).map_err(|why| AskError::Answer {
+            url: url.to_owned(),
+            why,
+        })
     }
 }
 

@@ -59,8 +59,12 @@ pub(crate) fn sniff(head: &[u8], whole: bool) -> Sniffed {
     }
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}');
-    let json = Raw::of(text).ok().filter(|raw| matches!(raw.kind(), Kind::Object | Kind::Array));
-    let content = json.and_then(|raw| of_json(raw, keys(raw).as_slice())).or_else(|| of_text(text));
+    let json = Raw::of(text)
+        .ok()
+        .filter(|raw| matches!(raw.kind(), Kind::Object | Kind::Array));
+    let content = json
+        .and_then(|raw| of_json(raw, keys(raw).as_slice()))
+        .or_else(|| of_text(text));
     match content {
         Some(content) => Sniffed::Known(content),
         None if !whole => Sniffed::Undecided,
@@ -80,7 +84,8 @@ pub(crate) fn json_place(head: &[u8]) -> Option<Place> {
     is_json(head).then(|| Place::of(&text, Raw::of(&text).map_or(0, Raw::offset)))
 }
 
-/// What is wrong with a document that is told by the name of a member which should be a list and is not.
+/// What is wrong with a document that is told by the name of a member which should be a list and is
+/// not.
 pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
     let key = match content {
         Content::ConfigDump => "configs",
@@ -98,7 +103,10 @@ pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
         if name == key && value.kind() != Kind::Array && value.offset() < text.len() {
             let what = format!("`{key}` is {}, not a list", told(value));
             let place = Some(Place::of(&text, value.offset()));
-            problem = Some(Problem { place, ..Problem::new(&found.origin, what) });
+            problem = Some(Problem {
+                place,
+                ..Problem::new(&found.origin, what)
+            });
         }
     });
     problem
@@ -110,14 +118,18 @@ fn told(value: Raw<'_>) -> String {
         Kind::Array => "a list".to_owned(),
         Kind::String => "a text".to_owned(),
         Kind::Scalar => {
-            let word: String =
-                value.text().chars().take_while(|c| c.is_alphanumeric() || "+-._".contains(*c)).collect();
+            let word: String = value
+                .text()
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || "+-._".contains(*c))
+                .collect();
             format!("`{word}`")
         }
     }
 }
 
-/// The names of an object's members, or of the members of a list's first element, as far as the text goes.
+/// The names of an object's members, or of the members of a list's first element, as far as the
+/// text goes.
 fn keys(json: Raw<'_>) -> Vec<String> {
     let mut keys = Vec::new();
     let mut cursor = json.cursor();
@@ -156,15 +168,23 @@ fn of_text(text: &str) -> Option<Content> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let names_object = |line: &str| {
         let line = line.trim_start();
-        let line = line.strip_prefix("- ").unwrap_or(line).trim_start_matches(['{', '"', '\'', ' ']);
+        let line = line
+            .strip_prefix("- ")
+            .unwrap_or(line)
+            .trim_start_matches(['{', '"', '\'', ' ']);
         ["apiVersion", "kind"].iter().any(|key| {
-            line.strip_prefix(key)
-                .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+            line.strip_prefix(key).is_some_and(|rest| {
+                rest.trim_start_matches(['"', '\''])
+                    .trim_start()
+                    .starts_with(':')
+            })
         })
     };
     // A document may be indented as a whole.
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let margin = lines().find(|line| !line.starts_with(['#', '-'])).map_or(0, indent);
+    let margin = lines()
+        .find(|line| !line.starts_with(['#', '-']))
+        .map_or(0, indent);
     if lines().any(|line| indent(line) <= margin && names_object(line)) {
         return Some(Content::Objects);
     }
@@ -173,7 +193,11 @@ fn of_text(text: &str) -> Option<Content> {
     }
     // The last line may be cut.
     let count = lines().count();
-    let all = |fits: fn(&str) -> bool| lines().take(50.min(count.saturating_sub(1).max(1))).all(fits);
+    let all = |fits: fn(&str) -> bool| {
+        lines()
+            .take(50.min(count.saturating_sub(1).max(1)))
+            .all(fits)
+    };
     if all(|line| line.split("::").count() >= 3) {
         return Some(Content::ClustersText);
     }
@@ -191,14 +215,21 @@ fn is_prometheus(line: &str) -> bool {
     if line.starts_with("# TYPE ") || line.starts_with("# HELP ") {
         return true;
     }
-    let Some((name, value)) = line.rsplit_once(' ') else { return false };
+    let Some((name, value)) = line.rsplit_once(' ') else {
+        return false;
+    };
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    starts && (name.ends_with('}') || !name.contains([' ', ':', '.'])) && value.parse::<f64>().is_ok()
+    starts
+        && (name.ends_with('}') || !name.contains([' ', ':', '.']))
+        && value.parse::<f64>().is_ok()
 }
 
-/// `cluster.x.upstream_rq_total: 1`, `listener_manager.lds.version_text: "…"`, a histogram's `…: P0(nan,1.0) …`
+/// `cluster.x.upstream_rq_total: 1`, `listener_manager.lds.version_text: "…"`, a histogram's `…:
+/// P0(nan,1.0) …`
 fn is_stat(line: &str) -> bool {
-    let Some((name, value)) = line.split_once(": ") else { return false };
+    let Some((name, value)) = line.split_once(": ") else {
+        return false;
+    };
     let is_value = value.bytes().all(|b| b.is_ascii_digit())
         || value.starts_with('"')
         || value.starts_with("P0(")
@@ -217,9 +248,21 @@ fn no_text(text: &str) -> Sniffed {
 }
 
 fn no_json(json: Raw<'_>) -> String {
-    let keys: Vec<String> = keys(json).into_iter().take(5).map(|key| format!("`{key}`")).collect();
-    let with = if keys.is_empty() { String::new() } else { format!(" (it has {})", keys.join(", ")) };
-    let what = if json.kind() == Kind::Array { "a JSON list of no known kind" } else { "JSON of no known kind" };
+    let keys: Vec<String> = keys(json)
+        .into_iter()
+        .take(5)
+        .map(|key| format!("`{key}`"))
+        .collect();
+    let with = if keys.is_empty() {
+        String::new()
+    } else {
+        format!(" (it has {})", keys.join(", "))
+    };
+    let what = if json.kind() == Kind::Array {
+        "a JSON list of no known kind"
+    } else {
+        "JSON of no known kind"
+    };
     format!("{what}{with}")
 }
 
@@ -235,8 +278,14 @@ mod tests {
             ("{\"cluster_statuses\": [", ClustersJson),
             ("{\"listener_statuses\": []}", ListenersJson),
             ("{\"certificates\": []}", Certs),
-            ("{\"version\": \"x\", \"command_line_options\": {", ServerInfo),
-            ("{\"certificates\": [], \"policies\": [], \"services\": [], \"workloads\": []}", Ztunnel),
+            (
+                "{\"version\": \"x\", \"command_line_options\": {",
+                ServerInfo,
+            ),
+            (
+                "{\"certificates\": [], \"policies\": [], \"services\": [], \"workloads\": []}",
+                Ztunnel,
+            ),
             ("\u{feff} {\"apiVersion\": \"v1\", \"items\": [{", Objects),
             ("{\"kind\": \"Pod\", \"apiVersion\": \"v1\"}", Objects),
             ("[{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}, 3]", Objects),
@@ -246,23 +295,39 @@ mod tests {
             ("metadata:\n  name: x\n\"kind\": Pod\n", Objects),
             ("- apiVersion: v1\n  kind: Pod\n", Objects),
             ("---\n  apiVersion: v1\n  kind: Pod\n", Objects),
-            ("outbound|80||a::observability_name::b\noutbound|80||a::10.0.0.1:80::cx_act", ClustersText),
-            ("0.0.0.0_80::0.0.0.0:80\nvirtualInbound::0.0.0.0:15006\n", ListenersText),
-            ("# TYPE envoy_x counter\nenvoy_x{a=\"b c\"} 1\nenvoy_y 2.5e+3\n", Prometheus),
+            (
+                "outbound|80||a::observability_name::b\noutbound|80||a::10.0.0.1:80::cx_act",
+                ClustersText,
+            ),
+            (
+                "0.0.0.0_80::0.0.0.0:80\nvirtualInbound::0.0.0.0:15006\n",
+                ListenersText,
+            ),
+            (
+                "# TYPE envoy_x counter\nenvoy_x{a=\"b c\"} 1\nenvoy_y 2.5e+3\n",
+                Prometheus,
+            ),
             (
                 "cluster.a;.x: 0\nlistener.b.version_text: \"1\"\nc.d: P0(nan,1.0) P25(nan,2)\ne.f: No recorded values\n",
                 Stats,
             ),
             ("active loggers:\n  admin: warning\n", Logging),
         ] {
-            assert_eq!(sniff(text.as_bytes(), false), Sniffed::Known(content), "{text}");
+            assert_eq!(
+                sniff(text.as_bytes(), false),
+                Sniffed::Known(content),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_is_nothing_known_says_what_it_seems_to_be() {
         for (text, what) in [
-            ("{\"name\": \"x\", \"private\": true}", "JSON of no known kind (it has `name`, `private`)"),
+            (
+                "{\"name\": \"x\", \"private\": true}",
+                "JSON of no known kind (it has `name`, `private`)",
+            ),
             ("[1, 2]", "a JSON list of no known kind"),
             ("a: 1\nb: 2\n", "text, but neither"),
             ("a:\n  kind: Pod\n", "text, but neither"),
@@ -274,7 +339,9 @@ mod tests {
                 other => panic!("{text}: {other:?}"),
             }
         }
-        assert!(matches!(sniff(b"\xff\xfea\0", true), Sniffed::Unknown(what) if what.contains("UTF-16")));
+        assert!(
+            matches!(sniff(b"\xff\xfea\0", true), Sniffed::Unknown(what) if what.contains("UTF-16"))
+        );
     }
 
     #[test]
@@ -287,7 +354,13 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_walked_without_recursion() {
-        let deep = format!("{{\"a\": {}, \"kind\": 1, \"apiVersion\": 2}}", "[".repeat(100_000) + &"]".repeat(100_000));
-        assert_eq!(sniff(deep.as_bytes(), true), Sniffed::Known(Content::Objects));
+        let deep = format!(
+            "{{\"a\": {}, \"kind\": 1, \"apiVersion\": 2}}",
+            "[".repeat(100_000) + &"]".repeat(100_000)
+        );
+        assert_eq!(
+            sniff(deep.as_bytes(), true),
+            Sniffed::Known(Content::Objects)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where unpacked bytes are kept: in memory as long as they are few, then in one private temporary file.
+//! Where unpacked bytes are kept: in memory as long as they are few, then in one private temporary
+//! file.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,7 +23,8 @@ pub(crate) struct Store {
     left: Rc<Cell<u64>>,
     /// The size of the documents so far.
     documents: u64,
-    /// The source that is being read, as the user knows it, and whether there were documents before it.
+    /// The source that is being read, as the user knows it, and whether there were documents before
+    /// it.
     source: String,
     is_first: bool,
     memory: u64,
@@ -44,7 +46,15 @@ pub(crate) struct TooMuch;
 impl Store {
     pub(crate) fn new(max_size: u64) -> Self {
         let left = Rc::new(Cell::new(max_size));
-        Self { max_size, left, documents: 0, source: String::new(), is_first: true, memory: MEMORY, spool: None }
+        Self {
+            max_size,
+            left,
+            documents: 0,
+            source: String::new(),
+            is_first: true,
+            memory: MEMORY,
+            spool: None,
+        }
     }
 
     /// The limit for all documents together.
@@ -56,7 +66,8 @@ impl Store {
     pub(crate) fn begin(&mut self, source: &str) {
         source.clone_into(&mut self.source);
         self.is_first = self.documents == 0;
-        self.left.set(self.left.get().min(self.max_size - self.documents));
+        self.left
+            .set(self.left.get().min(self.max_size - self.documents));
     }
 
     /// Counts a member of an archive before it is read.
@@ -64,7 +75,11 @@ impl Store {
     /// # Errors
     /// When that is more than allowed.
     pub(crate) fn member(&self, name: &str, len: u64) -> Result<(), CollectError> {
-        let left = self.left.get().checked_sub(len).ok_or_else(|| self.too_large_with(name, len))?;
+        let left = self
+            .left
+            .get()
+            .checked_sub(len)
+            .ok_or_else(|| self.too_large_with(name, len))?;
         self.left.set(left);
         Ok(())
     }
@@ -74,7 +89,10 @@ impl Store {
     /// # Errors
     /// When all of them together are more than allowed.
     pub(crate) fn document(&mut self, name: &str, len: u64) -> Result<(), CollectError> {
-        let sum = self.documents.checked_add(len).filter(|sum| *sum <= self.max_size);
+        let sum = self
+            .documents
+            .checked_add(len)
+            .filter(|sum| *sum <= self.max_size);
         self.documents = sum.ok_or_else(|| self.too_large_with(name, len))?;
         Ok(())
     }
@@ -87,7 +105,11 @@ impl Store {
 
     /// The same, and why.
     pub(crate) fn too_large_because(&self, why: Option<String>) -> CollectError {
-        CollectError::TooLarge { origin: self.source.clone(), max: self.max_size, why }
+        CollectError::TooLarge {
+            origin: self.source.clone(),
+            max: self.max_size,
+            why,
+        }
     }
 
     fn too_large_with(&self, name: &str, len: u64) -> CollectError {
@@ -99,7 +121,10 @@ impl Store {
 
     /// A reader whose bytes count as unpacked.
     pub(crate) fn metered<R: Read>(&self, inner: R) -> Metered<R> {
-        Metered { inner, left: Rc::clone(&self.left) }
+        Metered {
+            inner,
+            left: Rc::clone(&self.left),
+        }
     }
 
     /// Whether so many more bytes may be held in memory; they count from now on.
@@ -109,10 +134,19 @@ impl Store {
         held
     }
 
-    /// Keeps what a reader gives. When reading fails, what came before is kept, and the error is told.
-    pub(crate) fn keep(&mut self, reader: &mut dyn Read, expected: u64) -> (Body, Option<io::Error>) {
+    /// Keeps what a reader gives. When reading fails, what came before is kept, and the error is
+    /// told.
+    pub(crate) fn keep(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+    ) -> (Body, Option<io::Error>) {
         let mut bytes = Vec::new();
-        if expected <= self.memory && bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(0)).is_ok() {
+        if expected <= self.memory
+            && bytes
+                .try_reserve_exact(usize::try_from(expected).unwrap_or(0))
+                .is_ok()
+        {
             let read = reader.take(self.memory).read_to_end(&mut bytes);
             if read.is_err() || (bytes.len() as u64) < self.memory {
                 bytes.shrink_to_fit();
@@ -129,8 +163,15 @@ impl Store {
             Err(error) => return (Body::Held(Vec::new()), Some(error)),
         };
         let (written, error) = spool.append(first, rest);
-        let kept = Slice { at: spool.len, len: written, ..spool.clone() };
-        self.spool = Some(Slice { len: spool.len + written, ..spool });
+        let kept = Slice {
+            at: spool.len,
+            len: written,
+            ..spool.clone()
+        };
+        self.spool = Some(Slice {
+            len: spool.len + written,
+            ..spool
+        });
         (Body::Slice(kept), error)
     }
 }
@@ -138,18 +179,29 @@ impl Store {
 /// A file without a name: it is gone with the process, whatever happens.
 fn new_spool() -> io::Result<Slice> {
     let file = tempfile::tempfile().map_err(|error| temporary(&error))?;
-    Ok(Slice { file: Arc::new(Mutex::new(file)), at: 0, len: 0 })
+    Ok(Slice {
+        file: Arc::new(Mutex::new(file)),
+        at: 0,
+        len: 0,
+    })
 }
 
 fn temporary(error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("temporary file: {}", crate::error::plain(error)))
+    io::Error::new(
+        error.kind(),
+        format!("temporary file: {}", crate::error::plain(error)),
+    )
 }
 
 impl Slice {
     /// A whole file.
     pub(crate) fn of(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Self { file: Arc::new(Mutex::new(file)), at: 0, len })
+        Ok(Self {
+            file: Arc::new(Mutex::new(file)),
+            at: 0,
+            len,
+        })
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -159,7 +211,11 @@ impl Slice {
     /// A part of this part; it may reach no further than this one.
     pub(crate) fn part(&self, at: u64, len: u64) -> Option<Self> {
         let end = at.checked_add(len).filter(|end| *end <= self.len);
-        end.map(|_| Self { file: Arc::clone(&self.file), at: self.at + at, len })
+        end.map(|_| Self {
+            file: Arc::clone(&self.file),
+            at: self.at + at,
+            len,
+        })
     }
 
     /// Reads the first `max` bytes.
@@ -174,7 +230,9 @@ impl Slice {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut writer = BufWriter::with_capacity(1 << 18, &mut *file);
         let mut copy = || -> io::Result<()> {
-            writer.seek(SeekFrom::Start(self.at + self.len)).map_err(|error| temporary(&error))?;
+            writer
+                .seek(SeekFrom::Start(self.at + self.len))
+                .map_err(|error| temporary(&error))?;
             writer.write_all(first).map_err(|error| temporary(&error))?;
             let copied = io::copy(rest, &mut writer);
             writer.flush().map_err(|error| temporary(&error))?;
@@ -194,9 +252,15 @@ impl Slice {
 pub(crate) fn exactly(reader: &mut dyn Read, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let room = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes
+        .try_reserve_exact(room)
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
     reader.take(len).read_to_end(&mut bytes)?;
-    if bytes.len() < room { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(bytes) }
+    if bytes.len() < room {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// See [`Store::metered`].
@@ -209,7 +273,11 @@ impl<R: Read> Read for Metered<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 && !buf.is_empty() {
-            return if self.inner.read(&mut [0])? == 0 { Ok(0) } else { Err(io::Error::other(TooMuch)) };
+            return if self.inner.read(&mut [0])? == 0 {
+                Ok(0)
+            } else {
+                Err(io::Error::other(TooMuch))
+            };
         }
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
         let read = self.inner.read(&mut buf[..room])?;
@@ -221,7 +289,10 @@ impl<R: Read> Read for Metered<R> {
 impl TooMuch {
     /// Whether that is what a reader said.
     pub(crate) fn is(error: &io::Error) -> bool {
-        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
+        error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Self>())
+            .is_some()
     }
 }
 

@@ -12,14 +12,20 @@ use crate::error::plain;
 use crate::found::{Body, Found, OnDisk};
 use crate::names::{self, shown};
 
-/// The files below a directory, sorted. Hidden ones are left out; links to directories are not followed, and links to
-/// files only when they stay below the directory.
+/// The files below a directory, sorted. Hidden ones are left out; links to directories are not
+/// followed, and links to files only when they stay below the directory.
 ///
 /// # Errors
 /// When the directory itself cannot be listed.
 pub(crate) fn walk(root: &Path) -> io::Result<Tree> {
     let real = fs::canonicalize(root)?;
-    let mut walk = Walk { root, real, tree: Tree::default(), links: Vec::new(), seen: BTreeSet::new() };
+    let mut walk = Walk {
+        root,
+        real,
+        tree: Tree::default(),
+        links: Vec::new(),
+        seen: BTreeSet::new(),
+    };
     let mut folders = walk.list(Path::new(""))?;
     while let Some(folder) = folders.pop() {
         match walk.list(&folder) {
@@ -62,7 +68,9 @@ impl Walk<'_> {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 Ok(kind) if kind.is_symlink() => self.links.push(path),
                 Ok(kind) if kind.is_file() => self.file(&path, entry.metadata()),
-                Ok(_) if is_document(&path) => self.problem(&path, "is a pipe, a socket or a device; not read"),
+                Ok(_) if is_document(&path) => {
+                    self.problem(&path, "is a pipe, a socket or a device; not read")
+                }
                 Ok(_) => {}
                 Err(error) => self.problem(&path, format!("cannot be read: {}", plain(&error))),
             }
@@ -79,14 +87,18 @@ impl Walk<'_> {
                 self.seen.insert(self.real.join(path));
                 let full = self.root.join(path);
                 let (path, origin) = (name.replace('\\', "/"), shown(&full.to_string_lossy()));
-                self.tree.files.push(Found { path, origin, body: Body::OnDisk(OnDisk::new(full, &metadata)) });
+                self.tree.files.push(Found {
+                    path,
+                    origin,
+                    body: Body::OnDisk(OnDisk::new(full, &metadata)),
+                });
             }
             (Err(error), _) => self.problem(path, format!("cannot be read: {}", plain(&error))),
         }
     }
 
-    /// A mounted `ConfigMap` is links to `..data/…`, a hidden folder beside them; so links that stay inside are
-    /// followed, unless what they lead to was found anyway.
+    /// A mounted `ConfigMap` is links to `..data/…`, a hidden folder beside them; so links that
+    /// stay inside are followed, unless what they lead to was found anyway.
     fn follow_links(&mut self) {
         let mut links = std::mem::take(&mut self.links);
         links.sort();
@@ -96,7 +108,10 @@ impl Walk<'_> {
                 Ok((_, target)) if self.seen.contains(&target) => {}
                 Ok((metadata, target)) if !target.starts_with(&self.real) => {
                     if metadata.is_dir() || is_document(&link) {
-                        self.problem(&link, "is a link that leads out of the directory; not followed");
+                        self.problem(
+                            &link,
+                            "is a link that leads out of the directory; not followed",
+                        );
                     }
                 }
                 Ok((metadata, target)) if metadata.is_file() => {
@@ -104,7 +119,10 @@ impl Walk<'_> {
                     self.seen.insert(target);
                 }
                 Err(error) if is_document(&link) => {
-                    self.problem(&link, format!("is a link that leads nowhere: {}", plain(&error)));
+                    self.problem(
+                        &link,
+                        format!("is a link that leads nowhere: {}", plain(&error)),
+                    );
                 }
                 Ok(_) | Err(_) => {}
             }
@@ -112,7 +130,10 @@ impl Walk<'_> {
     }
 
     fn problem(&mut self, path: &Path, what: impl Into<String>) {
-        self.tree.problems.push(Problem::new(shown(&self.root.join(path).to_string_lossy()), what));
+        self.tree.problems.push(Problem::new(
+            shown(&self.root.join(path).to_string_lossy()),
+            what,
+        ));
     }
 }
 

@@ -1,7 +1,11 @@
 //! Runs one question on one document, for `scripts/budget` to count the instructions it takes.
 //!
-//! Each question is a function of its own that is never inlined, so that callgrind counts it and nothing around it.
-#![expect(clippy::disallowed_methods, reason = "a program of its own: it reads a file and prints")]
+//! Each question is a function of its own that is never inlined, so that callgrind counts it and
+//! nothing around it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads a file and prints"
+)]
 
 use std::io::Write;
 
@@ -24,10 +28,17 @@ const QUESTIONS: [(&str, Question); 7] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<_> = std::env::args().collect();
-    let [_, name, file] = &args[..] else { return Err("usage: budget QUESTION FILE".into()) };
-    let question = QUESTIONS.iter().find(|(known, _)| known == name).ok_or("no such question")?.1;
+    let [_, name, file] = &args[..] else {
+        return Err("usage: budget QUESTION FILE".into());
+    };
+    let question = QUESTIONS
+        .iter()
+        .find(|(known, _)| known == name)
+        .ok_or("no such question")?
+        .1;
     let doc = std::fs::read_to_string(file)?;
-    let answer = question(&doc).map_err(|fault| format!("{file}: byte {}: {}", fault.at, fault.what))?;
+    let answer =
+        question(&doc).map_err(|fault| format!("{file}: byte {}: {}", fault.at, fault.what))?;
     Ok(writeln!(std::io::stdout(), "{answer}")?)
 }
 
@@ -44,7 +55,13 @@ fn index_all(doc: &str) -> Result<usize, json::Fault> {
 #[inline(never)]
 fn list_clusters(doc: &str) -> Result<usize, json::Fault> {
     let dump = Dump::index(doc, &[Section::Clusters])?;
-    Ok(cluster::table(&cluster::select(&dump, &cluster::Filter::default(), false), false, false).to_string().len())
+    Ok(cluster::table(
+        &cluster::select(&dump, &cluster::Filter::default(), false),
+        false,
+        false,
+    )
+    .to_string()
+    .len())
 }
 
 #[inline(never)]
@@ -57,18 +74,32 @@ fn list_listeners(doc: &str) -> Result<usize, json::Fault> {
 #[inline(never)]
 fn list_routes(doc: &str) -> Result<usize, json::Fault> {
     let dump = Dump::index(doc, &[Section::Routes])?;
-    Ok(route::table(&route::select(&dump, None, false), false, false).to_string().len())
+    Ok(
+        route::table(&route::select(&dump, None, false), false, false)
+            .to_string()
+            .len(),
+    )
 }
 
 #[inline(never)]
 fn list_eds(doc: &str) -> Result<usize, json::Fault> {
     let dump = Dump::index(doc, &[Section::Endpoints])?;
     let filter = eds::Filter::default();
-    Ok(eds::table(&eds::select(&dump, &filter), &filter, false, false).to_string().len())
+    Ok(
+        eds::table(&eds::select(&dump, &filter), &filter, false, false)
+            .to_string()
+            .len(),
+    )
 }
 
 #[inline(never)]
 fn list_endpoints(doc: &str) -> Result<usize, json::Fault> {
     let clusters = Clusters::read(doc)?;
-    Ok(endpoint::table(&clusters, &endpoint::select(&clusters, &eds::Filter::default()), false).to_string().len())
+    Ok(endpoint::table(
+        &clusters,
+        &endpoint::select(&clusters, &eds::Filter::default()),
+        false,
+    )
+    .to_string()
+    .len())
 }

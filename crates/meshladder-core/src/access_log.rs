@@ -1,4 +1,5 @@
-//! Lines of access logs: Istio's and Envoy's own formats of all releases, and any other that is given.
+//! Lines of access logs: Istio's and Envoy's own formats of all releases, and any other that is
+//! given.
 
 use crate::snapshot::Document;
 
@@ -70,12 +71,22 @@ pub fn lines(doc: &Document) -> impl Iterator<Item = Line> {
 }
 
 /// The same with other formats besides.
-pub fn lines_in<'d>(doc: &'d Document, formats: &'d Formats) -> impl Iterator<Item = Line> + use<'d> {
+pub fn lines_in<'d>(
+    doc: &'d Document,
+    formats: &'d Formats,
+) -> impl Iterator<Item = Line> + use<'d> {
     let mut reader = formats.reader();
-    doc.text.lines().enumerate().filter_map(move |(i, text)| match reader.read(text) {
-        Reading::Access(record) => Some(Line { doc: doc.id.to_string(), number: i + 1, ..Line::from(&record) }),
-        _ => None,
-    })
+    doc.text
+        .lines()
+        .enumerate()
+        .filter_map(move |(i, text)| match reader.read(text) {
+            Reading::Access(record) => Some(Line {
+                doc: doc.id.to_string(),
+                number: i + 1,
+                ..Line::from(&record)
+            }),
+            _ => None,
+        })
 }
 
 /// Reads one line in a format of Istio's or Envoy's own; none for anything that is no access log.

@@ -1,5 +1,5 @@
-//! Whether policy lets one request in: as the server's proxy would decide, where its dump is at hand, and as the objects
-//! say.
+//! Whether policy lets one request in: as the server's proxy would decide, where its dump is at
+//! hand, and as the objects say.
 
 use std::net::IpAddr;
 
@@ -32,7 +32,8 @@ pub struct Check {
     pub basis: Basis,
     /// What is decided.
     pub decision: Decision,
-    /// What the objects say, where the proxy decides otherwise: it does not have what the objects say.
+    /// What the objects say, where the proxy decides otherwise: it does not have what the objects
+    /// say.
     pub objects: Option<Decision>,
     /// What else should be known.
     pub notes: Vec<String>,
@@ -105,16 +106,28 @@ pub struct Checker<'s> {
 impl<'s> Checker<'s> {
     /// Reads the objects.
     pub fn new(snapshot: &'s Snapshot, mesh: &'s Mesh) -> Self {
-        Self { snapshot, mesh, objects: Objects::new(mesh) }
+        Self {
+            snapshot,
+            mesh,
+            objects: Objects::new(mesh),
+        }
     }
 
-    /// Decides one request to one server: by its proxy's dump where that is at hand, and by the objects.
+    /// Decides one request to one server: by its proxy's dump where that is at hand, and by the
+    /// objects.
     pub fn check(&self, question: &Question, server: &Server) -> Check {
         let caller = Who::of(question, self.mesh, self.objects);
         let port = port::find(self.objects, self.mesh, server, &question.to);
         let by_dump = dump::decide(self, &caller.told(question), server, port.number, &caller);
         let is_plain = by_dump.as_ref().is_some_and(|by_dump| by_dump.is_plain);
-        let caller = if is_plain { Who { state: state::Caller::Plain, ..caller } } else { caller };
+        let caller = if is_plain {
+            Who {
+                state: state::Caller::Plain,
+                ..caller
+            }
+        } else {
+            caller
+        };
         let by_objects = policies::decide(self, &caller.told(question), server, &port, &caller);
         let shown = Check {
             server: server.to_string(),
@@ -126,20 +139,34 @@ impl<'s> Checker<'s> {
             notes: server.notes.clone(),
         };
         let Some(by_dump) = by_dump else {
-            let notes = shown.notes.iter().cloned().chain(self.objects.note(self.snapshot)).collect();
+            let notes = shown
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.objects.note(self.snapshot))
+                .collect();
             return Check { notes, ..shown };
         };
         shown.beside(by_dump)
     }
 
-    /// What the server's proxy would decide of requests that reach it as they are described; none without a dump of it.
+    /// What the server's proxy would decide of requests that reach it as they are described; none
+    /// without a dump of it.
     pub fn by_dump(&self, questions: &[Question], server: &Server) -> Option<Vec<Decision>> {
         let proxy = server.proxy.as_ref()?;
         let asked = questions.iter().map(|question| {
             let caller = Who::of(question, self.mesh, self.objects);
-            (caller.told(question), port::find(self.objects, self.mesh, server, &question.to).number, caller)
+            (
+                caller.told(question),
+                port::find(self.objects, self.mesh, server, &question.to).number,
+                caller,
+            )
         });
-        Some(dump::decide_inbound(self, &asked.collect::<Vec<_>>(), proxy))
+        Some(dump::decide_inbound(
+            self,
+            &asked.collect::<Vec<_>>(),
+            proxy,
+        ))
     }
 
     /// What the objects say, whatever a proxy has.
@@ -157,7 +184,11 @@ impl Check {
         // A filter chain that is not there does not tell which object took it away.
         if verdicts == [Verdict::Deny; 2]
             && by_dump.decision.by.is_none()
-            && let Some(rule) = self.decision.by.as_ref().filter(|rule| rule.kind == "PeerAuthentication")
+            && let Some(rule) = self
+                .decision
+                .by
+                .as_ref()
+                .filter(|rule| rule.kind == "PeerAuthentication")
         {
             by_dump.decision.by = Some(rule.clone());
             by_dump.decision.because.clone_from(&self.decision.because);
@@ -181,13 +212,18 @@ struct Who {
 }
 
 impl Who {
-    /// A pod with a proxy comes by mutual TLS, with the identity of its service account; one without, in plain text.
+    /// A pod with a proxy comes by mutual TLS, with the identity of its service account; one
+    /// without, in plain text.
     fn of(question: &Question, mesh: &Mesh, objects: Objects<'_>) -> Self {
         let pod = match &question.from {
             Caller::Pod { namespace, name } => mesh.pod(namespace, name),
             Caller::Outside | Caller::Somebody => None,
         };
-        let domain = objects.settings().trust_domains.first().map_or("cluster.local", |domain| domain);
+        let domain = objects
+            .settings()
+            .trust_domains
+            .first()
+            .map_or("cluster.local", |domain| domain);
         let own = pod.filter(|pod| pod.has_proxy);
         let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
         let principal = question.principal.clone().or(own);
@@ -196,13 +232,22 @@ impl Who {
             (None, Some(_)) => state::Caller::Plain,
             (None, None) => state::Caller::Unknown,
         };
-        let source = question.source_ip.or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
-        Self { state, principal, source }
+        let source = question
+            .source_ip
+            .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
+        Self {
+            state,
+            principal,
+            source,
+        }
     }
 
     /// The question with what is known of the caller filled in.
     fn told(&self, question: &Question) -> Question {
-        Question { source_ip: self.source, ..question.clone() }
+        Question {
+            source_ip: self.source,
+            ..question.clone()
+        }
     }
 
     fn words(&self) -> String {

@@ -60,7 +60,9 @@ pub enum Verdict {
 impl Judgement {
     /// Parts that should get requests and got none, though that is no accident.
     pub fn starved(&self) -> impl Iterator<Item = &Share> {
-        self.shares.iter().filter(|share| !share.fits && share.requests <= 0.0)
+        self.shares
+            .iter()
+            .filter(|share| !share.fits && share.requests <= 0.0)
     }
 }
 
@@ -75,8 +77,8 @@ impl Verdict {
     }
 }
 
-/// Compares weights with counts of requests by part. A difference up to `tolerance` (0.01 is a percentage point) is none:
-/// among a million requests even a retry shows.
+/// Compares weights with counts of requests by part. A difference up to `tolerance` (0.01 is a
+/// percentage point) is none: among a million requests even a retry shows.
 pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> Judgement {
     let requests: f64 = seen.values().sum();
     let named: BTreeSet<&str> = weights.iter().map(|part| part.name.as_str()).collect();
@@ -95,15 +97,29 @@ pub fn judge(weights: &[Part], seen: &BTreeMap<String, f64>, tolerance: f64) -> 
             let share = if requests > 0.0 { hits / requests } else { 0.0 };
             let wanted = configured.unwrap_or_default();
             let fits = interval.holds(wanted) || (share - wanted).abs() <= tolerance;
-            Share { name: name.to_owned(), configured, requests: hits, seen: share, interval, fits }
+            Share {
+                name: name.to_owned(),
+                configured,
+                requests: hits,
+                seen: share,
+                interval,
+                fits,
+            }
         })
         .collect();
     let verdict = verdict(&shares, requests);
-    Judgement { shares, requests, verdict }
+    Judgement {
+        shares,
+        requests,
+        verdict,
+    }
 }
 
 fn verdict(shares: &[Share], requests: f64) -> Verdict {
-    let wanted = shares.iter().filter_map(|share| share.configured).filter(|share| *share > 0.0);
+    let wanted = shares
+        .iter()
+        .filter_map(|share| share.configured)
+        .filter(|share| *share > 0.0);
     let smallest = wanted.fold(1.0, f64::min);
     let needed = (EXPECTED / smallest).ceil();
     if requests > 0.0 && shares.iter().any(|share| !share.fits) {
@@ -124,42 +140,75 @@ mod tests {
     /// The split of shop/catalog among some objects.
     pub(super) fn split(yaml: &str) -> Result<Split, String> {
         let mut builder = Builder::new();
-        builder.add(DocId::new("k8s/all.yaml"), "all.yaml".to_owned(), yaml.as_bytes().to_vec());
+        builder.add(
+            DocId::new("k8s/all.yaml"),
+            "all.yaml".to_owned(),
+            yaml.as_bytes().to_vec(),
+        );
         let snapshot = builder.finish();
         configured(&Mesh::build(&snapshot), "shop", "catalog")
     }
 
     fn judged(weights: &str, seen: &[(&str, f64)]) -> Judgement {
-        let seen = seen.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        let seen = seen
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect();
         judge(&parse(weights).expect("weights"), &seen, 0.01)
     }
 
     #[test]
     fn shares_are_judged_by_what_chance_would_do() {
         for (weights, seen, verdict) in [
-            ("v1=90,v2=10", &[("v1", 905.0), ("v2", 95.0)][..], Verdict::Matches),
+            (
+                "v1=90,v2=10",
+                &[("v1", 905.0), ("v2", 95.0)][..],
+                Verdict::Matches,
+            ),
             ("v1=90,v2=10", &[("v1", 1000.0)], Verdict::Differs),
-            ("v1=90,v2=10", &[("v1", 700.0), ("v2", 300.0)], Verdict::Differs),
+            (
+                "v1=90,v2=10",
+                &[("v1", 700.0), ("v2", 300.0)],
+                Verdict::Differs,
+            ),
             // 0.9^20 is 12 %: it happens.
-            ("v1=90,v2=10", &[("v1", 20.0)], Verdict::TooFew { needed: 100.0 }),
+            (
+                "v1=90,v2=10",
+                &[("v1", 20.0)],
+                Verdict::TooFew { needed: 100.0 },
+            ),
             ("v1=90,v2=10", &[], Verdict::TooFew { needed: 100.0 }),
             // 0.5^20 is one in a million: too few for the weights, and enough for this.
             ("v1=50,v2=50", &[("v1", 20.0)], Verdict::Differs),
             // Significant, and half a point: nobody minds.
-            ("v1=90,v2=10", &[("v1", 905_000.0), ("v2", 95_000.0)], Verdict::Matches),
+            (
+                "v1=90,v2=10",
+                &[("v1", 905_000.0), ("v2", 95_000.0)],
+                Verdict::Matches,
+            ),
             // A version that no weight names.
             ("v1=100", &[("v1", 900.0), ("v3", 100.0)], Verdict::Differs),
             ("v1=100,v2=0", &[("v1", 900.0)], Verdict::Matches),
         ] {
-            assert_eq!(judged(weights, seen).verdict, verdict, "{weights}: {seen:?}");
+            assert_eq!(
+                judged(weights, seen).verdict,
+                verdict,
+                "{weights}: {seen:?}"
+            );
         }
     }
 
     #[test]
     fn what_gets_nothing_is_named() {
         let judgement = judged("v1=90,v2=10", &[("v1", 1000.0)]);
-        let starved: Vec<_> = judgement.starved().map(|share| share.name.as_str()).collect();
+        let starved: Vec<_> = judgement
+            .starved()
+            .map(|share| share.name.as_str())
+            .collect();
         assert_eq!(starved, ["v2"]);
-        assert_eq!(judged("v1=100,v2=0", &[("v1", 1000.0)]).starved().count(), 0);
+        assert_eq!(
+            judged("v1=100,v2=0", &[("v1", 1000.0)]).starved().count(),
+            0
+        );
     }
 }

@@ -15,11 +15,16 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// The range of this many leading bits; a length beyond the family's is the whole address, as Envoy has it.
+    /// The range of this many leading bits; a length beyond the family's is the whole address, as
+    /// Envoy has it.
     pub fn new(address: IpAddr, length: u8) -> Self {
         let (is_v6, bits) = bits_of(address);
         let length = length.min(if is_v6 { 128 } else { 32 });
-        Self { is_v6, bits: bits & mask(length), length }
+        Self {
+            is_v6,
+            bits: bits & mask(length),
+            length,
+        }
     }
 
     /// Reads a `CidrRange`; none when the address is no IP address.
@@ -35,7 +40,8 @@ impl Cidr {
         is_v6 == self.is_v6 && bits & mask(self.length) == self.bits
     }
 
-    /// How many leading bits count; the longest range that contains an address is the most specific one.
+    /// How many leading bits count; the longest range that contains an address is the most specific
+    /// one.
     pub fn length(self) -> u8 {
         self.length
     }
@@ -84,7 +90,10 @@ mod tests {
             ("::1/128", "::1", "::2"),
         ] {
             let is_in = |address: &str| cidr(range).contains(address.parse().expect("an address"));
-            assert!(is_in(inside) && !is_in(outside), "{range}: {inside}, not {outside}");
+            assert!(
+                is_in(inside) && !is_in(outside),
+                "{range}: {inside}, not {outside}"
+            );
         }
     }
 
@@ -99,6 +108,9 @@ mod tests {
     #[test]
     fn a_length_that_is_not_given_is_zero() {
         let everything = Cidr::read(Raw::of(r#"{"address_prefix":"10.0.0.0"}"#).expect("JSON"));
-        assert_eq!(everything.map(|range| range.to_string()).as_deref(), Some("0.0.0.0/0"));
+        assert_eq!(
+            everything.map(|range| range.to_string()).as_deref(),
+            Some("0.0.0.0/0")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! How one proxy differs from another, or one capture of a mesh from another: noise left out, each change with what it
-//! means and the object that made it.
+//! How one proxy differs from another, or one capture of a mesh from another: noise left out, each
+//! change with what it means and the object that made it.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +138,13 @@ impl Edit {
     fn new(what: What, path: &str, old: Option<&Node>, new: Option<&Node>) -> Self {
         let at = |node: Option<&Node>| node.map(|node| node.span.start());
         let json = |node: Option<&Node>| node.map(Node::to_json);
-        Self { what, path: path.to_owned(), old: json(old), new: json(new), at: (at(old), at(new)) }
+        Self {
+            what,
+            path: path.to_owned(),
+            old: json(old),
+            new: json(new),
+            at: (at(old), at(new)),
+        }
     }
 }
 
@@ -146,7 +152,8 @@ impl Noise {
     fn add(&mut self, why: &'static str, path: &str, old: &str, new: &str) {
         *self.counts.entry(why).or_default() += 1;
         if self.listed.len() < LISTED {
-            self.listed.push((why, path.to_owned(), old.to_owned(), new.to_owned()));
+            self.listed
+                .push((why, path.to_owned(), old.to_owned(), new.to_owned()));
         }
     }
 

@@ -31,15 +31,18 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What would repair it, the best first.
     pub fixes: Vec<Fix>,
-    /// Who suffers: pods as `Pod`, else the objects that the damage shows at. Empty means nobody in particular.
+    /// Who suffers: pods as `Pod`, else the objects that the damage shows at. Empty means nobody in
+    /// particular.
     pub hits: Vec<ObjectRef>,
-    /// How bad it is when the subject itself is asked about: what is meant to be so may still be the answer.
+    /// How bad it is when the subject itself is asked about: what is meant to be so may still be
+    /// the answer.
     pub when_asked: Option<Severity>,
     /// Ids of the findings that explain this one; filled by the ladder.
     pub caused_by: Vec<String>,
     /// Facts that were missing, without which the object to change cannot be told from others.
     pub unsettled: Vec<String>,
-    /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of them.
+    /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
+    /// them.
     pub is_asked_for: bool,
 }
 
@@ -127,7 +130,11 @@ impl Evidence {
     /// A part of an object.
     pub fn of(object: &Stored, part: &Node, shows: impl Into<String>) -> Self {
         let spot = Spot::Pointer(object.pointer_of(part));
-        Self { doc: object.doc.clone(), spot, shows: shows.into() }
+        Self {
+            doc: object.doc.clone(),
+            spot,
+            shows: shows.into(),
+        }
     }
 
     /// An object as a whole.
@@ -135,36 +142,68 @@ impl Evidence {
         Self::of(object, &object.node, shows)
     }
 
-    /// The object it is part of, by its document and its pointer there; in a document that is no objects, all of it.
+    /// The object it is part of, by its document and its pointer there; in a document that is no
+    /// objects, all of it.
     pub fn object_place(&self) -> (DocId, String) {
-        let Some(pointer) = self.spot.pointer() else { return (self.doc.clone(), String::new()) };
+        let Some(pointer) = self.spot.pointer() else {
+            return (self.doc.clone(), String::new());
+        };
         let is_part = |token: &&str| *token == "items" || token.parse::<usize>().is_ok();
-        let length: usize = pointer.split('/').skip(1).take_while(is_part).map(|token| token.len() + 1).sum();
+        let length: usize = pointer
+            .split('/')
+            .skip(1)
+            .take_while(is_part)
+            .map(|token| token.len() + 1)
+            .sum();
         (self.doc.clone(), pointer[..length].to_owned())
     }
 
     /// A byte of a dump.
     pub fn offset(doc: &DocId, offset: usize, shows: impl Into<String>) -> Self {
-        Self { doc: doc.clone(), spot: Spot::Offset(offset), shows: shows.into() }
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Offset(offset),
+            shows: shows.into(),
+        }
     }
 
     /// A line, counted from 1.
     pub fn line(doc: &DocId, line: usize, shows: impl Into<String>) -> Self {
-        Self { doc: doc.clone(), spot: Spot::Line(line), shows: shows.into() }
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Line(line),
+            shows: shows.into(),
+        }
     }
 
     /// A document as a whole; also one that is not there, when its absence is the proof.
     pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
-        Self { doc: doc.clone(), spot: Spot::Whole, shows: shows.into() }
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Whole,
+            shows: shows.into(),
+        }
     }
 }
 
 impl Finding {
     /// Code, subject and place: wording may improve without a change of identity.
     pub fn id(&self) -> String {
-        let ObjectRef { kind, namespace, name } = &self.subject;
-        let subject = if name.is_empty() { kind.to_string() } else { format!("{kind}/{namespace}/{name}") };
-        format!("{}:{subject}:{}", self.code, self.evidence.first().map_or(String::new(), place_of))
+        let ObjectRef {
+            kind,
+            namespace,
+            name,
+        } = &self.subject;
+        let subject = if name.is_empty() {
+            kind.to_string()
+        } else {
+            format!("{kind}/{namespace}/{name}")
+        };
+        format!(
+            "{}:{subject}:{}",
+            self.code,
+            self.evidence.first().map_or(String::new(), place_of)
+        )
     }
 
     /// Also shows this.
@@ -223,7 +262,8 @@ impl Finding {
     }
 }
 
-/// The pointer inside the object where there is one: the index in a list of objects is no part of the identity.
+/// The pointer inside the object where there is one: the index in a list of objects is no part of
+/// the identity.
 fn place_of(evidence: &Evidence) -> String {
     match evidence.spot.pointer() {
         Some(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),

@@ -1,4 +1,5 @@
-//! Envoy's response flags and response code details: what each means, who sets it, and what causes it in a mesh.
+//! Envoy's response flags and response code details: what each means, who sets it, and what causes
+//! it in a mesh.
 
 use std::fmt::Write;
 
@@ -65,13 +66,33 @@ pub fn named(text: &str) -> Option<&'static Flag> {
 /// The flags as a table.
 pub fn listing() -> String {
     // The rest of what is said of a status is on the flag's page.
-    let status = |flag: &'static Flag| flag.status.split([';', '(']).next().unwrap_or_default().trim();
+    let status = |flag: &'static Flag| {
+        flag.status
+            .split([';', '('])
+            .next()
+            .unwrap_or_default()
+            .trim()
+    };
     let status = |flag| status(flag).split(" or what").next().unwrap_or_default();
-    let width = all().map(|flag| status(flag).len()).max().unwrap_or_default() + 2;
-    let mut out = format!("{:<7}{:<34}{:<width$}{}\n", "FLAG", "LONG NAME", "STATUS", "MEANING");
+    let width = all()
+        .map(|flag| status(flag).len())
+        .max()
+        .unwrap_or_default()
+        + 2;
+    let mut out = format!(
+        "{:<7}{:<34}{:<width$}{}\n",
+        "FLAG", "LONG NAME", "STATUS", "MEANING"
+    );
     for flag in all() {
         // A String takes everything.
-        let _ = writeln!(out, "{:<7}{:<34}{:<width$}{}", flag.code, flag.long, status(flag), flag.means);
+        let _ = writeln!(
+            out,
+            "{:<7}{:<34}{:<width$}{}",
+            flag.code,
+            flag.long,
+            status(flag),
+            flag.means
+        );
     }
     out
 }
@@ -80,9 +101,17 @@ impl Flag {
     /// Its page, as Markdown.
     pub fn page(&self) -> String {
         let mut out = format!("# {} {}\n\nMeans: {}.\n", self.code, self.long, self.means);
-        let _ = writeln!(out, "\n- status: {}\n- set by: {}\n- since: Envoy {}", self.status, self.set_by, self.since);
+        let _ = writeln!(
+            out,
+            "\n- status: {}\n- set by: {}\n- since: Envoy {}",
+            self.status, self.set_by, self.since
+        );
         if !self.details.is_empty() {
-            let details: Vec<_> = self.details.iter().map(|detail| format!("`{detail}`")).collect();
+            let details: Vec<_> = self
+                .details
+                .iter()
+                .map(|detail| format!("`{detail}`"))
+                .collect();
             let _ = writeln!(out, "- details: {}", details.join(", "));
         }
         for (place, text) in [
@@ -118,7 +147,13 @@ pub fn manual() -> String {
     }
     out.push_str("\n## Response code details\n\n| details | flags | meaning |\n|---|---|---|\n");
     for detail in details::DETAILS {
-        let _ = writeln!(out, "| `{}` | {} | {} |", detail.name, detail.flags, detail.means.replace('|', "\\|"));
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} |",
+            detail.name,
+            detail.flags,
+            detail.means.replace('|', "\\|")
+        );
     }
     out
 }
@@ -140,7 +175,10 @@ mod tests {
         let listing = listing();
         let at = listing.find("MEANING").expect("a heading");
         for (line, flag) in listing.lines().skip(1).zip(all()) {
-            assert!(line[..at].ends_with("  ") && line[at..] == *flag.means, "{line}");
+            assert!(
+                line[..at].ends_with("  ") && line[at..] == *flag.means,
+                "{line}"
+            );
         }
     }
 
@@ -154,15 +192,33 @@ mod tests {
     #[test]
     fn a_page_is_complete_and_a_detail_of_a_flag_is_in_the_table_of_details() {
         for flag in all() {
-            assert!(!flag.means.ends_with('.') && !flag.set_by.is_empty(), "{}", flag.code);
+            assert!(
+                !flag.means.ends_with('.') && !flag.set_by.is_empty(),
+                "{}",
+                flag.code
+            );
             assert!(!flag.causes.is_empty(), "{} has no cause", flag.code);
-            let sides = [("client", flag.at_client), ("server", flag.at_server), ("gateway", flag.at_gateway)];
+            let sides = [
+                ("client", flag.at_client),
+                ("server", flag.at_server),
+                ("gateway", flag.at_gateway),
+            ];
             for side in flag.causes.iter().flat_map(|cause| cause.at) {
-                assert!(sides.iter().any(|(name, text)| name == side && !text.is_empty()), "{}: {side}", flag.code);
+                assert!(
+                    sides
+                        .iter()
+                        .any(|(name, text)| name == side && !text.is_empty()),
+                    "{}: {side}",
+                    flag.code
+                );
             }
             for name in flag.details {
                 let name = name.split(['{', '(', '[']).next().unwrap_or(name);
-                assert!(detail(name).is_some(), "{}: {name} is not explained", flag.code);
+                assert!(
+                    detail(name).is_some(),
+                    "{}: {name} is not explained",
+                    flag.code
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What istiod and the proxies say of themselves: who is connected, who has acknowledged what, what was refused.
+//! What istiod and the proxies say of themselves: who is connected, who has acknowledged what, what
+//! was refused.
 
 use std::collections::BTreeMap;
 
@@ -56,20 +57,35 @@ impl Fleet {
     /// What the istiods tell; the proxies are added one by one.
     pub fn of_istiods(snapshot: &Snapshot) -> Self {
         let mut fleet = Self::default();
-        for id in snapshot.ids().filter(|id| id.shape() == Shape::IstiodDebug && id.as_str().ends_with("/syncz.json")) {
+        for id in snapshot
+            .ids()
+            .filter(|id| id.shape() == Shape::IstiodDebug && id.as_str().ends_with("/syncz.json"))
+        {
             let Ok(doc) = snapshot.open(id) else { continue };
-            let Ok((connections, _)) = syncz::read(&doc.text) else { continue };
+            let Ok((connections, _)) = syncz::read(&doc.text) else {
+                continue;
+            };
             fleet.istiods.push(id.clone());
-            fleet.streams.extend(connections.iter().filter_map(|connection| stream(id, connection)));
+            fleet.streams.extend(
+                connections
+                    .iter()
+                    .filter_map(|connection| stream(id, connection)),
+            );
         }
-        fleet.streams.sort_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.istiod.cmp(&b.istiod)));
+        fleet
+            .streams
+            .sort_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.istiod.cmp(&b.istiod)));
         fleet
     }
 
     /// The streams of a proxy, from every istiod that knows it.
     pub fn streams_of(&self, namespace: &str, pod: &str) -> std::slice::Iter<'_, Stream> {
-        let start = self.streams.partition_point(|stream| stream.key() < (namespace, pod));
-        let end = self.streams.partition_point(|stream| stream.key() <= (namespace, pod));
+        let start = self
+            .streams
+            .partition_point(|stream| stream.key() < (namespace, pod));
+        let end = self
+            .streams
+            .partition_point(|stream| stream.key() <= (namespace, pod));
         self.streams[start..end].iter()
     }
 
@@ -80,12 +96,30 @@ impl Fleet {
 
     /// What a proxy says of itself.
     pub fn proxy(&self, namespace: &str, pod: &str) -> Option<&Summary> {
-        let key =
-            |source: &str| ProxyRef { source: source.to_owned(), namespace: namespace.to_owned(), pod: pod.to_owned() };
+        let key = |source: &str| ProxyRef {
+            source: source.to_owned(),
+            namespace: namespace.to_owned(),
+            pod: pod.to_owned(),
+        };
         // With several sources each has its name, and the first that knows the proxy will do.
-        let elsewhere = || self.proxies.iter().find(|(id, _)| id.namespace == namespace && id.pod == pod);
-        let is_named = || self.proxies.keys().next().is_some_and(|id| !id.source.is_empty());
-        self.proxies.get(&key("")).or_else(|| if is_named() { elsewhere().map(|(_, summary)| summary) } else { None })
+        let elsewhere = || {
+            self.proxies
+                .iter()
+                .find(|(id, _)| id.namespace == namespace && id.pod == pod)
+        };
+        let is_named = || {
+            self.proxies
+                .keys()
+                .next()
+                .is_some_and(|id| !id.source.is_empty())
+        };
+        self.proxies.get(&key("")).or_else(|| {
+            if is_named() {
+                elsewhere().map(|(_, summary)| summary)
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -103,7 +137,11 @@ fn stream(id: &DocId, connection: &syncz::Connection<'_>) -> Option<Stream> {
         sent_time: w.sent_time.to_string(),
         ever_acknowledged: !w.acked.is_empty(),
     };
-    let types = connection.types.iter().map(|(url, w)| (syncz::short_type(url).to_owned(), watch(w))).collect();
+    let types = connection
+        .types
+        .iter()
+        .map(|(url, w)| (syncz::short_type(url).to_owned(), watch(w)))
+        .collect();
     let istiod = istiod_of(id).to_owned();
     Some(Stream {
         doc: id.clone(),

@@ -1,4 +1,5 @@
-//! The climb: every rule runs, then causes are told from symptoms, and the one thing to change comes first.
+//! The climb: every rule runs, then causes are told from symptoms, and the one thing to change
+//! comes first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -52,17 +53,41 @@ pub fn climb(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry) -> Report {
 }
 
 /// The same for a request whose walk is known already.
-pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: Option<Trace>) -> Report {
+pub fn climb_along(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    inquiry: &Inquiry,
+    walked: Option<Trace>,
+) -> Report {
     let question = inquiry.scope.question();
-    let trace =
-        question.map(|question| (question, walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false))));
-    let (fleet, mut ran) = visit_proxies(snapshot, mesh, inquiry, trace.as_ref().map(|(_, trace)| trace));
+    let trace = question.map(|question| {
+        (
+            question,
+            walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false)),
+        )
+    });
+    let (fleet, mut ran) = visit_proxies(
+        snapshot,
+        mesh,
+        inquiry,
+        trace.as_ref().map(|(_, trace)| trace),
+    );
     let faults = Faults::default();
-    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
-    let asked = trace.as_ref().map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let asked = trace
+        .as_ref()
+        .map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
     ran.extend(climbed().filter_map(|rule| run(rule, &facts, asked.as_ref())));
     ran.sort_by_key(|ran| ran.rule.code);
-    let mut findings: Vec<Finding> = ran.iter().flat_map(|ran| ran.sink.findings.clone()).collect();
+    let mut findings: Vec<Finding> = ran
+        .iter()
+        .flat_map(|ran| ran.sink.findings.clone())
+        .collect();
     scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
     for cause in logged::causes(&facts, &inquiry.scope) {
         findings.retain(|known| known.id() != cause.id());
@@ -76,10 +101,20 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);
     let mut unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
-    unknown.extend(inquiry.scope.unread(&facts).filter(|fact| !unknown.contains(fact)));
+    unknown.extend(
+        inquiry
+            .scope
+            .unread(&facts)
+            .filter(|fact| !unknown.contains(fact)),
+    );
     if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
         let end = asked.as_ref().and_then(asked::bad_end);
-        unknown.extend(end.map(|end| format!("what led to {}: nothing that was read explains it", end.in_words())));
+        unknown.extend(end.map(|end| {
+            format!(
+                "what led to {}: nothing that was read explains it",
+                end.in_words()
+            )
+        }));
     }
     let verdict = verdict(&findings, &unknown);
     if verdict == Verdict::Undecided {
@@ -93,7 +128,10 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
         asked: inquiry.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,
-        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings, &coverage)).collect(),
+        rungs: Rung::ALL
+            .iter()
+            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
+            .collect(),
         coverage,
         unknown,
         findings: report::tell(findings, snapshot),
@@ -101,18 +139,40 @@ pub fn climb_along(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, walked: 
 }
 
 /// Opens the proxies one by one, a few at a time, and runs the rules that look at one.
-fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Option<&Trace>) -> (Fleet, Vec<Ran>) {
+fn visit_proxies(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    inquiry: &Inquiry,
+    trace: Option<&Trace>,
+) -> (Fleet, Vec<Ran>) {
     let mut fleet = Fleet::of_istiods(snapshot);
     let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
     let faults = Faults::default();
-    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
-    let rules: Vec<&'static Rule> = rules::all().filter(|rule| matches!(rule.check, Check::Proxy(_))).collect();
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let rules: Vec<&'static Rule> = rules::all()
+        .filter(|rule| matches!(rule.check, Check::Proxy(_)))
+        .collect();
     let visited = parallel::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
-    let mut ran: Vec<Ran> =
-        rules.iter().map(|rule| Ran { rule, skipped: lacking(rule, snapshot, mesh), sink: Sink::new(rule) }).collect();
+    let mut ran: Vec<Ran> = rules
+        .iter()
+        .map(|rule| Ran {
+            rule,
+            skipped: lacking(rule, snapshot, mesh),
+            sink: Sink::new(rule),
+        })
+        .collect();
     for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
         fleet.proxies.insert(id, summary);
-        for (ran, sink) in ran.iter_mut().zip(sinks).filter(|(ran, _)| ran.skipped.is_none()) {
+        for (ran, sink) in ran
+            .iter_mut()
+            .zip(sinks)
+            .filter(|(ran, _)| ran.skipped.is_none())
+        {
             ran.sink.examined += sink.examined;
             ran.sink.findings.extend(sink.findings);
             ran.sink.unknown.extend(sink.unknown);
@@ -121,7 +181,11 @@ fn visit_proxies(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry, trace: Opt
     (fleet, ran)
 }
 
-fn visit(facts: &Facts<'_>, rules: &[&'static Rule], id: &ProxyRef) -> (crate::fleet::Summary, Vec<Sink>) {
+fn visit(
+    facts: &Facts<'_>,
+    rules: &[&'static Rule],
+    id: &ProxyRef,
+) -> (crate::fleet::Summary, Vec<Sink>) {
     let documents = Documents::open(facts.snapshot, id);
     let proxy = Proxy::new(&documents, facts.mesh.pod(&id.namespace, &id.pod));
     let sinks = rules.iter().map(|rule| {
@@ -145,10 +209,22 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Opt
         (Check::Either(check), asked) => guarded(rule, |sink| check(facts, asked, sink)),
         (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
     };
-    let mut ran = Ran { rule, skipped, sink };
+    let mut ran = Ran {
+        rule,
+        skipped,
+        sink,
+    };
     let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
-    let in_part = rule.needs.iter().any(|path| matches!(coverage(&path), Coverage::Partial(_)));
-    if in_part || rule.uses.iter().any(|path| matches!(coverage(&path), Coverage::Denied(_))) {
+    let in_part = rule
+        .needs
+        .iter()
+        .any(|path| matches!(coverage(&path), Coverage::Partial(_)));
+    if in_part
+        || rule
+            .uses
+            .iter()
+            .any(|path| matches!(coverage(&path), Coverage::Denied(_)))
+    {
         for finding in &mut ran.sink.findings {
             finding.confidence(Confidence::Likely);
         }
@@ -172,14 +248,18 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
             rule.code, rule.name
         );
         let subject = ObjectRef::new("Meshladder", "", rule.code);
-        sink.find(subject, message, Evidence::document(&DocId::new("manifest.json"), "the input that broke it"))
-            .severity(Severity::Info);
+        sink.find(
+            subject,
+            message,
+            Evidence::document(&DocId::new("manifest.json"), "the input that broke it"),
+        )
+        .severity(Severity::Info);
         sink
     })
 }
 
-/// The first thing that a rule cannot do without and that is not there. Of a kind that was read only in part and of
-/// which there is none at all, nothing can be concluded either.
+/// The first thing that a rule cannot do without and that is not there. Of a kind that was read
+/// only in part and of which there is none at all, nothing can be concluded either.
 fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
     rule.needs.iter().find_map(|path| {
         let need = Need::of_path(path);
@@ -189,44 +269,62 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
                 analyze::is_not_in_files(rule, path, mesh)
                     .then(|| (need, Coverage::Partial("the files have none".to_owned())))
             }
-            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => None,
+            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => {
+                None
+            }
             coverage => Some((need, coverage)),
         }
     })
 }
 
-/// A finding may follow from another that was not made for want of a fact: then that fact decides whether it is a root.
-/// And whom an object concerns, only the pods tell.
+/// A finding may follow from another that was not made for want of a fact: then that fact decides
+/// whether it is a root. And whom an object concerns, only the pods tell.
 fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
     const PODS: &str = "k8s/pods.json";
     let pods = snapshot.coverage(&Need::of_path(PODS));
     let pods = matches!(pods, Coverage::Denied(_)).then(|| pods.lack(&Need::of_path(PODS)));
     for finding in findings {
-        let explains = |ran: &&Ran| ran.rule.explains.iter().any(|code| finding.code.starts_with(code));
+        let explains = |ran: &&Ran| {
+            ran.rule
+                .explains
+                .iter()
+                .any(|code| finding.code.starts_with(code))
+        };
         let uses_pods = rules::named(finding.code).is_some_and(|rule| rule.uses.contains(&PODS));
         let facts = ran
             .iter()
             .filter(explains)
             .flat_map(|ran| ran.sink.unknown.clone())
             .chain(pods.clone().filter(|_| uses_pods));
-        let mut facts: Vec<String> = facts.filter(|fact| !finding.unsettled.contains(fact)).collect();
+        let mut facts: Vec<String> = facts
+            .filter(|fact| !finding.unsettled.contains(fact))
+            .collect();
         facts.dedup();
         finding.unsettled.extend(facts);
     }
 }
 
-/// What only tells of the past: a mesh is judged without it, and the rung says what was not looked at.
+/// What only tells of the past: a mesh is judged without it, and the rung says what was not looked
+/// at.
 const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
 
 /// Facts that were missing and could change the answer.
-fn missing(ran: &[Ran], scope: &Scope, asked: Option<&Asked<'_>>, mut unknown: Vec<String>) -> Vec<String> {
+fn missing(
+    ran: &[Ran],
+    scope: &Scope,
+    asked: Option<&Asked<'_>>,
+    mut unknown: Vec<String>,
+) -> Vec<String> {
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
     if let Some(asked) = asked {
         let ends = asked.trace.branches.iter().map(|branch| &branch.end);
         let open = ends.filter(|end| end.kind == Kind::Undecided);
         unknown.extend(open.map(|end| end.because.clone()));
     }
-    let unread = ran.iter().filter(|ran| scope.covers(ran.rule.rung)).filter_map(|ran| ran.skipped.as_ref());
+    let unread = ran
+        .iter()
+        .filter(|ran| scope.covers(ran.rule.rung))
+        .filter_map(|ran| ran.skipped.as_ref());
     let unread = unread.filter(|(need, coverage)| match asked {
         Some(asked) => asked::wants(asked, need, coverage),
         None => !ONLY_TELL.contains(&need.path().as_str()),
@@ -253,13 +351,25 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     let rule = rules::missing_facts();
     let mut sink = Sink::new(rule);
     let first = &unknown[..unknown.len().min(FEW)];
-    let more =
-        if unknown.len() > first.len() { format!(" and {} more", unknown.len() - first.len()) } else { String::new() };
-    let message = format!("it cannot be decided without: {}{more}", report::by_reason(first).join("; "));
+    let more = if unknown.len() > first.len() {
+        format!(" and {} more", unknown.len() - first.len())
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "it cannot be decided without: {}{more}",
+        report::by_reason(first).join("; ")
+    );
     let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
     let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
-    for (_, need, coverage) in snapshot.coverages().filter(|(_, _, coverage)| **coverage != Coverage::Complete) {
-        finding.see(Evidence::document(&DocId::new(need.path()), coverage.lack(need)));
+    for (_, need, coverage) in snapshot
+        .coverages()
+        .filter(|(_, _, coverage)| **coverage != Coverage::Complete)
+    {
+        finding.see(Evidence::document(
+            &DocId::new(need.path()),
+            coverage.lack(need),
+        ));
     }
     let wanted = report::by_reason(unknown).join("; ");
     finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
@@ -270,11 +380,19 @@ fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
     finding.clone()
 }
 
-fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need, Coverage)]) -> RungOutcome {
+fn rung_outcome(
+    rung: Rung,
+    ran: &[Ran],
+    findings: &[Finding],
+    coverage: &[(Need, Coverage)],
+) -> RungOutcome {
     let here: Vec<&Ran> = ran.iter().filter(|ran| ran.rule.rung == rung).collect();
     let examined = match rung {
         // Its rule has nothing to look at: the ladder itself sees what could be read.
-        Rung::Reach => coverage.iter().filter(|(_, coverage)| *coverage == Coverage::Complete).count(),
+        Rung::Reach => coverage
+            .iter()
+            .filter(|(_, coverage)| *coverage == Coverage::Complete)
+            .count(),
         _ => here.iter().map(|ran| ran.sink.examined).sum(),
     };
     let outcome = if findings.iter().any(|f| f.rung == rung && f.is_loud()) {
@@ -286,7 +404,11 @@ fn rung_outcome(rung: Rung, ran: &[Ran], findings: &[Finding], coverage: &[(Need
     } else {
         Outcome::Nothing
     };
-    RungOutcome { rung, outcome, examined }
+    RungOutcome {
+        rung,
+        outcome,
+        examined,
+    }
 }
 
 /// The rules of the ladder; those of objects are `analyze`'s.
@@ -295,16 +417,28 @@ fn climbed() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Everything that any of the rules needs or uses.
-fn coverage(rules: impl Iterator<Item = &'static Rule>, snapshot: &Snapshot) -> Vec<(Need, Coverage)> {
-    let needs: std::collections::BTreeSet<Need> =
-        rules.flat_map(|rule| rule.needs.iter().chain(rule.uses)).map(|path| Need::of_path(path)).collect();
-    needs.into_iter().map(|need| (need.clone(), snapshot.coverage(&need))).collect()
+fn coverage(
+    rules: impl Iterator<Item = &'static Rule>,
+    snapshot: &Snapshot,
+) -> Vec<(Need, Coverage)> {
+    let needs: std::collections::BTreeSet<Need> = rules
+        .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+        .map(|path| Need::of_path(path))
+        .collect();
+    needs
+        .into_iter()
+        .map(|need| (need.clone(), snapshot.coverage(&need)))
+        .collect()
 }
 
 /// The request that a scope is about.
 impl Scope {
     fn question(&self) -> Option<&Question> {
-        if let Self::Request(question) = self { Some(question) } else { None }
+        if let Self::Request(question) = self {
+            Some(question)
+        } else {
+            None
+        }
     }
 }
 

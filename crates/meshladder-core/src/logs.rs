@@ -1,7 +1,7 @@
 //! What the lines of access logs come to: who ended each request, how often, since when, and why.
 //!
-//! A [`Collector`] reads lines and keeps counts, never lines; those of several threads are merged. [`Stats::summary`] then
-//! tells causes from what only relays them.
+//! A [`Collector`] reads lines and keeps counts, never lines; those of several threads are merged.
+//! [`Stats::summary`] then tells causes from what only relays them.
 
 use crate::access_log::{Field, Formats, Reader, Reading, Record};
 use crate::time::Time;
@@ -87,13 +87,20 @@ struct Clock {
 
 impl Clock {
     fn read(&mut self, text: &str) -> Option<Time> {
-        let same = text.strip_prefix(self.second.as_str()).filter(|_| !self.second.is_empty());
+        let same = text
+            .strip_prefix(self.second.as_str())
+            .filter(|_| !self.second.is_empty());
         // `.101Z`
         if let Some([b'.', a, b, c, b'Z']) = same.map(str::as_bytes)
             && [a, b, c].iter().all(|digit| digit.is_ascii_digit())
         {
-            let ms = [a, b, c].iter().fold(0, |ms, digit| ms * 10 + u32::from(**digit - b'0'));
-            return Some(Time { seconds: self.seconds, nanos: ms * 1_000_000 });
+            let ms = [a, b, c]
+                .iter()
+                .fold(0, |ms, digit| ms * 10 + u32::from(**digit - b'0'));
+            return Some(Time {
+                seconds: self.seconds,
+                nanos: ms * 1_000_000,
+            });
         }
         let time = Time::parse(text)?;
         self.second.clear();
@@ -126,7 +133,11 @@ impl<'s> Collector<'s> {
 
     /// The same, and tells each line.
     pub fn each(&mut self, chunk: Chunk<'_>, mut tell: impl FnMut(Event<'_>)) {
-        let Chunk { source, first_line, text } = chunk;
+        let Chunk {
+            source,
+            first_line,
+            text,
+        } = chunk;
         let set = self.formats.set_of(source);
         let mut rest = text;
         let mut number = first_line;
@@ -139,22 +150,50 @@ impl<'s> Collector<'s> {
         }
     }
 
-    fn line(&mut self, (source, set): (usize, usize), number: u64, text: &str, tell: &mut impl FnMut(Event<'_>)) {
+    fn line(
+        &mut self,
+        (source, set): (usize, usize),
+        number: u64,
+        text: &str,
+        tell: &mut impl FnMut(Event<'_>),
+    ) {
         match self.readers[set].read(text) {
             Reading::Access(record) => {
                 let judgement = judge(&record);
                 let start = self.clock.read(record.get(Field::Start));
                 if self.is_open || self.filter.takes(&record, start, judgement) {
-                    self.stats.add(&record, judgement, start, Example { source, number, text });
-                    tell(Event::Line { source, number, record: &record, judgement });
+                    self.stats.add(
+                        &record,
+                        judgement,
+                        start,
+                        Example {
+                            source,
+                            number,
+                            text,
+                        },
+                    );
+                    tell(Event::Line {
+                        source,
+                        number,
+                        record: &record,
+                        judgement,
+                    });
                 } else {
                     self.stats.left_out += 1;
                 }
             }
             Reading::Malformed => {
                 let text = text.trim_end();
-                self.stats.malformed(Example { source, number, text });
-                tell(Event::Malformed { source, number, text });
+                self.stats.malformed(Example {
+                    source,
+                    number,
+                    text,
+                });
+                tell(Event::Malformed {
+                    source,
+                    number,
+                    text,
+                });
             }
             Reading::Other => self.stats.other += 1,
             Reading::Part => {}

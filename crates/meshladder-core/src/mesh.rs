@@ -1,4 +1,5 @@
-//! The index: what objects say of pods, services and hosts, built once per Snapshot and shared by every question.
+//! The index: what objects say of pods, services and hosts, built once per Snapshot and shared by
+//! every question.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -125,7 +126,10 @@ pub struct Labels(Box<[(Name, Arc<str>)]>);
 impl Labels {
     /// A label's value.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(own, _)| **own == *key).map(|(_, value)| &**value)
+        self.0
+            .iter()
+            .find(|(own, _)| **own == *key)
+            .map(|(_, value)| &**value)
     }
 
     /// All of them, in the order of the object.
@@ -145,7 +149,8 @@ impl PodFacts {
         ObjectRef::new("Pod", &self.namespace, &self.name)
     }
 
-    /// The object to change when the pod is at fault: the workload that made it, else the pod itself.
+    /// The object to change when the pod is at fault: the workload that made it, else the pod
+    /// itself.
     pub fn workload(&self) -> ObjectRef {
         match self.owner.split_once('/') {
             Some((kind, name)) => ObjectRef::new(kind, &self.namespace, name),
@@ -170,7 +175,17 @@ impl Mesh {
         let (pods, services) = (Lazy::of(&objects, pods), Lazy::of(&objects, services));
         let service_entries = service_entries(&objects);
         let clusters = Arc::default();
-        Self { objects, config, domain, pods, services, service_entries, clusters, problems, index }
+        Self {
+            objects,
+            config,
+            domain,
+            pods,
+            services,
+            service_entries,
+            clusters,
+            problems,
+            index,
+        }
     }
 
     /// The mesh as it would be after a change; what the change does not touch is shared.
@@ -184,27 +199,64 @@ impl Mesh {
     pub fn with_all(&self, changes: &[&Change]) -> Self {
         let mut objects = self.objects.clone();
         objects.change(changes);
-        let touches = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&change.object.kind.as_str()));
-        let config =
-            if touches(&["ConfigMap"]) { MeshConfig::of_objects(&objects, &self.config) } else { self.config.clone() };
-        let pods = if touches(&["Pod"]) { Lazy::of(&objects, pods) } else { self.pods.clone() };
-        let services = if touches(&["Service"]) { Lazy::of(&objects, services) } else { self.services.clone() };
-        let service_entries =
-            if touches(&["ServiceEntry"]) { service_entries(&objects) } else { Arc::clone(&self.service_entries) };
+        let touches = |kinds: &[&str]| {
+            changes
+                .iter()
+                .any(|change| kinds.contains(&change.object.kind.as_str()))
+        };
+        let config = if touches(&["ConfigMap"]) {
+            MeshConfig::of_objects(&objects, &self.config)
+        } else {
+            self.config.clone()
+        };
+        let pods = if touches(&["Pod"]) {
+            Lazy::of(&objects, pods)
+        } else {
+            self.pods.clone()
+        };
+        let services = if touches(&["Service"]) {
+            Lazy::of(&objects, services)
+        } else {
+            self.services.clone()
+        };
+        let service_entries = if touches(&["ServiceEntry"]) {
+            service_entries(&objects)
+        } else {
+            Arc::clone(&self.service_entries)
+        };
         let domain = self.domain.clone();
-        let index =
-            if touches(&Index::KINDS) { Arc::new(Index::of(&objects, &domain)) } else { Arc::clone(&self.index) };
+        let index = if touches(&Index::KINDS) {
+            Arc::new(Index::of(&objects, &domain))
+        } else {
+            Arc::clone(&self.index)
+        };
         let clusters = Arc::clone(&self.clusters);
-        Self { objects, config, domain, pods, services, service_entries, clusters, problems: Vec::new(), index }
+        Self {
+            objects,
+            config,
+            domain,
+            pods,
+            services,
+            service_entries,
+            clusters,
+            problems: Vec::new(),
+            index,
+        }
     }
 
     /// Whether an object has a say in a pod's proxy, as far as namespaces and selectors tell.
     pub fn reaches(&self, object: &ObjectRef, pod: &ObjectRef) -> bool {
-        let Some(stored) = self.objects.find(object) else { return false };
+        let Some(stored) = self.objects.find(object) else {
+            return false;
+        };
         let exported = || {
             let mut to = stored.spec_strings("exportTo").peekable();
             to.peek().is_none()
-                || to.any(|to| to == "*" || to == pod.namespace || (to == "." && stored.id.namespace == pod.namespace))
+                || to.any(|to| {
+                    to == "*"
+                        || to == pod.namespace
+                        || (to == "." && stored.id.namespace == pod.namespace)
+                })
         };
         match object.kind.as_str() {
             "VirtualService" | "DestinationRule" | "ServiceEntry" | "Service" => exported(),
@@ -215,7 +267,10 @@ impl Mesh {
 
     /// The running pod that has this address.
     pub fn pod_at(&self, address: IpAddr) -> Option<&PodFacts> {
-        self.index.running_at.get(&address).map(|&position| &self.pods[position])
+        self.index
+            .running_at
+            .get(&address)
+            .map(|&position| &self.pods[position])
     }
 
     /// The pod of that name.
@@ -227,8 +282,12 @@ impl Mesh {
 
     /// The pods of a namespace, by name.
     fn pods_in(&self, namespace: &str) -> &[PodFacts] {
-        let start = self.pods.partition_point(|pod| pod.namespace.as_str() < namespace);
-        let end = self.pods.partition_point(|pod| pod.namespace.as_str() <= namespace);
+        let start = self
+            .pods
+            .partition_point(|pod| pod.namespace.as_str() < namespace);
+        let end = self
+            .pods
+            .partition_point(|pod| pod.namespace.as_str() <= namespace);
         &self.pods[start..end]
     }
 
@@ -237,7 +296,10 @@ impl Mesh {
         let selected = |pod: &&PodFacts| {
             pod.running
                 && !service.selector.is_empty()
-                && service.selector.iter().all(|(key, value)| pod.labels.get(key) == Some(value))
+                && service
+                    .selector
+                    .iter()
+                    .all(|(key, value)| pod.labels.get(key) == Some(value))
         };
         self.pods_in(&service.namespace).iter().filter(selected)
     }
@@ -245,15 +307,26 @@ impl Mesh {
 
 /// Objects are sorted by namespace and name, so these are too.
 fn pods(objects: &Objects) -> Vec<PodFacts> {
-    objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object())).map(pod).collect()
+    objects
+        .of("Pod", "")
+        .filter_map(|stored| Pod::of(stored.object()))
+        .map(pod)
+        .collect()
 }
 
 fn services(objects: &Objects) -> Vec<ServiceFacts> {
-    objects.of("Service", "").map(|stored| service(stored.object())).collect()
+    objects
+        .of("Service", "")
+        .map(|stored| service(stored.object()))
+        .collect()
 }
 
 fn service_entries(objects: &Objects) -> Arc<[ServiceEntryFacts]> {
-    objects.of_kind("ServiceEntry").iter().map(|stored| service_entry(stored.object())).collect()
+    objects
+        .of_kind("ServiceEntry")
+        .iter()
+        .map(|stored| service_entry(stored.object()))
+        .collect()
 }
 
 fn pod(pod: Pod<'_>) -> PodFacts {
@@ -264,7 +337,10 @@ fn pod(pod: Pod<'_>) -> PodFacts {
         name: object.name().to_owned(),
         ips: ips(object.node),
         labels: strings(pod.labels()),
-        service_account: at(["spec", "serviceAccountName"]).and_then(Node::str).unwrap_or("default").to_owned(),
+        service_account: at(["spec", "serviceAccountName"])
+            .and_then(Node::str)
+            .unwrap_or("default")
+            .to_owned(),
         has_proxy: pod.has_proxy(),
         owner: owner(object),
         running: pod.phase() == "Running",
@@ -274,18 +350,37 @@ fn pod(pod: Pod<'_>) -> PodFacts {
 /// All addresses of a pod, the main one first.
 pub(crate) fn ips(pod: &Node) -> Vec<IpAddr> {
     let main = pod.at(["status", "podIP"]).and_then(Node::str);
-    let all = pod.at(["status", "podIPs"]).map_or(&[][..], Node::items).iter().filter_map(|ip| ip.str_at("ip"));
-    let mut ips: Vec<IpAddr> = main.into_iter().chain(all).filter_map(|ip| ip.parse().ok()).collect();
+    let all = pod
+        .at(["status", "podIPs"])
+        .map_or(&[][..], Node::items)
+        .iter()
+        .filter_map(|ip| ip.str_at("ip"));
+    let mut ips: Vec<IpAddr> = main
+        .into_iter()
+        .chain(all)
+        .filter_map(|ip| ip.parse().ok())
+        .collect();
     ips.dedup();
     ips
 }
 
 /// The Deployment behind a ReplicaSet is told by the hash that ends the ReplicaSet's name.
 fn owner(object: Object<'_>) -> String {
-    let owners = object.node.at(["metadata", "ownerReferences"]).map_or(&[][..], Node::items);
-    let Some(owner) = owners.first() else { return String::new() };
-    let (kind, name) = (owner.str_at("kind").unwrap_or_default(), owner.str_at("name").unwrap_or_default());
-    let hash = object.node.at(["metadata", "labels", "pod-template-hash"]).and_then(Node::str);
+    let owners = object
+        .node
+        .at(["metadata", "ownerReferences"])
+        .map_or(&[][..], Node::items);
+    let Some(owner) = owners.first() else {
+        return String::new();
+    };
+    let (kind, name) = (
+        owner.str_at("kind").unwrap_or_default(),
+        owner.str_at("name").unwrap_or_default(),
+    );
+    let hash = object
+        .node
+        .at(["metadata", "labels", "pod-template-hash"])
+        .and_then(Node::str);
     match hash.and_then(|hash| name.strip_suffix(hash)?.strip_suffix('-')) {
         Some(deployment) if kind == "ReplicaSet" => format!("Deployment/{deployment}"),
         _ => format!("{kind}/{name}"),
@@ -294,9 +389,16 @@ fn owner(object: Object<'_>) -> String {
 
 fn service(object: Object<'_>) -> ServiceFacts {
     let at = |key| object.node.at(["spec", key]);
-    let ips = at("clusterIPs").map_or(&[][..], Node::items).iter().filter_map(Node::str);
-    let mut cluster_ips: Vec<IpAddr> =
-        at("clusterIP").and_then(Node::str).into_iter().chain(ips).filter_map(|ip| ip.parse().ok()).collect();
+    let ips = at("clusterIPs")
+        .map_or(&[][..], Node::items)
+        .iter()
+        .filter_map(Node::str);
+    let mut cluster_ips: Vec<IpAddr> = at("clusterIP")
+        .and_then(Node::str)
+        .into_iter()
+        .chain(ips)
+        .filter_map(|ip| ip.parse().ok())
+        .collect();
     cluster_ips.dedup();
     let text = |key| at(key).and_then(Node::str).unwrap_or_default().to_owned();
     ServiceFacts {
@@ -306,14 +408,21 @@ fn service(object: Object<'_>) -> ServiceFacts {
         kind: text("type"),
         external_name: text("externalName"),
         selector: strings(at("selector")),
-        ports: at("ports").map_or(&[][..], Node::items).iter().filter_map(port).collect(),
+        ports: at("ports")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(port)
+            .collect(),
     }
 }
 
 fn port(port: &Node) -> Option<(u16, String)> {
     let number = scalar(port.get("port")?)?;
     // "By default, and for convenience, the targetPort is set to the same value as the port field."
-    let target = port.get("targetPort").and_then(scalar).unwrap_or_else(|| number.clone());
+    let target = port
+        .get("targetPort")
+        .and_then(scalar)
+        .unwrap_or_else(|| number.clone());
     Some((number.parse().ok()?, target))
 }
 
@@ -325,25 +434,53 @@ fn scalar(node: &Node) -> Option<String> {
 }
 
 fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
-    let own = object.node.at(["spec", "addresses"]).map_or(&[][..], Node::items).iter().filter_map(Node::str);
-    let allocated = object.node.at(["status", "addresses"]).map_or(&[][..], Node::items).iter();
+    let own = object
+        .node
+        .at(["spec", "addresses"])
+        .map_or(&[][..], Node::items)
+        .iter()
+        .filter_map(Node::str);
+    let allocated = object
+        .node
+        .at(["status", "addresses"])
+        .map_or(&[][..], Node::items)
+        .iter();
     let mut addresses: Vec<IpAddr> = own.filter_map(|address| address.parse().ok()).collect();
     if addresses.is_empty() {
-        addresses = allocated.filter_map(|a| a.str_at("value")?.parse().ok()).collect();
+        addresses = allocated
+            .filter_map(|a| a.str_at("value")?.parse().ok())
+            .collect();
     }
-    let hosts = object.node.at(["spec", "hosts"]).map_or(&[][..], Node::items);
+    let hosts = object
+        .node
+        .at(["spec", "hosts"])
+        .map_or(&[][..], Node::items);
     ServiceEntryFacts {
         namespace: object.namespace().to_owned(),
         name: object.name().to_owned(),
-        hosts: hosts.iter().filter_map(Node::str).map(str::to_owned).collect(),
+        hosts: hosts
+            .iter()
+            .filter_map(Node::str)
+            .map(str::to_owned)
+            .collect(),
         addresses,
     }
 }
 
 fn strings(object: Option<&Node>) -> Labels {
     let members = object.map_or(&[][..], Node::members).iter();
-    let text = |node: &Node| if let Value::String(text) = &node.value { Some(Arc::clone(text)) } else { None };
-    Labels(members.filter_map(|m| Some((m.key.clone(), text(&m.value)?))).collect())
+    let text = |node: &Node| {
+        if let Value::String(text) = &node.value {
+            Some(Arc::clone(text))
+        } else {
+            None
+        }
+    };
+    Labels(
+        members
+            .filter_map(|m| Some((m.key.clone(), text(&m.value)?)))
+            .collect(),
+    )
 }
 
 /// A member that is there; `null` is the same as none in a Kubernetes object.

@@ -1,5 +1,5 @@
-//! A monitoring standard for a mesh: recording and alerting rules, a dashboard, an exporter and manifests, all made from
-//! the tables here.
+//! A monitoring standard for a mesh: recording and alerting rules, a dashboard, an exporter and
+//! manifests, all made from the tables here.
 
 pub mod alerts;
 pub mod dashboard;

@@ -1,4 +1,5 @@
-//! What Istio's metrics say: queries as text, answers of Prometheus' HTTP API as values, and the statistics to judge them.
+//! What Istio's metrics say: queries as text, answers of Prometheus' HTTP API as values, and the
+//! statistics to judge them.
 
 pub mod answer;
 pub mod class;

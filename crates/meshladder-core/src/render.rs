@@ -28,7 +28,10 @@ pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, Fault> {
         return Node::from_json(raw);
     }
     // The printer closes what is left open; a document cut short must not look sound.
-    check(raw.text()).map_err(|fault| Fault { at: raw.offset() + fault.at, ..fault })?;
+    check(raw.text()).map_err(|fault| Fault {
+        at: raw.offset() + fault.at,
+        ..fault
+    })?;
     let mut text = String::new();
     json::write(&mut text, raw, style).expect("a String takes everything");
     Node::from_json(Raw::of(&text)?)
@@ -36,7 +39,10 @@ pub fn tree(raw: Raw<'_>, style: json::Style) -> Result<Node, Fault> {
 
 /// Text inside HTML.
 fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 /// Writes spaces many at a time; padding by the formatter goes one by one.
@@ -56,10 +62,13 @@ mod tests {
 
     #[test]
     fn an_entry_becomes_yaml_with_the_names_of_proto3_json() {
-        let entry =
-            Raw::of(r#"{"@type":"t","name":"80","virtual_hosts":[{"domains":["*"]}]}"#).expect("it has a value");
+        let entry = Raw::of(r#"{"@type":"t","name":"80","virtual_hosts":[{"domains":["*"]}]}"#)
+            .expect("it has a value");
         let tree = tree(entry, json::Style::ISTIOCTL).expect("it is JSON");
-        assert_eq!(yaml::text(&tree), "name: \"80\"\nvirtualHosts:\n- domains:\n  - '*'\n");
+        assert_eq!(
+            yaml::text(&tree),
+            "name: \"80\"\nvirtualHosts:\n- domains:\n  - '*'\n"
+        );
     }
 
     #[test]
@@ -67,7 +76,10 @@ mod tests {
         let document = r#" [{"a_b": [1]"#;
         let entry = Raw::of(document).expect("it has a value");
         for style in [json::Style::ISTIOCTL, json::Style::PRETTY] {
-            assert_eq!(tree(entry, style).map_err(|fault| fault.at), Err(document.len()));
+            assert_eq!(
+                tree(entry, style).map_err(|fault| fault.at),
+                Err(document.len())
+            );
         }
     }
 

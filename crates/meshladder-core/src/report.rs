@@ -82,15 +82,20 @@ impl Report {
     pub fn broken_rung(&self) -> Option<Rung> {
         match self.verdict {
             Verdict::Healthy => None,
-            Verdict::Broken | Verdict::Undecided => {
-                self.findings.iter().map(|t| &t.finding).find(|f| f.is_loud()).map(|f| f.rung)
-            }
+            Verdict::Broken | Verdict::Undecided => self
+                .findings
+                .iter()
+                .map(|t| &t.finding)
+                .find(|f| f.is_loud())
+                .map(|f| f.rung),
         }
     }
 
     /// Whether a finding is at least that bad.
     pub fn has(&self, severity: Severity) -> bool {
-        self.findings.iter().any(|told| told.finding.severity <= severity)
+        self.findings
+            .iter()
+            .any(|told| told.finding.severity <= severity)
     }
 }
 
@@ -121,20 +126,38 @@ impl Outcome {
 pub fn tell(findings: Vec<Finding>, snapshot: &Snapshot) -> Vec<Told> {
     let mut places: Vec<(usize, usize, &Evidence)> = Vec::new();
     for (i, finding) in findings.iter().enumerate() {
-        places.extend(finding.evidence.iter().enumerate().map(|(k, evidence)| (i, k, evidence)));
+        places.extend(
+            finding
+                .evidence
+                .iter()
+                .enumerate()
+                .map(|(k, evidence)| (i, k, evidence)),
+        );
     }
     places.sort_by(|a, b| a.2.doc.cmp(&b.2.doc));
-    let mut shown: Vec<Vec<Shown>> = findings.iter().map(|f| vec![Shown::default(); f.evidence.len()]).collect();
+    let mut shown: Vec<Vec<Shown>> = findings
+        .iter()
+        .map(|f| vec![Shown::default(); f.evidence.len()])
+        .collect();
     for group in places.chunk_by(|a, b| a.2.doc == b.2.doc) {
         // Nothing is looked up in a document that is the evidence by not being there.
-        if group.iter().all(|(_, _, evidence)| evidence.spot == Spot::Whole) {
+        if group
+            .iter()
+            .all(|(_, _, evidence)| evidence.spot == Spot::Whole)
+        {
             continue;
         }
-        let Ok(doc) = snapshot.open(&group[0].2.doc) else { continue };
+        let Ok(doc) = snapshot.open(&group[0].2.doc) else {
+            continue;
+        };
         let lookup = Lookup::new(&doc, group.iter().map(|(_, _, evidence)| &evidence.spot));
         for (i, k, evidence) in group {
             shown[*i][*k] = Shown::look_up(&lookup, &evidence.spot);
         }
     }
-    findings.into_iter().zip(shown).map(|(finding, shown)| Told { finding, shown }).collect()
+    findings
+        .into_iter()
+        .zip(shown)
+        .map(|(finding, shown)| Told { finding, shown })
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and its examples are run.
+//! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and
+//! its examples are run.
 
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
@@ -101,13 +102,13 @@ pub struct Rule {
     pub severity: Severity,
     /// The healthy opposite: "every subset selects a pod".
     pub claim: &'static str,
-    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When one was refused or
-    /// never asked for, the rule is skipped.
+    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When
+    /// one was refused or never asked for, the rule is skipped.
     pub needs: &'static [&'static str],
     /// What it also looks at when it is there.
     pub uses: &'static [&'static str],
-    /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when they hit the same
-    /// pods or objects.
+    /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when
+    /// they hit the same pods or objects.
     pub explains: &'static [&'static str],
     /// Its page.
     pub docs: &'static str,
@@ -124,7 +125,8 @@ pub enum Check {
     Proxy(fn(&Facts<'_>, &Proxy<'_>, &mut Sink)),
     /// Once for a request that was asked about.
     Request(fn(&Facts<'_>, &Asked<'_>, &mut Sink)),
-    /// Once: with a request that was asked about only what that request meets is looked at, without one everything.
+    /// Once: with a request that was asked about only what that request meets is looked at, without
+    /// one everything.
     Either(fn(&Facts<'_>, Option<&Asked<'_>>, &mut Sink)),
     /// Once, by `analyze` alone: what an object says, whether traffic meets it or not.
     Object(fn(&Facts<'_>, &mut Sink)),
@@ -186,7 +188,12 @@ impl Rule {
 impl Sink {
     /// For one rule.
     pub fn new(rule: &'static Rule) -> Self {
-        Self { rule, examined: 0, findings: Vec::new(), unknown: Vec::new() }
+        Self {
+            rule,
+            examined: 0,
+            findings: Vec::new(),
+            unknown: Vec::new(),
+        }
     }
 
     /// One more thing was looked at.
@@ -200,7 +207,12 @@ impl Sink {
     }
 
     /// A finding: the object to change, one sentence, and what proves it.
-    pub fn find(&mut self, subject: ObjectRef, message: impl Into<String>, proof: Evidence) -> &mut Finding {
+    pub fn find(
+        &mut self,
+        subject: ObjectRef,
+        message: impl Into<String>,
+        proof: Evidence,
+    ) -> &mut Finding {
         let finding = Finding {
             code: self.rule.code,
             name: self.rule.name,

@@ -1,5 +1,6 @@
-//! What objects may say: the structure of Istio's kinds and of those of the Gateway API, and what the admission webhook
-//! holds their values to. One file a kind; [`faults`] is one walk over each object.
+//! What objects may say: the structure of Istio's kinds and of those of the Gateway API, and what
+//! the admission webhook holds their values to. One file a kind; [`faults`] is one walk over each
+//! object.
 
 use std::sync::OnceLock;
 
@@ -68,7 +69,11 @@ pub static KINDS: [&Kind; 25] = [
 pub fn faults(objects: &Objects) -> Vec<Fault> {
     let of_kind = |kind: &'static Kind| {
         let objects = objects.of(kind.kind, kind.group);
-        objects.flat_map(move |object| walk::faults(object, kind).into_iter().map(fault::Found::told))
+        objects.flat_map(move |object| {
+            walk::faults(object, kind)
+                .into_iter()
+                .map(fault::Found::told)
+        })
     };
     KINDS.into_iter().flat_map(of_kind).collect()
 }

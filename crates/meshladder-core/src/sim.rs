@@ -1,7 +1,7 @@
 //! What happens to one request: each stage of Envoy as a function that returns its reason.
 //!
-//! Nothing here guesses. What is not modelled, or not known of the request, answers [`Tri::Unknown`] with the missing
-//! fact, and a decision that depends on it is undecided.
+//! Nothing here guesses. What is not modelled, or not known of the request, answers
+//! [`Tri::Unknown`] with the missing fact, and a decision that depends on it is undecided.
 
 pub mod answer;
 pub mod authz;
@@ -44,7 +44,8 @@ pub struct Considered {
     pub at: usize,
 }
 
-/// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for them.
+/// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for
+/// them.
 #[derive(Debug, Default)]
 pub struct Record {
     keep: bool,
@@ -55,7 +56,10 @@ pub struct Record {
 impl Record {
     /// A record that keeps everything.
     pub fn keeping() -> Self {
-        Self { keep: true, considered: Vec::new() }
+        Self {
+            keep: true,
+            considered: Vec::new(),
+        }
     }
 
     /// A record that keeps nothing.

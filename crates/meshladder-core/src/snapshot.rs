@@ -1,6 +1,8 @@
-//! Everything that is known of a mesh at one time: documents as collected, and what could not be had.
+//! Everything that is known of a mesh at one time: documents as collected, and what could not be
+//! had.
 //!
-//! A [`Snapshot`] is made by its [`Builder`] and by nothing else, and the builder redacts: no secret is ever in one.
+//! A [`Snapshot`] is made by its [`Builder`] and by nothing else, and the builder redacts: no
+//! secret is ever in one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +26,8 @@ pub use redact::redact;
 /// See the module.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Looked for when first asked for: reading every document for it would cost as much as many a question.
+    /// Looked for when first asked for: reading every document for it would cost as much as many a
+    /// question.
     taken_at: OnceLock<Option<Time>>,
     docs: BTreeMap<DocId, Entry>,
     sources: Vec<String>,
@@ -70,7 +73,9 @@ enum Body {
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("origin", &self.origin).finish_non_exhaustive()
+        f.debug_struct("Entry")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,7 +106,11 @@ pub struct Problem {
 impl Problem {
     /// A problem with the file as a whole.
     pub fn new(origin: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { origin: origin.into(), place: None, what: what.into() }
+        Self {
+            origin: origin.into(),
+            place: None,
+            what: what.into(),
+        }
     }
 }
 
@@ -117,16 +126,23 @@ impl fmt::Display for Problem {
 impl Document {
     /// A fault in this document, with its line and column.
     pub fn problem(&self, fault: &Fault) -> Problem {
-        Problem { origin: self.origin.clone(), place: Some(Place::of(&self.text, fault.at)), what: fault.what.clone() }
+        Problem {
+            origin: self.origin.clone(),
+            place: Some(Place::of(&self.text, fault.at)),
+            what: fault.what.clone(),
+        }
     }
 }
 
 impl Snapshot {
-    /// When it was taken: the only "now" there is. Without a manifest it is the newest time found in the documents;
-    /// none when no document tells.
+    /// When it was taken: the only "now" there is. Without a manifest it is the newest time found
+    /// in the documents; none when no document tells.
     pub fn taken_at(&self) -> Option<Time> {
         *self.taken_at.get_or_init(|| {
-            let undated = self.docs.iter().filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
+            let undated = self
+                .docs
+                .iter()
+                .filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
             let found = undated.filter_map(|(id, entry)| match &entry.body {
                 Body::Held(text) => times::newest(id, text.as_bytes()),
                 Body::Deferred { fetch, told, .. } => match told.get() {
@@ -134,18 +150,26 @@ impl Snapshot {
                     None => times::newest(id, &fetch().ok()?),
                 },
             });
-            found.max().max(self.metas.values().filter_map(|meta| meta.taken_at).max())
+            found
+                .max()
+                .max(self.metas.values().filter_map(|meta| meta.taken_at).max())
         })
     }
 
     /// Whether the document's source does not say when it was taken.
     fn is_undated(&self, id: &DocId) -> bool {
-        self.metas.get(id.split().0).and_then(|meta| meta.taken_at).is_none()
+        self.metas
+            .get(id.split().0)
+            .and_then(|meta| meta.taken_at)
+            .is_none()
     }
 
-    /// The names of the sources and what is known of each; the name is empty when there is only one.
+    /// The names of the sources and what is known of each; the name is empty when there is only
+    /// one.
     pub fn sources(&self) -> impl Iterator<Item = (&str, Option<&Meta>)> {
-        self.sources.iter().map(|name| (name.as_str(), self.metas.get(name)))
+        self.sources
+            .iter()
+            .map(|name| (name.as_str(), self.metas.get(name)))
     }
 
     /// The ids of all documents, in order.
@@ -171,17 +195,22 @@ impl Snapshot {
         self.docs.contains_key(id)
     }
 
-    /// Reads a document. A deferred one is fetched and redacted now, and is gone again when the caller drops it.
+    /// Reads a document. A deferred one is fetched and redacted now, and is gone again when the
+    /// caller drops it.
     ///
     /// # Errors
     /// When there is no such document, or it can no longer be read.
     pub fn open(&self, id: &DocId) -> Result<Document, Problem> {
-        let entry = self.docs.get(id).ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
+        let entry = self
+            .docs
+            .get(id)
+            .ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
         let (text, problem) = match &entry.body {
             Body::Held(text) => (Arc::clone(text), None),
             Body::Deferred { fetch, told, .. } => {
                 let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
-                // Its time will be asked for; who looked for it later would read the whole text again.
+                // Its time will be asked for; who looked for it later would read the whole text
+                // again.
                 if id.shape() == Shape::Objects && self.is_undated(id) {
                     told.get_or_init(|| times::newest(id, &bytes));
                 }
@@ -190,24 +219,38 @@ impl Snapshot {
                 (Arc::new(text), problem)
             }
         };
-        Ok(Document { id: id.clone(), origin: entry.origin.clone(), text, problem })
+        Ok(Document {
+            id: id.clone(),
+            origin: entry.origin.clone(),
+            text,
+            problem,
+        })
     }
 
-    /// Whether there is nothing but files, which hold as much as somebody put there, and no cluster's answer.
+    /// Whether there is nothing but files, which hold as much as somebody put there, and no
+    /// cluster's answer.
     pub fn is_files(&self) -> bool {
         self.sources.iter().all(|source| self.is_files_in(source))
     }
 
     /// Whether a source is files.
     pub fn is_files_in(&self, source: &str) -> bool {
-        self.metas.get(source).is_none_or(|meta| meta.form == "files")
+        self.metas
+            .get(source)
+            .is_none_or(|meta| meta.form == "files")
     }
 
-    /// How much of a kind of fact is here, all sources together. Files beside a cluster's answer take nothing away from it.
+    /// How much of a kind of fact is here, all sources together. Files beside a cluster's answer
+    /// take nothing away from it.
     pub fn coverage(&self, need: &Need) -> Coverage {
         let of = |files: bool| {
-            let sources = self.sources.iter().filter(|source| files || !self.is_files_in(source));
-            sources.map(|source| self.coverage_in(source, need)).fold(Coverage::NotAsked, Coverage::with)
+            let sources = self
+                .sources
+                .iter()
+                .filter(|source| files || !self.is_files_in(source));
+            sources
+                .map(|source| self.coverage_in(source, need))
+                .fold(Coverage::NotAsked, Coverage::with)
         };
         match of(false) {
             Coverage::NotAsked => of(true),
@@ -215,9 +258,9 @@ impl Snapshot {
         }
     }
 
-    /// How much of a kind of fact one source has. What was noted of the thing itself, or of a folder it lies in, comes
-    /// first; then a document that is there is complete; then what was noted of the source as a whole (an archive
-    /// that is cut short) holds for the rest.
+    /// How much of a kind of fact one source has. What was noted of the thing itself, or of a
+    /// folder it lies in, comes first; then a document that is there is complete; then what was
+    /// noted of the source as a whole (an archive that is cut short) holds for the rest.
     pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
         let noted = |need: Need| self.coverage.get(&(source.to_owned(), need)).cloned();
         if let Some(coverage) = noted(need.clone()).or_else(|| need.folders().find_map(noted)) {
@@ -225,23 +268,39 @@ impl Snapshot {
         }
         let path = need.path();
         let here = |path: &str| {
-            let id = if source.is_empty() { DocId::new(path) } else { DocId::new(path).in_source(source) };
+            let id = if source.is_empty() {
+                DocId::new(path)
+            } else {
+                DocId::new(path).in_source(source)
+            };
             let next = self.docs.range(&id..).next().map(|(next, _)| next.as_str());
-            next.is_some_and(
-                |next| if path.ends_with('/') { next.starts_with(id.as_str()) } else { next == id.as_str() },
-            )
+            next.is_some_and(|next| {
+                if path.ends_with('/') {
+                    next.starts_with(id.as_str())
+                } else {
+                    next == id.as_str()
+                }
+            })
         };
-        let yaml = path.strip_suffix(".json").filter(|_| matches!(need, Need::Objects(_)));
+        let yaml = path
+            .strip_suffix(".json")
+            .filter(|_| matches!(need, Need::Objects(_)));
         let is_file = !path.ends_with('/');
         if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
             return Coverage::Complete;
         }
-        noted(Need::Part(String::new())).unwrap_or(if here(&path) { Coverage::Complete } else { Coverage::NotAsked })
+        noted(Need::Part(String::new())).unwrap_or(if here(&path) {
+            Coverage::Complete
+        } else {
+            Coverage::NotAsked
+        })
     }
 
     /// All that was noted about coverage: source, need, how much.
     pub fn coverages(&self) -> impl Iterator<Item = (&str, &Need, &Coverage)> {
-        self.coverage.iter().map(|((source, need), coverage)| (source.as_str(), need, coverage))
+        self.coverage
+            .iter()
+            .map(|((source, need), coverage)| (source.as_str(), need, coverage))
     }
 
     /// What could not be read while the Snapshot was made.
@@ -256,7 +315,9 @@ impl Snapshot {
 
     /// The proxies that have a document of that shape.
     pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
-        self.ids().filter(move |id| id.shape() == shape).filter_map(|id| Some((id.proxy()?, id)))
+        self.ids()
+            .filter(move |id| id.shape() == shape)
+            .filter_map(|id| Some((id.proxy()?, id)))
     }
 }
 

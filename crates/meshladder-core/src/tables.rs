@@ -1,4 +1,5 @@
-//! istioctl's listings out of documents: rows in istioctl's columns and order, and the entries behind them; and tables of our own.
+//! istioctl's listings out of documents: rows in istioctl's columns and order, and the entries
+//! behind them; and tables of our own.
 
 mod age;
 pub mod authz;

@@ -1,4 +1,5 @@
-//! Points in time as documents write them. The core has no clock: "now" is the Snapshot's `taken_at`.
+//! Points in time as documents write them. The core has no clock: "now" is the Snapshot's
+//! `taken_at`.
 
 use std::fmt;
 
@@ -22,9 +23,21 @@ impl Time {
         let (date, rest) = text.split_at_checked(10)?;
         let clock = rest.strip_prefix(['T', 't', ' '])?;
         let (year, month, day) = (field(date, 0, 4)?, field(date, 5, 7)?, field(date, 8, 10)?);
-        let (hour, minute, second) = (field(clock, 0, 2)?, field(clock, 3, 5)?, field(clock, 6, 8)?);
-        let separators = [(date, 4, b'-'), (date, 7, b'-'), (clock, 2, b':'), (clock, 5, b':')];
-        if separators.iter().any(|&(s, at, b)| s.as_bytes().get(at) != Some(&b)) {
+        let (hour, minute, second) = (
+            field(clock, 0, 2)?,
+            field(clock, 3, 5)?,
+            field(clock, 6, 8)?,
+        );
+        let separators = [
+            (date, 4, b'-'),
+            (date, 7, b'-'),
+            (clock, 2, b':'),
+            (clock, 5, b':'),
+        ];
+        if separators
+            .iter()
+            .any(|&(s, at, b)| s.as_bytes().get(at) != Some(&b))
+        {
             return None;
         }
         // A leap second is read as the second after it.
@@ -38,8 +51,12 @@ impl Time {
             return None;
         }
         let (nanos, zone) = fraction(clock.get(8..)?)?;
-        let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-        Some(Self { seconds: seconds - offset(zone)?, nanos })
+        let seconds =
+            days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        Some(Self {
+            seconds: seconds - offset(zone)?,
+            nanos,
+        })
     }
 
     /// As proto3 JSON writes a `Timestamp`: "uses 0, 3, 6 or 9 fractional digits".
@@ -64,9 +81,18 @@ impl Time {
 /// RFC 3339 in UTC; the fraction only when there is one.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, of_day) = (self.seconds.div_euclid(86_400), self.seconds.rem_euclid(86_400));
+        let (days, of_day) = (
+            self.seconds.div_euclid(86_400),
+            self.seconds.rem_euclid(86_400),
+        );
         let (year, month, day) = civil_from_days(days);
-        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)?;
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
+            of_day / 3600,
+            of_day / 60 % 60,
+            of_day % 60
+        )?;
         if self.nanos != 0 {
             write!(f, ".{}", format!("{:09}", self.nanos).trim_end_matches('0'))?;
         }
@@ -76,15 +102,24 @@ impl fmt::Display for Time {
 
 fn field(text: &str, from: usize, to: usize) -> Option<i64> {
     let digits = text.get(from..to)?;
-    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+    digits
+        .bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| digits.parse().ok())?
 }
 
 /// Splits `.123Z` into nanoseconds and the zone.
 fn fraction(text: &str) -> Option<(u32, &str)> {
-    let Some(rest) = text.strip_prefix('.') else { return Some((0, text)) };
+    let Some(rest) = text.strip_prefix('.') else {
+        return Some((0, text));
+    };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     // Nine digits, filled up with zeros: logs have millions of times, so without a text for it.
-    let all = rest.bytes().take(digits).chain(std::iter::repeat(b'0')).take(9);
+    let all = rest
+        .bytes()
+        .take(digits)
+        .chain(std::iter::repeat(b'0'))
+        .take(9);
     let nanos = all.fold(0, |nanos, digit| nanos * 10 + u32::from(digit - b'0'));
     (digits > 0).then(|| (nanos, &rest[digits..]))
 }
@@ -111,8 +146,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970-01-01 of a date in the Gregorian calendar. Years start in March here, so that the leap day is
-/// the last day of a year and months have a regular length.
+/// Days since 1970-01-01 of a date in the Gregorian calendar. Years start in March here, so that
+/// the leap day is the last day of a year and months have a regular length.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -126,10 +161,14 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
-    let (day, month) = (day_of_year - (153 * shifted + 2) / 5 + 1, (shifted + 2) % 12 + 1);
+    let (day, month) = (
+        day_of_year - (153 * shifted + 2) / 5 + 1,
+        (shifted + 2) % 12 + 1,
+    );
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -141,13 +180,36 @@ mod tests {
     fn rfc_3339_is_read_and_written() {
         for (text, seconds, nanos, canonical) in [
             ("1970-01-01T00:00:00Z", 0, 0, "1970-01-01T00:00:00Z"),
-            ("2026-11-15T06:30:51.055587345Z", 1_794_724_251, 55_587_345, "2026-11-15T06:30:51.055587345Z"),
-            ("2024-02-29T23:59:60Z", 1_709_251_200, 0, "2024-03-01T00:00:00Z"),
-            ("2000-01-01T00:00:00.5+02:00", 946_677_600, 500_000_000, "1999-12-31T22:00:00.5Z"),
-            ("0001-01-01T00:00:00Z", -62_135_596_800, 0, "0001-01-01T00:00:00Z"),
+            (
+                "2026-11-15T06:30:51.055587345Z",
+                1_794_724_251,
+                55_587_345,
+                "2026-11-15T06:30:51.055587345Z",
+            ),
+            (
+                "2024-02-29T23:59:60Z",
+                1_709_251_200,
+                0,
+                "2024-03-01T00:00:00Z",
+            ),
+            (
+                "2000-01-01T00:00:00.5+02:00",
+                946_677_600,
+                500_000_000,
+                "1999-12-31T22:00:00.5Z",
+            ),
+            (
+                "0001-01-01T00:00:00Z",
+                -62_135_596_800,
+                0,
+                "0001-01-01T00:00:00Z",
+            ),
         ] {
             let time = Time::parse(text).expect(text);
-            assert_eq!((time.seconds, time.nanos, time.to_string().as_str()), (seconds, nanos, canonical));
+            assert_eq!(
+                (time.seconds, time.nanos, time.to_string().as_str()),
+                (seconds, nanos, canonical)
+            );
         }
     }
 
@@ -175,9 +237,15 @@ mod tests {
             ("2026-11-15T06:30:51Z", "2026-11-15T06:30:51Z"),
             ("2026-11-15T06:30:51.5Z", "2026-11-15T06:30:51.500Z"),
             ("2026-11-15T06:30:51.0559Z", "2026-11-15T06:30:51.055900Z"),
-            ("2026-11-15T06:30:51.05596144Z", "2026-11-15T06:30:51.055961440Z"),
+            (
+                "2026-11-15T06:30:51.05596144Z",
+                "2026-11-15T06:30:51.055961440Z",
+            ),
         ] {
-            assert_eq!(Time::parse(text).map(Time::to_proto).as_deref(), Some(expected));
+            assert_eq!(
+                Time::parse(text).map(Time::to_proto).as_deref(),
+                Some(expected)
+            );
         }
     }
 

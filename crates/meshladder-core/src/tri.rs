@@ -39,7 +39,8 @@ impl Tri {
         }
     }
 
-    /// Whether all hold: one No decides, whatever is unknown. The first unknown is the one that is named.
+    /// Whether all hold: one No decides, whatever is unknown. The first unknown is the one that is
+    /// named.
     pub fn all(values: impl IntoIterator<Item = Self>) -> Self {
         let mut result = Self::Yes;
         for value in values {
@@ -78,8 +79,28 @@ mod tests {
     #[test]
     fn kleene_tables() {
         let unknown = || Tri::unknown("x");
-        let and = [Tri::Yes, Tri::No, unknown(), Tri::No, Tri::No, Tri::No, unknown(), Tri::No, unknown()];
-        let or = [Tri::Yes, Tri::Yes, Tri::Yes, Tri::Yes, Tri::No, unknown(), Tri::Yes, unknown(), unknown()];
+        let and = [
+            Tri::Yes,
+            Tri::No,
+            unknown(),
+            Tri::No,
+            Tri::No,
+            Tri::No,
+            unknown(),
+            Tri::No,
+            unknown(),
+        ];
+        let or = [
+            Tri::Yes,
+            Tri::Yes,
+            Tri::Yes,
+            Tri::Yes,
+            Tri::No,
+            unknown(),
+            Tri::Yes,
+            unknown(),
+            unknown(),
+        ];
         let mut at = 0;
         for a in values() {
             for b in values() {

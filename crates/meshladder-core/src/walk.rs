@@ -49,7 +49,8 @@ pub enum Detail {
     Losers,
 }
 
-/// A mesh, ready for many requests: what a proxy's documents say is read and compiled when a request first meets it.
+/// A mesh, ready for many requests: what a proxy's documents say is read and compiled when a
+/// request first meets it.
 pub struct Walk<'d> {
     documents: &'d Documents<'d>,
     mesh: &'d Mesh,
@@ -76,24 +77,47 @@ impl<'d> Walk<'d> {
     /// A walk that has not read anything yet.
     pub fn new(documents: &'d Documents<'d>, mesh: &'d Mesh) -> Self {
         let proxies = (0..documents.len()).map(|_| OnceCell::new()).collect();
-        Self { documents, mesh, proxies, addresses: RefCell::default(), servers: RefCell::default() }
+        Self {
+            documents,
+            mesh,
+            proxies,
+            addresses: RefCell::default(),
+            servers: RefCell::default(),
+        }
     }
 
     /// Walks one request through the mesh.
     pub fn trace(&self, question: &Question, detail: Detail) -> Trace {
-        let walker = Walker { walk: self, question, detail, now: self.documents.snapshot.taken_at() };
+        let walker = Walker {
+            walk: self,
+            question,
+            detail,
+            now: self.documents.snapshot.taken_at(),
+        };
         let (hops, mut branches) = walker.walk();
         // The likeliest end first; among equals the order of the walk.
         branches.sort_by(|a, b| b.weight.unwrap_or(0.0).total_cmp(&a.weight.unwrap_or(0.0)));
         let undecided = || End::undecided("which proxy the request meets");
         let outcome = branches.first().map_or_else(undecided, |b| b.end.clone());
-        Trace { hops, outcome, branches }
+        Trace {
+            hops,
+            outcome,
+            branches,
+        }
     }
 
     /// The proxy of that number, compiled.
     fn proxy(&self, number: usize) -> Result<&Proxy<'d>, &str> {
-        let compile = || self.documents.open(number).and_then(Proxy::compile).map(Box::new);
-        self.proxies[number].get_or_init(compile).as_deref().map_err(String::as_str)
+        let compile = || {
+            self.documents
+                .open(number)
+                .and_then(Proxy::compile)
+                .map(Box::new)
+        };
+        self.proxies[number]
+            .get_or_init(compile)
+            .as_deref()
+            .map_err(String::as_str)
     }
 
     /// The address behind a host, as the pods of a namespace see it.
@@ -102,7 +126,11 @@ impl<'d> Walk<'d> {
         if let Some(address) = self.addresses.borrow().get(&key) {
             return *address;
         }
-        let address = self.mesh.resolve(host, namespace).address.unwrap_or(ELSEWHERE);
+        let address = self
+            .mesh
+            .resolve(host, namespace)
+            .address
+            .unwrap_or(ELSEWHERE);
         self.addresses.borrow_mut().insert(key, address);
         address
     }
@@ -116,7 +144,8 @@ impl<'d> Walk<'d> {
         server
     }
 
-    /// Whether the same becomes of a request at both addresses, since no proxy stands before either.
+    /// Whether the same becomes of a request at both addresses, since no proxy stands before
+    /// either.
     fn are_alike(&self, one: IpAddr, other: IpAddr) -> bool {
         match (self.server(one), self.server(other)) {
             (Server::None { is_known: a }, Server::None { is_known: b }) => a == b,
@@ -124,20 +153,26 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// The proxy in the pod that has an address: by the objects, or by what proxies say of themselves.
+    /// The proxy in the pod that has an address: by the objects, or by what proxies say of
+    /// themselves.
     fn find_server(&self, address: IpAddr) -> Server {
         if let Some(pod) = self.mesh.pod_at(address) {
             return match self.documents.find(&pod.namespace, &pod.name) {
                 Some(number) => Server::Proxy(number),
-                None if pod.has_proxy => Server::Unseen(documents::missing(&pod.namespace, &pod.name)),
+                None if pod.has_proxy => {
+                    Server::Unseen(documents::missing(&pod.namespace, &pod.name))
+                }
                 None => Server::None { is_known: true },
             };
         }
         if !self.mesh.pods.is_empty() {
             return Server::None { is_known: false };
         }
-        let has_address = |number: &usize| self.documents.node(*number).addresses.contains(&address);
-        (0..self.documents.len()).find(has_address).map_or(Server::None { is_known: false }, Server::Proxy)
+        let has_address =
+            |number: &usize| self.documents.node(*number).addresses.contains(&address);
+        (0..self.documents.len())
+            .find(has_address)
+            .map_or(Server::None { is_known: false }, Server::Proxy)
     }
 }
 
@@ -160,11 +195,16 @@ impl Walker<'_, '_> {
 
     fn pod(&self, namespace: &str, name: &str) -> (Vec<Hop>, Vec<Branch>) {
         let pod = self.walk.mesh.pod(namespace, name);
-        let source = self.question.source_ip.or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
+        let source = self
+            .question
+            .source_ip
+            .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
         match self.walk.documents.find(namespace, name) {
             Some(number) => self.through(number, source),
             // A pod without a proxy calls the server directly.
-            None if pod.is_some_and(|pod| !pod.has_proxy) => self.to_server(&self.plain_connection(source)),
+            None if pod.is_some_and(|pod| !pod.has_proxy) => {
+                self.to_server(&self.plain_connection(source))
+            }
             None => nowhere(End::undecided(&documents::missing(namespace, name))),
         }
     }
@@ -194,13 +234,21 @@ impl Walker<'_, '_> {
             match way.next {
                 Next::End(end) => {
                     last = None;
-                    branches.push(branch(way.weight, cluster, endpoint, wire::with_flags(end, &way.flags)));
+                    branches.push(branch(
+                        way.weight,
+                        cluster,
+                        endpoint,
+                        wire::with_flags(end, &way.flags),
+                    ));
                 }
                 Next::Forward(forward) => {
                     // Where only the ends count, endpoints that no proxy stands before are alike.
-                    if let (Detail::Ends, Some(last), Some(one)) = (self.detail, &last, branches.last_mut())
+                    if let (Detail::Ends, Some(last), Some(one)) =
+                        (self.detail, &last, branches.last_mut())
                         && Rc::ptr_eq(&last.sent, &forward.sent)
-                        && self.walk.are_alike(last.destination.0, forward.destination.0)
+                        && self
+                            .walk
+                            .are_alike(last.destination.0, forward.destination.0)
                     {
                         one.weight = one.weight.zip(way.weight).map(|(a, b)| a + b);
                         continue;
@@ -209,7 +257,12 @@ impl Walker<'_, '_> {
                     hops.extend(inner_hops);
                     branches.extend(inner.into_iter().map(|inner| {
                         let weight = way.weight.zip(inner.weight).map(|(a, b)| a * b);
-                        branch(weight, cluster, endpoint, wire::with_flags(inner.end, &way.flags))
+                        branch(
+                            weight,
+                            cluster,
+                            endpoint,
+                            wire::with_flags(inner.end, &way.flags),
+                        )
                     }));
                     last = Some(forward);
                 }
@@ -221,7 +274,10 @@ impl Walker<'_, '_> {
                 }
             }
         }
-        if let Some(branch) = branches.get(likeliest.1).filter(|_| self.detail >= Detail::Steps) {
+        if let Some(branch) = branches
+            .get(likeliest.1)
+            .filter(|_| self.detail >= Detail::Steps)
+        {
             hop.log = wire::client_log(branch, likeliest.2, hop.route.as_deref());
         }
         hops.insert(0, hop);
@@ -235,8 +291,16 @@ impl Walker<'_, '_> {
             Server::Proxy(number) => number,
             Server::Unseen(fact) => return nowhere(End::undecided(&fact)),
             Server::None { is_known } => {
-                let presents = sent.request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some());
-                return nowhere(wire::without_proxy(forward.destination, presents && is_known));
+                let presents = sent
+                    .request
+                    .connection
+                    .tls
+                    .as_ref()
+                    .is_some_and(|tls| tls.peer.is_some());
+                return nowhere(wire::without_proxy(
+                    forward.destination,
+                    presents && is_known,
+                ));
             }
         };
         if let Some(fact) = &sent.unknown {
@@ -249,7 +313,12 @@ impl Walker<'_, '_> {
         self.enter(server, &forward.arrived(), sent.is_tcp)
     }
 
-    fn enter(&self, server: &Proxy<'_>, request: &Request, is_tcp: bool) -> (Vec<Hop>, Vec<Branch>) {
+    fn enter(
+        &self,
+        server: &Proxy<'_>,
+        request: &Request,
+        is_tcp: bool,
+    ) -> (Vec<Hop>, Vec<Branch>) {
         let request = self.question.presented(request);
         let (mut hop, ways) = server.inbound(&request, is_tcp, self.now, self.detail);
         let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
@@ -265,12 +334,22 @@ impl Walker<'_, '_> {
             let fact = format!("which pod {} leads to", self.question.to.host);
             return nowhere(End::undecided(&fact));
         }
-        #[expect(clippy::cast_precision_loss, reason = "a Service has far fewer pods than a float has digits")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a Service has far fewer pods than a float has digits"
+        )]
         let share = 1.0 / targets.len() as f64;
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
-        let sent = Rc::new(Sent { request: self.request(self.question.to_server(connection)), is_tcp, unknown: None });
+        let sent = Rc::new(Sent {
+            request: self.request(self.question.to_server(connection)),
+            is_tcp,
+            unknown: None,
+        });
         for destination in targets {
-            let (more, ends) = self.arrive(&Forward { sent: Rc::clone(&sent), destination });
+            let (more, ends) = self.arrive(&Forward {
+                sent: Rc::clone(&sent),
+                destination,
+            });
             hops.extend(more);
             branches.extend(ends.into_iter().map(|branch| Branch {
                 weight: branch.weight.map(|weight| weight * share),
@@ -287,23 +366,47 @@ impl Walker<'_, '_> {
         if let Ok(address) = host.trim_matches(['[', ']']).parse() {
             return vec![(address, *port)];
         }
-        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from { namespace } else { "default" };
-        let Some(service) = self.walk.mesh.service_named(&host.to_ascii_lowercase(), namespace) else {
+        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+            namespace
+        } else {
+            "default"
+        };
+        let Some(service) = self
+            .walk
+            .mesh
+            .service_named(&host.to_ascii_lowercase(), namespace)
+        else {
             return self.servers_by_own_word(host, *port);
         };
-        let target = service.ports.iter().find(|(number, _)| number == port).map(|(_, target)| target.as_str());
+        let target = service
+            .ports
+            .iter()
+            .find(|(number, _)| number == port)
+            .map(|(_, target)| target.as_str());
         // A named port differs from pod to pod; the number is what matters to a listener.
-        let target = target.and_then(|target| target.parse().ok()).unwrap_or(*port);
-        self.walk.mesh.pods_of(service).filter_map(|pod| Some((*pod.ips.first()?, target))).collect()
+        let target = target
+            .and_then(|target| target.parse().ok())
+            .unwrap_or(*port);
+        self.walk
+            .mesh
+            .pods_of(service)
+            .filter_map(|pod| Some((*pod.ips.first()?, target)))
+            .collect()
     }
 
     /// The connection that the calling application makes.
     fn plain_connection(&self, source: Option<IpAddr>) -> Connection {
         let Question { to, http, sni, .. } = self.question;
-        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from { namespace } else { "default" };
+        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+            namespace
+        } else {
+            "default"
+        };
         let address = self.walk.address(&to.host, namespace);
         let own_tls = || Tls {
-            sni: sni.clone().unwrap_or_else(|| to.host.parse::<IpAddr>().is_err().then(|| to.host.clone())),
+            sni: sni
+                .clone()
+                .unwrap_or_else(|| to.host.parse::<IpAddr>().is_err().then(|| to.host.clone())),
             alpn: vec!["h2".to_owned(), "http/1.1".to_owned()],
             peer: self.question.own_certificate(),
         };
@@ -320,15 +423,28 @@ impl Walker<'_, '_> {
     }
 
     fn request(&self, connection: Connection) -> Request {
-        let Question { to, method, headers, claims, .. } = self.question;
-        let host = headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.clone());
+        let Question {
+            to,
+            method,
+            headers,
+            claims,
+            ..
+        } = self.question;
+        let host = headers
+            .iter()
+            .find(|(name, _)| name == "host")
+            .map(|(_, value)| value.clone());
         Request {
             connection,
             method: method.clone(),
             scheme: to.scheme.word().to_owned(),
             authority: host.unwrap_or_else(|| to.authority()),
             path: to.path.clone(),
-            headers: headers.iter().filter(|(name, _)| name != "host").cloned().collect(),
+            headers: headers
+                .iter()
+                .filter(|(name, _)| name != "host")
+                .cloned()
+                .collect(),
             claims: claims.clone(),
             unknown_headers: Vec::new(),
         }
@@ -337,7 +453,15 @@ impl Walker<'_, '_> {
 
 /// An end that no proxy is on the way to.
 fn nowhere(end: End) -> (Vec<Hop>, Vec<Branch>) {
-    (Vec::new(), vec![Branch { weight: Some(1.0), cluster: None, endpoint: None, end }])
+    (
+        Vec::new(),
+        vec![Branch {
+            weight: Some(1.0),
+            cluster: None,
+            endpoint: None,
+            end,
+        }],
+    )
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ pub struct Certificate {
     pub sans: Vec<String>,
     /// The kind and size of its public key.
     pub key: Key,
-    /// SHA-256 of its `SubjectPublicKeyInfo` in lower-case hex: a root that was renewed keeps its key.
+    /// SHA-256 of its `SubjectPublicKeyInfo` in lower-case hex: a root that was renewed keeps its
+    /// key.
     pub key_sha256: String,
     /// SHA-256 of the certificate in lower-case hex.
     pub sha256: String,
@@ -49,40 +50,84 @@ impl Certificate {
     /// Why it is none, as in `subject: cut short`.
     pub fn from_der(der: &[u8]) -> Result<Self, String> {
         let mut document = Reader::new(der);
-        let mut certificate = document.inside(der::SEQUENCE).map_err(part("certificate"))?;
+        let mut certificate = document
+            .inside(der::SEQUENCE)
+            .map_err(part("certificate"))?;
         if !document.is_empty() {
             return Err("bytes after the end of the certificate".to_owned());
         }
-        let mut tbs = certificate.inside(der::SEQUENCE).map_err(part("certificate"))?;
+        let mut tbs = certificate
+            .inside(der::SEQUENCE)
+            .map_err(part("certificate"))?;
         tbs.optional(EXPLICIT_0).map_err(part("version"))?;
-        let serial = tbs.expect(der::INTEGER).and_then(serial).map_err(part("serial number"))?;
-        tbs.expect(der::SEQUENCE).map_err(part("signature algorithm"))?;
-        let issuer = tbs.inside(der::SEQUENCE).and_then(name::name).map_err(part("issuer"))?;
-        let (not_before, not_after) = tbs.inside(der::SEQUENCE).and_then(validity).map_err(part("validity"))?;
-        let subject = tbs.inside(der::SEQUENCE).and_then(name::name).map_err(part("subject"))?;
+        let serial = tbs
+            .expect(der::INTEGER)
+            .and_then(serial)
+            .map_err(part("serial number"))?;
+        tbs.expect(der::SEQUENCE)
+            .map_err(part("signature algorithm"))?;
+        let issuer = tbs
+            .inside(der::SEQUENCE)
+            .and_then(name::name)
+            .map_err(part("issuer"))?;
+        let (not_before, not_after) = tbs
+            .inside(der::SEQUENCE)
+            .and_then(validity)
+            .map_err(part("validity"))?;
+        let subject = tbs
+            .inside(der::SEQUENCE)
+            .and_then(name::name)
+            .map_err(part("subject"))?;
         let info = tbs.any().map_err(part("public key"))?;
-        let key = Reader::new(info.whole).inside(der::SEQUENCE).and_then(key::key).map_err(part("public key"))?;
+        let key = Reader::new(info.whole)
+            .inside(der::SEQUENCE)
+            .and_then(key::key)
+            .map_err(part("public key"))?;
         let (is_ca, sans) = extensions::extensions(tbs).map_err(part("extensions"))?;
         let sha256 = der::hex(&Sha256::digest(der));
         let key_sha256 = der::hex(&Sha256::digest(info.whole));
-        Ok(Self { subject, issuer, serial, not_before, not_after, is_ca, sans, key, key_sha256, sha256 })
+        Ok(Self {
+            subject,
+            issuer,
+            serial,
+            not_before,
+            not_after,
+            is_ca,
+            sans,
+            key,
+            key_sha256,
+            sha256,
+        })
     }
 
     /// The trust domain of the first SPIFFE identity.
     pub fn trust_domain(&self) -> Option<&str> {
-        self.sans.iter().find_map(|san| trust_domain(san.strip_prefix("URI:")?))
+        self.sans
+            .iter()
+            .find_map(|san| trust_domain(san.strip_prefix("URI:")?))
     }
 }
 
 /// Every `CERTIFICATE` block of a PEM text, in order, whatever stands between them.
 pub fn from_pem(pem: &[u8]) -> Vec<Result<Certificate, String>> {
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
-    let starts: Vec<usize> = memmem::find_iter(pem, BEGIN).map(|at| at + BEGIN.len()).collect();
-    let ends = starts.iter().skip(1).map(|next| next - BEGIN.len()).chain([pem.len()]);
-    starts.iter().zip(ends).map(|(&start, end)| block(&pem[start..end])).collect()
+    let starts: Vec<usize> = memmem::find_iter(pem, BEGIN)
+        .map(|at| at + BEGIN.len())
+        .collect();
+    let ends = starts
+        .iter()
+        .skip(1)
+        .map(|next| next - BEGIN.len())
+        .chain([pem.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(&start, end)| block(&pem[start..end]))
+        .collect()
 }
 
-/// The trust domain of a SPIFFE identity: `cluster.local` of `spiffe://cluster.local/ns/shop/sa/cart`.
+/// The trust domain of a SPIFFE identity: `cluster.local` of
+/// `spiffe://cluster.local/ns/shop/sa/cart`.
 pub fn trust_domain(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("spiffe://")?;
     rest.split('/').next().filter(|domain| !domain.is_empty())
@@ -96,7 +141,11 @@ fn part(what: &'static str) -> impl Fn(Flaw) -> String {
 
 fn block(text: &[u8]) -> Result<Certificate, String> {
     let end = memmem::find(text, b"-----END CERTIFICATE-----").ok_or("no END CERTIFICATE line")?;
-    let base64: Vec<u8> = text[..end].iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
+    let base64: Vec<u8> = text[..end]
+        .iter()
+        .copied()
+        .filter(|b| !b.is_ascii_whitespace())
+        .collect();
     Certificate::from_der(&STANDARD.decode(base64).map_err(|_| "not base64")?)
 }
 
@@ -110,7 +159,11 @@ fn serial(content: &[u8]) -> Result<String, Flaw> {
     }
     let digits = der::hex(&magnitude);
     let digits = digits.trim_start_matches('0');
-    Ok(if negative { format!("-{digits:0>31}") } else { format!("{digits:0>32}") })
+    Ok(if negative {
+        format!("-{digits:0>31}")
+    } else {
+        format!("{digits:0>32}")
+    })
 }
 
 /// Two's complement: every bit flipped, then one added.
@@ -126,9 +179,13 @@ fn validity(times: Reader<'_>) -> Result<(Time, Time), Flaw> {
     Ok((time(times.any()?)?, time(times.any()?)?))
 }
 
-/// RFC 5280, 4.1.2.5: both forms "MUST be expressed in Greenwich Mean Time (Zulu) and MUST include seconds".
+/// RFC 5280, 4.1.2.5: both forms "MUST be expressed in Greenwich Mean Time (Zulu) and MUST include
+/// seconds".
 fn time(element: der::Element<'_>) -> Result<Time, Flaw> {
-    let text = str::from_utf8(element.content).ok().and_then(|t| t.strip_suffix('Z')).ok_or("not a time in UTC")?;
+    let text = str::from_utf8(element.content)
+        .ok()
+        .and_then(|t| t.strip_suffix('Z'))
+        .ok_or("not a time in UTC")?;
     let digits = match element.tag {
         // "Where YY is greater than or equal to 50, the year SHALL be interpreted as 19YY".
         der::UTC_TIME => format!("{}{text}", if text >= "50" { "19" } else { "20" }),

@@ -54,8 +54,8 @@ pub(crate) struct Args {
 /// Flags of every command.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Global {
-    /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON, an Envoy config dump;
-    /// a file, a directory, an archive, or `-` for stdin. Repeatable
+    /// Read this instead of a cluster: a bundle, an istioctl bug-report, Kubernetes YAML or JSON,
+    /// an Envoy config dump; a file, a directory, an archive, or `-` for stdin. Repeatable
     #[arg(short, long, global = true, value_name = "PATH")]
     pub(crate) source: Vec<PathBuf>,
     /// The namespace to look in
@@ -121,8 +121,9 @@ pub(crate) struct Trace {
     pub(crate) request: request::RequestFlags,
     #[command(flatten)]
     pub(crate) reading: cluster::Reading,
-    /// Many requests, one JSON object a line (`-` for stdin): `{"from":"shop/cart","to":"http://catalog:8080/"}`, with the
-    /// other flags' names as members. What a line leaves out, the flags say. Prints an outcome a line
+    /// Many requests, one JSON object a line (`-` for stdin):
+    /// `{"from":"shop/cart","to":"http://catalog:8080/"}`, with the other flags' names as members.
+    /// What a line leaves out, the flags say. Prints an outcome a line
     #[arg(long, value_name = "FILE.jsonl")]
     pub(crate) requests: Option<PathBuf>,
     /// Show the candidates that lost, each with its reason
@@ -186,9 +187,12 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
-/// The whole command line, under the name the program was called by: `kubectl meshladder` when it is a plugin.
+/// The whole command line, under the name the program was called by: `kubectl meshladder` when it
+/// is a plugin.
 pub(crate) fn command(program: Option<&OsString>) -> clap::Command {
-    let stem = program.and_then(|p| Path::new(p).file_stem()).and_then(|stem| stem.to_str());
+    let stem = program
+        .and_then(|p| Path::new(p).file_stem())
+        .and_then(|stem| stem.to_str());
     let command = Args::command();
     if stem == Some("kubectl-meshladder") {
         return as_plugin(command).bin_name("kubectl meshladder");
@@ -198,27 +202,61 @@ pub(crate) fn command(program: Option<&OsString>) -> clap::Command {
 
 /// The examples under the plugin's name, in every subcommand.
 fn as_plugin(command: clap::Command) -> clap::Command {
-    let examples =
-        command.get_before_help().map(|text| text.to_string().replace("  meshladder ", "  kubectl meshladder "));
+    let examples = command.get_before_help().map(|text| {
+        text.to_string()
+            .replace("  meshladder ", "  kubectl meshladder ")
+    });
     let command = command.mut_subcommands(as_plugin);
-    if let Some(examples) = examples { command.before_help(examples) } else { command }
+    if let Some(examples) = examples {
+        command.before_help(examples)
+    } else {
+        command
+    }
 }
 
 /// Parses; on wrong usage, or when help was asked for, prints and gives the exit code.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Args, ExitCode> {
-    let istioctls = subcommand(&words)
-        .is_some_and(|word| ["ps", "proxy-status", "pc", "proxy-config", "analyze", "describe", "des"].contains(&word));
-    let usage = if istioctls { exit::ISTIOCTL_USAGE } else { exit::USAGE };
+    let istioctls = subcommand(&words).is_some_and(|word| {
+        [
+            "ps",
+            "proxy-status",
+            "pc",
+            "proxy-config",
+            "analyze",
+            "describe",
+            "des",
+        ]
+        .contains(&word)
+    });
+    let usage = if istioctls {
+        exit::ISTIOCTL_USAGE
+    } else {
+        exit::USAGE
+    };
     // clap prints what is wrong before `--color` is parsed.
-    let never = words.windows(2).any(|pair| pair[0] == "--color" && pair[1] == "never")
+    let never = words
+        .windows(2)
+        .any(|pair| pair[0] == "--color" && pair[1] == "never")
         || words.iter().any(|w| w == "--color=never");
-    let choice = if never { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
-    let parsed = command(words.first()).color(choice).try_get_matches_from(words);
-    parsed.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| {
-        // Printing fails only when nobody listens.
-        let _ = error.print();
-        if error.use_stderr() { ExitCode::from(usage) } else { ExitCode::SUCCESS }
-    })
+    let choice = if never {
+        clap::ColorChoice::Never
+    } else {
+        clap::ColorChoice::Auto
+    };
+    let parsed = command(words.first())
+        .color(choice)
+        .try_get_matches_from(words);
+    parsed
+        .and_then(|matches| Args::from_arg_matches(&matches))
+        .map_err(|error| {
+            // Printing fails only when nobody listens.
+            let _ = error.print();
+            if error.use_stderr() {
+                ExitCode::from(usage)
+            } else {
+                ExitCode::SUCCESS
+            }
+        })
 }
 
 /// The first word that is no flag and no flag's value.
@@ -226,7 +264,9 @@ fn subcommand(words: &[OsString]) -> Option<&str> {
     let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
         match word {
-            "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => drop(words.next()),
+            "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => {
+                drop(words.next())
+            }
             _ if cluster::VALUES.contains(&word) => drop(words.next()),
             _ if word.starts_with('-') => {}
             _ => return Some(word),

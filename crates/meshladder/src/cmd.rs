@@ -40,7 +40,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Describe(describe) => describe::run(&args.global, describe),
         Command::Diff(diff) => diff::run(&args.global, diff),
         Command::Explain { what } => explain::run(&what.join(" ")),
-        Command::Flags(flags) if flags.server.prometheus.is_some() => flag_rates::run(&args.global, flags),
+        Command::Flags(flags) if flags.server.prometheus.is_some() => {
+            flag_rates::run(&args.global, flags)
+        }
         Command::Flags(flags) => explain::flags(&flags.codes),
         Command::Canary(canary) => canary::run(&args.global, canary),
         Command::Logs(logs) => logs::run(&args.global, logs),

@@ -38,7 +38,11 @@ pub(crate) type Outcome = Result<u8, Failure>;
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// The same with another exit code.
@@ -49,7 +53,11 @@ impl Failure {
 
     /// The same where istioctl's codes are not kept: there 1 means findings.
     pub(crate) fn with_our_code(self) -> Self {
-        if self.code == ISTIOCTL_ERROR { self.with_code(UNREADABLE) } else { self }
+        if self.code == ISTIOCTL_ERROR {
+            self.with_code(UNREADABLE)
+        } else {
+            self
+        }
     }
 
     /// The same in other words.
@@ -85,7 +93,11 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         // Whoever read our output has had enough: that is no failure.
-        let code = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { UNREADABLE };
+        let code = if error.kind() == io::ErrorKind::BrokenPipe {
+            0
+        } else {
+            UNREADABLE
+        };
         Self::new(code, format!("cannot write the output: {error}"))
     }
 }
@@ -104,7 +116,10 @@ impl From<CollectError> for Failure {
 
 /// After a panic, whose message is on stderr already.
 pub(crate) fn our_bug() -> ExitCode {
-    out::error("this is a bug of meshladder, not of your mesh", Some("please report it with the message above"));
+    out::error(
+        "this is a bug of meshladder, not of your mesh",
+        Some("please report it with the message above"),
+    );
     ExitCode::from(OUR_BUG)
 }
 

@@ -1,5 +1,5 @@
-//! A line on stderr while something takes longer than a second, on a terminal only. Whoever writes anything else stops it
-//! first, so the two never share a line.
+//! A line on stderr while something takes longer than a second, on a terminal only. Whoever writes
+//! anything else stops it first, so the two never share a line.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;

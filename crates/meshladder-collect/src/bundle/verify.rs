@@ -26,38 +26,55 @@ pub struct Verified {
     pub problems: Vec<Problem>,
 }
 
-/// Checks a bundle: every document is strict JSON or YAML where it should be, UTF-8, at a place the layout knows and without
-/// secrets; the manifest, if there is one, can be read; the archive is whole.
+/// Checks a bundle: every document is strict JSON or YAML where it should be, UTF-8, at a place the
+/// layout knows and without secrets; the manifest, if there is one, can be read; the archive is
+/// whole.
 ///
 /// # Errors
 /// When it cannot be read at all, is larger than allowed, or is no bundle.
 pub fn verify(source: &Source, options: &Options) -> Result<Verified, CollectError> {
     let mut store = Store::new(options.max_size);
     let gathered = gather::gather(source, options, &mut store)?;
-    let not_a_bundle = |form| Err(CollectError::NotABundle { origin: gathered.origin.clone(), form });
+    let not_a_bundle = |form| {
+        Err(CollectError::NotABundle {
+            origin: gathered.origin.clone(),
+            form,
+        })
+    };
     let bundles = match tell(&gathered.tree) {
         _ if gathered.is_file => return not_a_bundle("a single document"),
         Layout::Bundle { top, manifest } => vec![(top, manifest)],
-        Layout::Several { top, bundles } => {
-            bundles.into_iter().map(|(name, manifest)| (format!("{top}{name}/"), Some(manifest))).collect()
-        }
+        Layout::Several { top, bundles } => bundles
+            .into_iter()
+            .map(|(name, manifest)| (format!("{top}{name}/"), Some(manifest)))
+            .collect(),
         Layout::BugReport { .. } => return not_a_bundle("a bug-report"),
         Layout::Loose => return not_a_bundle("a collection of files"),
     };
-    let mut verified = Verified { documents: 0, bytes: 0, notes: Vec::new(), problems: gathered.tree.problems };
+    let mut verified = Verified {
+        documents: 0,
+        bytes: 0,
+        notes: Vec::new(),
+        problems: gathered.tree.problems,
+    };
     let mut tops = Vec::new();
     for (top, manifest) in bundles {
         match manifest {
             Some(manifest) => verified.problems.extend(manifest.problems),
             // "optional: without it a directory still opens"
             None => {
-                verified.notes.push(format!("{} has no manifest.json that tells when it was taken", gathered.origin));
+                verified.notes.push(format!(
+                    "{} has no manifest.json that tells when it was taken",
+                    gathered.origin
+                ));
             }
         }
         tops.push(top);
     }
     for found in gathered.tree.files {
-        let inside = tops.iter().find_map(|top| found.path.strip_prefix(top.as_str()));
+        let inside = tops
+            .iter()
+            .find_map(|top| found.path.strip_prefix(top.as_str()));
         let path = inside.unwrap_or(&found.path).to_owned();
         verified.check(&path, found, &mut store)?;
     }
@@ -69,14 +86,19 @@ impl Verified {
         let origin = found.origin.clone();
         match id_in_bundle(path) {
             None if path == "manifest.json" || is_hidden(path) => {}
-            None => self.problems.push(Problem::new(origin, "is no part of the bundle layout; it is ignored")),
+            None => self.problems.push(Problem::new(
+                origin,
+                "is no part of the bundle layout; it is ignored",
+            )),
             Some(id) => match unpack(found, store)? {
                 Unpacked::File(found, problem) => {
                     self.problems.extend(problem);
                     store.document(&found.origin, found.body.len())?;
                     self.document(&id, &found);
                 }
-                Unpacked::Archive(_) => self.problems.push(Problem::new(origin, "is an archive, not a document")),
+                Unpacked::Archive(_) => self
+                    .problems
+                    .push(Problem::new(origin, "is an archive, not a document")),
                 Unpacked::Unreadable(problem) => self.problems.push(problem),
             },
         }
@@ -101,18 +123,26 @@ impl Verified {
                 if ends_in(id.as_str(), &["json"]) {
                     self.problems.extend(json::check(text).err().map(problem));
                 } else if ends_in(id.as_str(), &["yaml", "yml"]) {
-                    self.problems.extend(yaml::load(text).problems.into_iter().map(problem));
+                    self.problems
+                        .extend(yaml::load(text).problems.into_iter().map(problem));
                 }
             }
             Err(error) => {
                 let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let place = Some(Place::of(&before, before.len()));
-                self.problems.push(Problem { origin: origin(), place, what: "invalid UTF-8".to_owned() });
+                self.problems.push(Problem {
+                    origin: origin(),
+                    place,
+                    what: "invalid UTF-8".to_owned(),
+                });
             }
         }
         let secrets = redact(id, &mut bytes.into_owned());
         if secrets > 0 {
-            let what = format!("holds {secrets} secret{}; pack it again", if secrets == 1 { "" } else { "s" });
+            let what = format!(
+                "holds {secrets} secret{}; pack it again",
+                if secrets == 1 { "" } else { "s" }
+            );
             self.problems.push(Problem::new(origin(), what));
         }
     }

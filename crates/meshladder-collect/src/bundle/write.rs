@@ -36,15 +36,18 @@ enum Format {
     TarZst,
 }
 
-/// Writes a bundle: `.tar`, `.tar.gz`, `.tar.zst` or a directory, by its name. It appears under its name only when it
-/// is whole. An archive of that name is replaced, and so is a directory that is empty or a bundle. Several sources are
-/// bundles side by side, each in the folder of its name.
+/// Writes a bundle: `.tar`, `.tar.gz`, `.tar.zst` or a directory, by its name. It appears under its
+/// name only when it is whole. An archive of that name is replaced, and so is a directory that is
+/// empty or a bundle. Several sources are bundles side by side, each in the folder of its name.
 ///
 /// # Errors
 /// When something else has that name, or the disk refuses.
 pub fn write(snapshot: &Snapshot, to: &Path) -> Result<Summary, CollectError> {
     let format = check(to)?;
-    let unwritable = |why| CollectError::Unwritable { path: shown(&to.to_string_lossy()), why };
+    let unwritable = |why| CollectError::Unwritable {
+        path: shown(&to.to_string_lossy()),
+        why,
+    };
     match format {
         Format::Directory => directory(snapshot, to).map_err(unwritable),
         _ => archive(snapshot, to, format).map_err(unwritable),
@@ -78,7 +81,9 @@ impl Format {
             "gz" if ends_in(stem, &["tar"]) => Self::TarGz,
             "zst" if ends_in(stem, &["tar"]) => Self::TarZst,
             // Most likely a slip: nobody wants a directory named `x.zip`.
-            "zip" | "7z" | "xz" | "bz2" | "gz" | "zst" | "json" | "yaml" | "yml" | "txt" => return None,
+            "zip" | "7z" | "xz" | "bz2" | "gz" | "zst" | "json" | "yaml" | "yml" | "txt" => {
+                return None;
+            }
             _ => Self::Directory,
         })
     }
@@ -86,48 +91,80 @@ impl Format {
 
 /// Whether the name is free, or has what may be replaced.
 fn check_target(to: &Path, format: Format) -> Result<(), CollectError> {
-    let in_the_way = |what| Err(CollectError::InTheWay { path: shown(&to.to_string_lossy()), what });
-    let Ok(metadata) = fs::symlink_metadata(to) else { return Ok(()) };
+    let in_the_way = |what| {
+        Err(CollectError::InTheWay {
+            path: shown(&to.to_string_lossy()),
+            what,
+        })
+    };
+    let Ok(metadata) = fs::symlink_metadata(to) else {
+        return Ok(());
+    };
     match format {
         Format::Directory if !metadata.is_dir() => in_the_way("not a directory"),
-        Format::Directory if !may_replace(to) => in_the_way("a directory that is neither empty nor a bundle"),
-        Format::Tar | Format::TarGz | Format::TarZst if !metadata.is_file() => in_the_way("not a file"),
+        Format::Directory if !may_replace(to) => {
+            in_the_way("a directory that is neither empty nor a bundle")
+        }
+        Format::Tar | Format::TarGz | Format::TarZst if !metadata.is_file() => {
+            in_the_way("not a file")
+        }
         _ => Ok(()),
     }
 }
 
-/// Only what is nothing but a bundle with a manifest may be replaced: somebody's notes beside it must not be lost.
+/// Only what is nothing but a bundle with a manifest may be replaced: somebody's notes beside it
+/// must not be lost.
 fn may_replace(directory: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(directory) else { return false };
-    let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let Ok(entries) = fs::read_dir(directory) else {
+        return false;
+    };
+    let names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     let of_bundle = ["k8s", "proxies", "istiod", "logs", "other", "manifest.json"];
     if names.is_empty() {
         return true;
     }
     match walk(directory).map(|tree| tell(&tree)) {
-        Ok(Layout::Bundle { manifest: Some(_), top }) if top.is_empty() => {
-            names.iter().all(|name| of_bundle.contains(&name.as_str()))
-        }
+        Ok(Layout::Bundle {
+            manifest: Some(_),
+            top,
+        }) if top.is_empty() => names.iter().all(|name| of_bundle.contains(&name.as_str())),
         Ok(Layout::Several { top, bundles }) if top.is_empty() => {
             let is_ours = |folder: &str| {
                 fs::read_dir(directory.join(folder)).is_ok_and(|inside| {
-                    inside.flatten().all(|entry| of_bundle.contains(&entry.file_name().to_string_lossy().as_ref()))
+                    inside.flatten().all(|entry| {
+                        of_bundle.contains(&entry.file_name().to_string_lossy().as_ref())
+                    })
                 })
             };
-            names.iter().all(|name| bundles.iter().any(|(folder, _)| folder == name) && is_ours(name))
+            names
+                .iter()
+                .all(|name| bundles.iter().any(|(folder, _)| folder == name) && is_ours(name))
         }
         _ => false,
     }
 }
 
 /// Calls `put` with the path and text of each file of the bundle, the manifests last.
-fn each(snapshot: &Snapshot, mut put: impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<Summary> {
-    let mut summary = Summary { documents: 0, bytes: 0, written: 0, failed: Vec::new() };
+fn each(
+    snapshot: &Snapshot,
+    mut put: impl FnMut(&str, &[u8]) -> io::Result<()>,
+) -> io::Result<Summary> {
+    let mut summary = Summary {
+        documents: 0,
+        bytes: 0,
+        written: 0,
+        failed: Vec::new(),
+    };
     for id in snapshot.ids() {
         let text = match snapshot.open(id) {
             Ok(document) if is_safe(id.as_str()) => document.text,
             Ok(_) => {
-                summary.failed.push((id.clone(), "its name is no path inside a bundle".to_owned()));
+                summary
+                    .failed
+                    .push((id.clone(), "its name is no path inside a bundle".to_owned()));
                 continue;
             }
             Err(problem) => {
@@ -141,7 +178,11 @@ fn each(snapshot: &Snapshot, mut put: impl FnMut(&str, &[u8]) -> io::Result<()>)
     }
     summary.written = summary.bytes;
     let sources: Vec<&str> = snapshot.sources().map(|(name, _)| name).collect();
-    for name in if sources.is_empty() { vec![""] } else { sources } {
+    for name in if sources.is_empty() {
+        vec![""]
+    } else {
+        sources
+    } {
         let manifest = manifest::write(snapshot, name, &summary.failed);
         let slash = if name.is_empty() { "" } else { "/" };
         put(&format!("{name}{slash}manifest.json"), manifest.as_bytes())?;
@@ -155,11 +196,15 @@ fn is_safe(path: &str) -> bool {
 }
 
 fn parent(to: &Path) -> &Path {
-    to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    to.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn archive(snapshot: &Snapshot, to: &Path, format: Format) -> io::Result<Summary> {
-    let mut file = tempfile::Builder::new().prefix(".meshladder-").tempfile_in(parent(to))?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".meshladder-")
+        .tempfile_in(parent(to))?;
     let writer = BufWriter::with_capacity(1 << 18, file.as_file_mut());
     let mut summary = match format {
         Format::TarGz => {
@@ -188,9 +233,13 @@ fn archive(snapshot: &Snapshot, to: &Path, format: Format) -> io::Result<Summary
     Ok(summary)
 }
 
-/// Nothing of this machine or this minute gets into the archive: the same Snapshot gives the same bytes.
+/// Nothing of this machine or this minute gets into the archive: the same Snapshot gives the same
+/// bytes.
 fn tar(snapshot: &Snapshot, writer: &mut dyn Write) -> io::Result<Summary> {
-    let mtime = snapshot.taken_at().and_then(|time| u64::try_from(time.seconds).ok()).unwrap_or(0);
+    let mtime = snapshot
+        .taken_at()
+        .and_then(|time| u64::try_from(time.seconds).ok())
+        .unwrap_or(0);
     let mut tar = tar::Builder::new(writer);
     let summary = each(snapshot, |path, bytes| {
         let mut header = tar::Header::new_gnu();
@@ -204,9 +253,15 @@ fn tar(snapshot: &Snapshot, writer: &mut dyn Write) -> io::Result<Summary> {
 }
 
 fn directory(snapshot: &Snapshot, to: &Path) -> io::Result<Summary> {
-    let temporary = tempfile::Builder::new().prefix(".meshladder-").tempdir_in(parent(to))?;
-    // Private, like the archives: a mesh's innards are nobody else's business until their owner says so.
-    let fresh = tempfile::Builder::new().prefix("new-").tempdir_in(temporary.path())?.keep();
+    let temporary = tempfile::Builder::new()
+        .prefix(".meshladder-")
+        .tempdir_in(parent(to))?;
+    // Private, like the archives: a mesh's innards are nobody else's business until their owner
+    // says so.
+    let fresh = tempfile::Builder::new()
+        .prefix("new-")
+        .tempdir_in(temporary.path())?
+        .keep();
     let summary = each(snapshot, |path, bytes| {
         let file = fresh.join(path);
         fs::create_dir_all(file.parent().unwrap_or(&fresh))?;

@@ -54,14 +54,37 @@ enum Answer {
 
 impl Cluster {
     pub(crate) fn new(connection: Connection, source: String, pace: Arc<Pace>) -> Self {
-        let Connection { context, server, namespace, login } = connection;
-        let (reviews, refusals, nodes) = (Reviews::default(), Refusals::default(), Nodes::default());
-        Self { source, context, server, namespace, login, pace, reviews, refusals, nodes }
+        let Connection {
+            context,
+            server,
+            namespace,
+            login,
+        } = connection;
+        let (reviews, refusals, nodes) =
+            (Reviews::default(), Refusals::default(), Nodes::default());
+        Self {
+            source,
+            context,
+            server,
+            namespace,
+            login,
+            pace,
+            reviews,
+            refusals,
+            nodes,
+        }
     }
 
     /// The same cluster at another pace; what was refused may be tried again.
     pub(crate) fn paced(&self, pace: Arc<Pace>) -> Self {
-        let Self { source, context, server, namespace, login, .. } = self;
+        let Self {
+            source,
+            context,
+            server,
+            namespace,
+            login,
+            ..
+        } = self;
         let connection = Connection {
             context: context.clone(),
             server: server.clone(),
@@ -83,19 +106,33 @@ impl Cluster {
     }
 
     pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Result<Value, Lack> {
-        let answer = self.ask(&Method::POST, path, JSON, body.to_string().as_bytes()).await?;
+        let answer = self
+            .ask(&Method::POST, path, JSON, body.to_string().as_bytes())
+            .await?;
         serde_json::from_slice(&answer).map_err(|_| not_json(&answer))
     }
 
-    async fn ask(&self, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Vec<u8>, Lack> {
+    async fn ask(
+        &self,
+        method: &Method,
+        path: &str,
+        accept: &str,
+        body: &[u8],
+    ) -> Result<Vec<u8>, Lack> {
         let mut wait = FIRST_WAIT;
         let mut is_renewed = false;
         for attempt in 1.. {
             let turn = self.login.turn(&self.pace).await?;
             let answer = {
                 let _place = self.pace.place().await?;
-                match self.pace.within(once(&turn.client, method, path, accept, body)).await {
-                    Ok(Err(Lack::Stranger(_))) if !is_renewed && self.login.renew(&turn, &self.pace).await => {
+                match self
+                    .pace
+                    .within(once(&turn.client, method, path, accept, body))
+                    .await
+                {
+                    Ok(Err(Lack::Stranger(_)))
+                        if !is_renewed && self.login.renew(&turn, &self.pace).await =>
+                    {
                         is_renewed = true;
                         continue;
                     }
@@ -112,7 +149,9 @@ impl Cluster {
                     self.pace.tally.read(body.len());
                     return Ok(body);
                 }
-                Answer::Again(late @ Lack::Late(_), _) if attempt >= LATE_TRIES => return Err(late),
+                Answer::Again(late @ Lack::Late(_), _) if attempt >= LATE_TRIES => {
+                    return Err(late);
+                }
                 Answer::Again(lack, _) if attempt >= TRIES => return Err(lack),
                 // "Retry-After": the server knows best when to come back.
                 Answer::Again(_, told) => self.pace.wait(told.unwrap_or(wait)).await?,
@@ -123,12 +162,21 @@ impl Cluster {
     }
 
     /// What something behind the API server answers, whatever its status; asked once.
-    pub(crate) async fn fetch(&self, path: &str, headers: &HeaderMap) -> Result<(u16, Vec<u8>), Lack> {
-        let mut request = Request::builder().method(Method::GET).uri(path).header("Accept", JSON);
+    pub(crate) async fn fetch(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Result<(u16, Vec<u8>), Lack> {
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(path)
+            .header("Accept", JSON);
         if let Some(all) = request.headers_mut() {
             all.extend(headers.clone());
         }
-        let request = request.body(Body::empty()).map_err(|error| Lack::failed(error.to_string()))?;
+        let request = request
+            .body(Body::empty())
+            .map_err(|error| Lack::failed(error.to_string()))?;
         let turn = self.login.turn(&self.pace).await?;
         let _place = self.pace.place().await?;
         let (head, body) = self.pace.within(exchange(&turn.client, request)).await??;
@@ -137,12 +185,23 @@ impl Cluster {
     }
 }
 
-async fn once(client: &kube::Client, method: &Method, path: &str, accept: &str, body: &[u8]) -> Result<Answer, Lack> {
-    let mut request = Request::builder().method(method).uri(path).header("Accept", accept);
+async fn once(
+    client: &kube::Client,
+    method: &Method,
+    path: &str,
+    accept: &str,
+    body: &[u8],
+) -> Result<Answer, Lack> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Accept", accept);
     if !body.is_empty() {
         request = request.header("Content-Type", JSON);
     }
-    let request = request.body(Body::from(body.to_vec())).map_err(|error| Lack::failed(error.to_string()))?;
+    let request = request
+        .body(Body::from(body.to_vec()))
+        .map_err(|error| Lack::failed(error.to_string()))?;
     match exchange(client, request).await {
         Ok((head, body)) => judge(head.status, &head.headers, body),
         Err(lack @ Lack::Failed(_)) => Ok(Answer::Again(lack, None)),
@@ -151,13 +210,21 @@ async fn once(client: &kube::Client, method: &Method, path: &str, accept: &str, 
 }
 
 async fn exchange(client: &kube::Client, request: Request<Body>) -> Result<(Parts, Vec<u8>), Lack> {
-    let response = client.send(request).await.map_err(|error| match of_credentials(&error) {
-        Some(own) => Lack::Keyless(chain(own).replacen("failed OIDC: ", "OIDC: ", 1)),
-        None => unsent(chain(&error)),
-    })?;
+    let response = client
+        .send(request)
+        .await
+        .map_err(|error| match of_credentials(&error) {
+            Some(own) => Lack::Keyless(chain(own).replacen("failed OIDC: ", "OIDC: ", 1)),
+            None => unsent(chain(&error)),
+        })?;
     let (head, body) = response.into_parts();
     let body = Limited::new(body, MAX_ANSWER).collect().await;
-    Ok((head, body.map_err(|error| Lack::failed(cut(error.as_ref())))?.to_bytes().into()))
+    Ok((
+        head,
+        body.map_err(|error| Lack::failed(cut(error.as_ref())))?
+            .to_bytes()
+            .into(),
+    ))
 }
 
 /// What is wrong with our credentials, where that is what kept a request from being sent.
@@ -172,32 +239,43 @@ fn of_credentials(error: &kube::Error) -> Option<&kube::client::AuthError> {
     None
 }
 
-/// With TLS 1.3 a client learns only after the handshake, and not with every try, that its certificate is missing or
-/// no good: a connection that is closed before the request is on its way says nothing of the alert.
+/// With TLS 1.3 a client learns only after the handshake, and not with every try, that its
+/// certificate is missing or no good: a connection that is closed before the request is on its way
+/// says nothing of the alert.
 fn unsent(why: String) -> Lack {
     let of_certificates = ["Certificate", "UnknownCA", "AccessDenied"];
     match why.split_once("received fatal alert: ") {
-        Some((_, alert)) if of_certificates.iter().any(|word| alert.contains(word)) => Lack::Stranger(clean(why)),
+        Some((_, alert)) if of_certificates.iter().any(|word| alert.contains(word)) => {
+            Lack::Stranger(clean(why))
+        }
         _ => Lack::failed(why),
     }
 }
 
 fn judge(status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Lack> {
     let told = || {
-        let message = serde_json::from_slice::<Value>(&body).ok().and_then(|v| Some(v["message"].as_str()?.to_owned()));
+        let message = serde_json::from_slice::<Value>(&body)
+            .ok()
+            .and_then(|v| Some(v["message"].as_str()?.to_owned()));
         clean(message.unwrap_or_else(|| format!("the API server answered {status}")))
     };
     match status.as_u16() {
         200..=299 => Ok(Answer::Body(body)),
         401 => Err(Lack::Stranger(told())),
-        // Who brings no credentials is not turned away at the door where everybody may ask for the version.
+        // Who brings no credentials is not turned away at the door where everybody may ask for the
+        // version.
         403 if told().contains("system:anonymous") => Err(Lack::Stranger(told())),
         403 => Err(Lack::Refused(told())),
         404 | 405 => Err(Lack::Absent),
         410 => Err(Lack::Expired),
         429 | 500 | 502..=504 => {
-            let after = headers.get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            Ok(Answer::Again(Lack::Failed(told()), after.map(Duration::from_secs)))
+            let after = headers
+                .get("Retry-After")
+                .and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            Ok(Answer::Again(
+                Lack::Failed(told()),
+                after.map(Duration::from_secs),
+            ))
         }
         _ => Err(Lack::Failed(told())),
     }
@@ -209,5 +287,7 @@ fn cut(error: &(dyn std::error::Error + 'static)) -> String {
 
 fn not_json(body: &[u8]) -> Lack {
     let start: String = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-    Lack::failed(format!("the API server answered something that is not JSON: {start}"))
+    Lack::failed(format!(
+        "the API server answered something that is not JSON: {start}"
+    ))
 }

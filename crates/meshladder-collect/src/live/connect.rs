@@ -25,17 +25,33 @@ pub(crate) struct Connection {
 /// A client for each context that is named, or for the current one.
 ///
 /// # Errors
-/// When there is no kubeconfig and no pod around us, a context is not in it, or its credentials cannot be read.
-pub(crate) async fn connect(access: &Access, limits: &Limits, pace: &Pace) -> Result<Vec<Connection>, CollectError> {
+/// When there is no kubeconfig and no pod around us, a context is not in it, or its credentials
+/// cannot be read.
+pub(crate) async fn connect(
+    access: &Access,
+    limits: &Limits,
+    pace: &Pace,
+) -> Result<Vec<Connection>, CollectError> {
     let Some((origin, config)) = kubeconfig(access)? else {
-        return in_cluster(access, limits, pace).await.map(|connection| vec![connection]);
+        return in_cluster(access, limits, pace)
+            .await
+            .map(|connection| vec![connection]);
     };
     let mut connections = Vec::new();
     let named = access.contexts.iter().map(|name| Some(name.clone()));
-    let contexts: Vec<Option<String>> = if access.contexts.is_empty() { vec![None] } else { named.collect() };
+    let contexts: Vec<Option<String>> = if access.contexts.is_empty() {
+        vec![None]
+    } else {
+        named.collect()
+    };
     for context in contexts {
-        let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
-        let name = context.or_else(|| config.current_context.clone()).unwrap_or_default();
+        let options = KubeConfigOptions {
+            context: context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let name = context
+            .or_else(|| config.current_context.clone())
+            .unwrap_or_default();
         let loaded = Config::from_custom_kubeconfig(config.clone(), &options).await;
         let loaded = loaded.map_err(|error| told(&origin, &name, &config, &error))?;
         let proxy = proxy_named(&config, &name);
@@ -51,18 +67,25 @@ fn kubeconfig(access: &Access) -> Result<Option<(String, Kubeconfig)>, CollectEr
         // "Ignore empty filenames", and like kubectl those that are not there.
         None => files().into_iter().filter(|path| path.exists()).collect(),
     };
-    let origin = paths.iter().map(|path| shown(&path.to_string_lossy())).collect::<Vec<_>>().join(", ");
-    let merged = paths.iter().try_fold(None, |merged: Option<Kubeconfig>, path| {
-        let mut next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
-        // For kubectl what is empty is not set, and what kind of file it says to be does not matter.
-        next.current_context = next.current_context.filter(|name| !name.is_empty());
-        (next.kind, next.api_version) = (None, None);
-        let both = match merged {
-            Some(merged) => merged.merge(next).map_err(|error| unusable(path, &error))?,
-            None => next,
-        };
-        Ok(Some(both))
-    })?;
+    let origin = paths
+        .iter()
+        .map(|path| shown(&path.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let merged = paths
+        .iter()
+        .try_fold(None, |merged: Option<Kubeconfig>, path| {
+            let mut next = Kubeconfig::read_from(path).map_err(|error| unusable(path, &error))?;
+            // For kubectl what is empty is not set, and what kind of file it says to be does not
+            // matter.
+            next.current_context = next.current_context.filter(|name| !name.is_empty());
+            (next.kind, next.api_version) = (None, None);
+            let both = match merged {
+                Some(merged) => merged.merge(next).map_err(|error| unusable(path, &error))?,
+                None => next,
+            };
+            Ok(Some(both))
+        })?;
     let is_empty = |config: &Kubeconfig| config.contexts.is_empty() && config.clusters.is_empty();
     let merged = merged.filter(|config| access.kubeconfig.is_some() || !is_empty(config));
     Ok(merged.map(|config| (origin, config)))
@@ -70,23 +93,44 @@ fn kubeconfig(access: &Access) -> Result<Option<(String, Kubeconfig)>, CollectEr
 
 fn files() -> Vec<PathBuf> {
     match std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty()) {
-        Some(value) => std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect(),
-        None => std::env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
+        Some(value) => std::env::split_paths(&value)
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect(),
+        None => std::env::home_dir()
+            .map(|home| home.join(".kube/config"))
+            .into_iter()
+            .collect(),
     }
 }
 
-async fn in_cluster(access: &Access, limits: &Limits, pace: &Pace) -> Result<Connection, CollectError> {
+async fn in_cluster(
+    access: &Access,
+    limits: &Limits,
+    pace: &Pace,
+) -> Result<Connection, CollectError> {
     let config = Config::incluster().map_err(|_| CollectError::NoCluster)?;
     if let Some(context) = access.contexts.first() {
-        return Err(CollectError::NoContext { name: context.clone(), origin: "a pod".to_owned(), known: Vec::new() });
+        return Err(CollectError::NoContext {
+            name: context.clone(),
+            origin: "a pod".to_owned(),
+            known: Vec::new(),
+        });
     }
     build("in-cluster".to_owned(), config, None, access, limits, pace).await
 }
 
 /// The proxy that the cluster of a context names.
 fn proxy_named(config: &Kubeconfig, context: &str) -> Option<String> {
-    let context = config.contexts.iter().find(|named| named.name == context)?.context.as_ref()?;
-    let cluster = config.clusters.iter().find(|named| named.name == context.cluster)?;
+    let context = config
+        .contexts
+        .iter()
+        .find(|named| named.name == context)?
+        .context
+        .as_ref()?;
+    let cluster = config
+        .clusters
+        .iter()
+        .find(|named| named.name == context.cluster)?;
     cluster.cluster.as_ref()?.proxy_url.clone()
 }
 
@@ -105,21 +149,32 @@ async fn build(
     if access.impersonate.is_some() {
         config.auth_info.impersonate.clone_from(&access.impersonate);
         config.auth_info.impersonate_uid.clone_from(&access.uid);
-        config.auth_info.impersonate_groups = (!access.groups.is_empty()).then(|| access.groups.clone());
+        config.auth_info.impersonate_groups =
+            (!access.groups.is_empty()).then(|| access.groups.clone());
     }
     if config.default_namespace.is_empty() {
         "default".clone_into(&mut config.default_namespace);
     }
     let namespace = config.default_namespace.clone();
-    let credentials = |why: String| CollectError::Credentials { context: context.clone(), why };
+    let credentials = |why: String| CollectError::Credentials {
+        context: context.clone(),
+        why,
+    };
     // The client library looks for the proxy's name among the exceptions, not for the server's.
-    let proxy = proxy::choose(proxy.as_deref(), &config.cluster_url, |name| std::env::var(name).ok());
+    let proxy = proxy::choose(proxy.as_deref(), &config.cluster_url, |name| {
+        std::env::var(name).ok()
+    });
     config.proxy_url = proxy.map_err(credentials)?;
     let login = Login::new(config, pace).await.map_err(|lack| match lack {
         Lack::Stopped => CollectError::Interrupted,
         lack => credentials(lack.why()),
     })?;
-    Ok(Connection { context, server, namespace, login: Arc::new(login) })
+    Ok(Connection {
+        context,
+        server,
+        namespace,
+        login: Arc::new(login),
+    })
 }
 
 /// The part of a document's id that names a context: with several, each is a source of its own.
@@ -127,22 +182,49 @@ pub(crate) fn source_name(context: &str, others: &[String]) -> String {
     let name = part(context);
     // The folders of a bundle are no names of sources.
     let is_taken = ["", "k8s", "istiod", "proxies", "logs", "other"].contains(&name.as_str());
-    let name = if is_taken { format!("context-{name}") } else { name };
-    let clash = others.iter().filter(|other| **other == name || other.starts_with(&format!("{name}-"))).count();
-    if clash == 0 { name } else { format!("{name}-{}", clash + 1) }
+    let name = if is_taken {
+        format!("context-{name}")
+    } else {
+        name
+    };
+    let clash = others
+        .iter()
+        .filter(|other| **other == name || other.starts_with(&format!("{name}-")))
+        .count();
+    if clash == 0 {
+        name
+    } else {
+        format!("{name}-{}", clash + 1)
+    }
 }
 
 fn unusable(path: &Path, error: &KubeconfigError) -> CollectError {
-    CollectError::Kubeconfig { origin: shown(&path.to_string_lossy()), why: chain(error) }
+    CollectError::Kubeconfig {
+        origin: shown(&path.to_string_lossy()),
+        why: chain(error),
+    }
 }
 
 fn told(origin: &str, context: &str, config: &Kubeconfig, error: &KubeconfigError) -> CollectError {
-    let known = || config.contexts.iter().map(|context| context.name.clone()).collect();
+    let known = || {
+        config
+            .contexts
+            .iter()
+            .map(|context| context.name.clone())
+            .collect()
+    };
     match error {
         KubeconfigError::CurrentContextNotSet | KubeconfigError::LoadContext(_) => {
-            CollectError::NoContext { name: context.to_owned(), origin: origin.to_owned(), known: known() }
+            CollectError::NoContext {
+                name: context.to_owned(),
+                origin: origin.to_owned(),
+                known: known(),
+            }
         }
-        error => CollectError::Kubeconfig { origin: origin.to_owned(), why: chain(error) },
+        error => CollectError::Kubeconfig {
+            origin: origin.to_owned(),
+            why: chain(error),
+        },
     }
 }
 
@@ -157,6 +239,9 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         }
         next = cause.source();
     }
-    let words = text.replace("ServiceError: ", "").replace("HyperError: ", "").replace("client error (Connect): ", "");
+    let words = text
+        .replace("ServiceError: ", "")
+        .replace("HyperError: ", "")
+        .replace("client error (Connect): ", "");
     clean(words)
 }

@@ -1,4 +1,5 @@
-//! The way to a port of a pod: forwarded over a WebSocket, or where that is refused, through the agent inside.
+//! The way to a port of a pod: forwarded over a WebSocket, or where that is refused, through the
+//! agent inside.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -62,19 +63,32 @@ pub(crate) struct Door<'c> {
 }
 
 enum Way {
-    Forward { sender: SendRequest<Full<Bytes>>, forwarder: Portforwarder },
+    Forward {
+        sender: SendRequest<Full<Bytes>>,
+        forwarder: Portforwarder,
+    },
     Exec,
 }
 
 impl<'a> Port<'a> {
     /// The admin port of a pod's proxy.
     pub(crate) fn admin(pod: &'a PodNote) -> Self {
-        Self { namespace: &pod.namespace, pod: &pod.name, number: ADMIN, agent: (&pod.proxy, "pilot-agent") }
+        Self {
+            namespace: &pod.namespace,
+            pod: &pod.name,
+            number: ADMIN,
+            agent: (&pod.proxy, "pilot-agent"),
+        }
     }
 
     /// The monitoring port of an istiod.
     pub(crate) fn istiod(namespace: &'a str, pod: &'a str, number: u16) -> Self {
-        Self { namespace, pod, number, agent: ("discovery", "pilot-discovery") }
+        Self {
+            namespace,
+            pod,
+            number,
+            agent: ("discovery", "pilot-discovery"),
+        }
     }
 }
 
@@ -87,7 +101,11 @@ impl<'c> Door<'c> {
             return Self::through_agent(cluster, port, place, refused);
         }
         let turn = cluster.login.turn(&cluster.pace).await?;
-        let way = match cluster.pace.within(forward(turn.client.clone(), port)).await? {
+        let way = match cluster
+            .pace
+            .within(forward(turn.client.clone(), port))
+            .await?
+        {
             Err(Lack::Stranger(_)) if cluster.login.renew(&turn, &cluster.pace).await => {
                 let turn = cluster.login.turn(&cluster.pace).await?;
                 cluster.pace.within(forward(turn.client, port)).await?
@@ -97,12 +115,20 @@ impl<'c> Door<'c> {
         let way = match way {
             Ok(way) => way,
             Err(Lack::Refused(_)) => {
-                let refused = cluster.refusals.note(port.namespace, |refused| refused.forward = true);
+                let refused = cluster
+                    .refusals
+                    .note(port.namespace, |refused| refused.forward = true);
                 return Self::through_agent(cluster, port, place, refused);
             }
             Err(lack) => return Err(lack),
         };
-        Ok(Self { cluster, port, way, is_stuck: false, _place: place })
+        Ok(Self {
+            cluster,
+            port,
+            way,
+            is_stuck: false,
+            _place: place,
+        })
     }
 
     fn through_agent(
@@ -114,7 +140,13 @@ impl<'c> Door<'c> {
         if refused.exec {
             return Err(neither(port.namespace));
         }
-        Ok(Self { cluster, port, way: Way::Exec, is_stuck: false, _place: place })
+        Ok(Self {
+            cluster,
+            port,
+            way: Way::Exec,
+            is_stuck: false,
+            _place: place,
+        })
     }
 
     /// Asks for a path, such as `/clusters?format=json`.
@@ -123,26 +155,42 @@ impl<'c> Door<'c> {
     }
 
     /// The same with something to say. The agent inside cannot pass it on.
-    pub(crate) async fn send(&mut self, method: &Method, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Lack> {
+    pub(crate) async fn send(
+        &mut self,
+        method: &Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<Vec<u8>, Lack> {
         let pace = &self.cluster.pace;
         let answer = match &mut self.way {
             Way::Forward { sender, forwarder } => {
-                pace.within(request(sender, forwarder, self.port.number, (method, path, body))).await
+                pace.within(request(
+                    sender,
+                    forwarder,
+                    self.port.number,
+                    (method, path, body),
+                ))
+                .await
             }
             Way::Exec if !body.is_empty() => return Err(neither(self.port.namespace)),
             Way::Exec => {
                 let turn = self.cluster.login.turn(pace).await?;
-                pace.within(exec(turn.client, self.port, method, path)).await
+                pace.within(exec(turn.client, self.port, method, path))
+                    .await
             }
         };
         self.is_stuck |= answer.is_err();
         match answer? {
             // Nodes of old need a program for it that not all have. The agent inside needs none.
-            Err(Lack::Failed(why)) if why.contains("unable to do port forwarding") && self.turns_to_agent() => {
+            Err(Lack::Failed(why))
+                if why.contains("unable to do port forwarding") && self.turns_to_agent() =>
+            {
                 Box::pin(self.ask(method, path)).await
             }
             Err(Lack::Refused(_)) => {
-                self.cluster.refusals.note(self.port.namespace, |refused| refused.exec = true);
+                self.cluster
+                    .refusals
+                    .note(self.port.namespace, |refused| refused.exec = true);
                 Err(neither(self.port.namespace))
             }
             Ok(body) => {
@@ -157,7 +205,9 @@ impl<'c> Door<'c> {
 impl Door<'_> {
     /// Whether the agent is to be asked from now on.
     fn turns_to_agent(&mut self) -> bool {
-        let Way::Forward { forwarder, .. } = &self.way else { return false };
+        let Way::Forward { forwarder, .. } = &self.way else {
+            return false;
+        };
         forwarder.abort();
         self.way = Way::Exec;
         !self.cluster.refusals.of(self.port.namespace).exec
@@ -187,7 +237,9 @@ impl Refusals {
     }
 
     fn note(&self, namespace: &str, change: impl FnOnce(&mut Refused)) -> Refused {
-        let Ok(mut all) = self.0.lock() else { return Refused::default() };
+        let Ok(mut all) = self.0.lock() else {
+            return Refused::default();
+        };
         let refused = all.entry(namespace.to_owned()).or_default();
         change(refused);
         *refused
@@ -195,14 +247,23 @@ impl Refusals {
 }
 
 fn neither(namespace: &str) -> Lack {
-    Lack::Refused(format!("no right to create pods/portforward or pods/exec in namespace {namespace}"))
+    Lack::Refused(format!(
+        "no right to create pods/portforward or pods/exec in namespace {namespace}"
+    ))
 }
 
 async fn forward(client: kube::Client, port: Port<'_>) -> Result<Way, Lack> {
     let pods: Api<Pod> = Api::namespaced(client, port.namespace);
-    let mut forwarder = pods.portforward(port.pod, &[port.number]).await.map_err(|error| refusal(&error))?;
-    let stream = forwarder.take_stream(port.number).ok_or_else(|| Lack::failed("the port was not forwarded"))?;
-    let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| Lack::failed(chain(&error)))?;
+    let mut forwarder = pods
+        .portforward(port.pod, &[port.number])
+        .await
+        .map_err(|error| refusal(&error))?;
+    let stream = forwarder
+        .take_stream(port.number)
+        .ok_or_else(|| Lack::failed("the port was not forwarded"))?;
+    let (sender, connection) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| Lack::failed(chain(&error)))?;
     // It ends with the stream, which ends with the forwarder.
     tokio::spawn(async move { connection.await.is_ok() });
     Ok(Way::Forward { sender, forwarder })
@@ -215,8 +276,13 @@ async fn request(
     (method, path, body): (&Method, &str, Vec<u8>),
 ) -> Result<Vec<u8>, Lack> {
     // Envoy answers 426 to HTTP/1.0, and wants a Host.
-    let request = Request::builder().method(method).uri(path).header("Host", "localhost");
-    let request = request.body(Full::new(Bytes::from(body))).map_err(|error| Lack::failed(error.to_string()))?;
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Host", "localhost");
+    let request = request
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|error| Lack::failed(error.to_string()))?;
     let broken = match answer(sender, request).await {
         Ok((200 | 202, body)) => return Ok(body),
         Ok((404 | 405, _)) => return Err(Lack::Absent),
@@ -225,7 +291,10 @@ async fn request(
     };
     // The reason comes on a channel of its own, if at all.
     let told = match forwarder.take_error(port) {
-        Some(told) => tokio::time::timeout(std::time::Duration::from_millis(100), told).await.ok().flatten(),
+        Some(told) => tokio::time::timeout(std::time::Duration::from_millis(100), told)
+            .await
+            .ok()
+            .flatten(),
         None => None,
     };
     Err(Lack::failed(told.unwrap_or(broken)))
@@ -236,20 +305,43 @@ async fn answer(
     request: Request<Full<Bytes>>,
 ) -> Result<(u16, Vec<u8>), String> {
     sender.ready().await.map_err(|error| chain(&error))?;
-    let response = sender.send_request(request).await.map_err(|error| chain(&error))?;
+    let response = sender
+        .send_request(request)
+        .await
+        .map_err(|error| chain(&error))?;
     let status = response.status().as_u16();
-    let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-    let body = body.map_err(|error| format!("the answer was cut short: {}", chain(error.as_ref())))?;
+    let body = Limited::new(response.into_body(), MAX_ANSWER)
+        .collect()
+        .await;
+    let body =
+        body.map_err(|error| format!("the answer was cut short: {}", chain(error.as_ref())))?;
     Ok((status, body.to_bytes().into()))
 }
 
 /// The agent asks the port from inside and prints the answer.
-async fn exec(client: kube::Client, port: Port<'_>, method: &Method, path: &str) -> Result<Vec<u8>, Lack> {
+async fn exec(
+    client: kube::Client,
+    port: Port<'_>,
+    method: &Method,
+    path: &str,
+) -> Result<Vec<u8>, Lack> {
     let pods: Api<Pod> = Api::namespaced(client, port.namespace);
     let (container, program) = port.agent;
-    let command = [program, "request", method.as_str(), path.trim_start_matches('/')];
-    let params = AttachParams::default().container(container).stdin(false).stdout(true).stderr(true);
-    let mut process = pods.exec(port.pod, command, &params).await.map_err(|error| refusal(&error))?;
+    let command = [
+        program,
+        "request",
+        method.as_str(),
+        path.trim_start_matches('/'),
+    ];
+    let params = AttachParams::default()
+        .container(container)
+        .stdin(false)
+        .stdout(true)
+        .stderr(true);
+    let mut process = pods
+        .exec(port.pod, command, &params)
+        .await
+        .map_err(|error| refusal(&error))?;
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let (stdout, stderr) = (process.stdout(), process.stderr());
     let status = process.take_status();
@@ -272,20 +364,33 @@ async fn exec(client: kube::Client, port: Port<'_>, method: &Method, path: &str)
         Some(status) if status.status.as_deref() == Some("Success") => {
             // The agent ends what it prints with a line end of its own.
             out.pop_if(|last| *last == b'\n');
-            if is_no_page(&out) { Err(Lack::Absent) } else { Ok(out) }
+            if is_no_page(&out) {
+                Err(Lack::Absent)
+            } else {
+                Ok(out)
+            }
         }
         Some(status) => {
-            let (message, err) = (status.message.unwrap_or_default(), String::from_utf8_lossy(&err));
-            Err(Lack::failed(format!("{program} in the pod failed: {message} {err}")))
+            let (message, err) = (
+                status.message.unwrap_or_default(),
+                String::from_utf8_lossy(&err),
+            );
+            Err(Lack::failed(format!(
+                "{program} in the pod failed: {message} {err}"
+            )))
         }
         None => Err(Lack::failed(format!("{program} in the pod was cut short"))),
     }
 }
 
-/// Of what is not there the agent prints the page that says so, and succeeds: only Envoy's, Go's and ztunnel's own words
-/// tell it from an answer.
+/// Of what is not there the agent prints the page that says so, and succeeds: only Envoy's, Go's
+/// and ztunnel's own words tell it from an answer.
 fn is_no_page(answer: &[u8]) -> bool {
-    let pages: [&[u8]; 3] = [b"invalid path. admin commands are:", b"404 page not found", b"Not Found"];
+    let pages: [&[u8]; 3] = [
+        b"invalid path. admin commands are:",
+        b"404 page not found",
+        b"Not Found",
+    ];
     pages.iter().any(|page| answer.starts_with(page))
 }
 

@@ -55,21 +55,37 @@ impl<'c> Follow<'c> {
         start: Start,
     ) -> Result<Self, Lack> {
         let escaped = escaped(container);
-        let path =
-            format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={escaped}&follow=true&timestamps=true");
+        let path = format!(
+            "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={escaped}&follow=true&timestamps=true"
+        );
         let from = match start {
             Start::Tail(lines) => format!("{path}&tailLines={lines}"),
-            Start::Since(time, lines) => format!("{path}&tailLines={lines}&sinceSeconds={}", time.as_secs().max(1)),
+            Start::Since(time, lines) => format!(
+                "{path}&tailLines={lines}&sinceSeconds={}",
+                time.as_secs().max(1)
+            ),
         };
         let body = opened(cluster, &from).await.map_err(|lack| match lack {
-            Lack::Refused(_) => Lack::Refused(format!("no right to get pods/log in namespace {namespace}")),
+            Lack::Refused(_) => {
+                Lack::Refused(format!("no right to get pods/log in namespace {namespace}"))
+            }
             lack => lack,
         })?;
         let id = DocId::new(format!("logs/{namespace}/{pod}/{container}.log"));
-        Ok(Self { cluster, path, id, body, rest: Vec::new(), last: None, seen: None, failures: 0 })
+        Ok(Self {
+            cluster,
+            path,
+            id,
+            body,
+            rest: Vec::new(),
+            last: None,
+            seen: None,
+            failures: 0,
+        })
     }
 
-    /// The next lines, each with its end, without secrets. A log that was cut is opened again where it ended.
+    /// The next lines, each with its end, without secrets. A log that was cut is opened again where
+    /// it ended.
     pub(crate) async fn next(&mut self) -> Result<Vec<String>, Lack> {
         loop {
             match self.body.next().await {
@@ -81,7 +97,10 @@ impl<'c> Follow<'c> {
                         return Ok(lines);
                     }
                 }
-                Some(Err(error)) => self.reopen(Lack::failed(format!("its log was cut: {}", chain(&error)))).await?,
+                Some(Err(error)) => {
+                    self.reopen(Lack::failed(format!("its log was cut: {}", chain(&error))))
+                        .await?
+                }
                 None => self.reopen(Lack::failed("its log ended")).await?,
             }
         }
@@ -91,13 +110,22 @@ impl<'c> Follow<'c> {
         self.rest.clear();
         loop {
             self.failures += 1;
-            if self.failures > TRIES || matches!(why, Lack::Absent | Lack::Stopped | Lack::OutOfTime) {
+            if self.failures > TRIES
+                || matches!(why, Lack::Absent | Lack::Stopped | Lack::OutOfTime)
+            {
                 return Err(why);
             }
-            self.cluster.pace.wait(FIRST_WAIT * (1 << self.failures)).await?;
-            // "sinceTime: an RFC3339 timestamp", to the second: what was read of that second is skipped by its own time.
+            self.cluster
+                .pace
+                .wait(FIRST_WAIT * (1 << self.failures))
+                .await?;
+            // "sinceTime: an RFC3339 timestamp", to the second: what was read of that second is
+            // skipped by its own time.
             let since = self.last.map_or("tailLines=0".to_owned(), |last| {
-                format!("sinceTime={}", escaped(&Time::from_seconds(last.seconds).to_string()))
+                format!(
+                    "sinceTime={}",
+                    escaped(&Time::from_seconds(last.seconds).to_string())
+                )
             });
             match opened(self.cluster, &format!("{}&{since}", self.path)).await {
                 Ok(body) => {
@@ -112,12 +140,16 @@ impl<'c> Follow<'c> {
     fn take_lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let end = memchr::memrchr(b'\n', &self.rest).map(|at| at + 1);
-        let Some(end) = end.or((self.rest.len() > MAX_LINE).then_some(self.rest.len())) else { return lines };
+        let Some(end) = end.or((self.rest.len() > MAX_LINE).then_some(self.rest.len())) else {
+            return lines;
+        };
         let whole: Vec<u8> = self.rest.drain(..end).collect();
         for line in String::from_utf8_lossy(&whole).split_inclusive('\n') {
-            let (time, text) = line.split_once(' ').map_or((None, line), |(stamp, text)| match Time::parse(stamp) {
-                Some(time) => (Some(time), text),
-                None => (None, line),
+            let (time, text) = line.split_once(' ').map_or((None, line), |(stamp, text)| {
+                match Time::parse(stamp) {
+                    Some(time) => (Some(time), text),
+                    None => (None, line),
+                }
             });
             if time.is_some_and(|time| self.seen.is_some_and(|seen| time <= seen)) {
                 continue;
@@ -143,17 +175,28 @@ async fn opened(cluster: &Cluster, path: &str) -> Result<BodyDataStream<Body>, L
     }
 }
 
-async fn stream(cluster: &Cluster, client: &kube::Client, path: &str) -> Result<BodyDataStream<Body>, Lack> {
-    let request = Request::builder().uri(path).header("Accept", "*/*").body(Body::empty());
+async fn stream(
+    cluster: &Cluster,
+    client: &kube::Client,
+    path: &str,
+) -> Result<BodyDataStream<Body>, Lack> {
+    let request = Request::builder()
+        .uri(path)
+        .header("Accept", "*/*")
+        .body(Body::empty());
     let request = request.map_err(|error| Lack::failed(error.to_string()))?;
     let _place = cluster.pace.place().await?;
     let answer = cluster.pace.within(client.send(request)).await?;
     let response = answer.map_err(|error| Lack::failed(chain(&error)))?;
     match response.status().as_u16() {
         200 => Ok(response.into_body().into_data_stream()),
-        401 => Err(Lack::Stranger("the API server does not accept the credentials".to_owned())),
+        401 => Err(Lack::Stranger(
+            "the API server does not accept the credentials".to_owned(),
+        )),
         403 => Err(Lack::Refused("no right to get pods/log".to_owned())),
         404 => Err(Lack::Absent),
-        status => Err(Lack::failed(format!("the API server answered {status} for its log"))),
+        status => Err(Lack::failed(format!(
+            "the API server answered {status} for its log"
+        ))),
     }
 }

@@ -37,7 +37,10 @@ pub(crate) struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     pub(crate) fn new(builder: Builder, store: &'a mut Store) -> Self {
-        Self { builder: RefCell::new(builder), store: RefCell::new(store) }
+        Self {
+            builder: RefCell::new(builder),
+            store: RefCell::new(store),
+        }
     }
 
     pub(crate) fn into_builder(self) -> Builder {
@@ -57,19 +60,34 @@ pub(crate) struct Seen {
 }
 
 /// Reads objects and istiods, and notes what there is of the pods.
-pub(crate) async fn objects(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Wish) -> Result<(), CollectError> {
+pub(crate) async fn objects(
+    into: &mut Into<'_, '_>,
+    seen: &mut Seen,
+    wish: &Wish,
+) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let pace = &cluster.pace;
     let named = wish.needs.iter().filter_map(|need| match need {
         Need::Objects(name) => kinds::named(name),
         Need::Part(_) => None,
     });
-    let wanted: Vec<_> = named.filter(|kind| kind.read != kinds::Read::Named).collect();
+    let wanted: Vec<_> = named
+        .filter(|kind| kind.read != kinds::Read::Named)
+        .collect();
     pace.tally.begin(OBJECTS, wanted.len());
     let (for_objects, for_pods) = places(cluster, wish);
     let mut lists = stream::iter(wanted)
         .map(|kind| {
-            list::list(cluster, kind, if kind.plural == "pods" { &for_pods } else { &for_objects }, &wish.except)
+            list::list(
+                cluster,
+                kind,
+                if kind.plural == "pods" {
+                    &for_pods
+                } else {
+                    &for_objects
+                },
+                &wish.except,
+            )
         })
         .buffer_unordered(pace.concurrency());
     let (mut pods, mut pods_coverage) = (Vec::new(), Coverage::NotAsked);
@@ -88,12 +106,21 @@ pub(crate) async fn objects(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Wis
     }
     if wish.needs.contains(&Need::of_path("istiod/")) {
         if let Some(why) = pods_coverage.why() {
-            into.note("istiod/", Coverage::Partial(format!("istiods are found among the pods: {why}")));
+            into.note(
+                "istiod/",
+                Coverage::Partial(format!("istiods are found among the pods: {why}")),
+            );
         }
         istiods(into, &pods, wish).await?;
     }
-    let Into { cluster, meta, kept } = into;
-    kept.builder.borrow_mut().source(&cluster.source, std::mem::take(meta));
+    let Into {
+        cluster,
+        meta,
+        kept,
+    } = into;
+    kept.builder
+        .borrow_mut()
+        .source(&cluster.source, std::mem::take(meta));
     seen.pods_lack = pods_coverage.why().map(str::to_owned);
     seen.pods = pods;
     Ok(())
@@ -101,12 +128,23 @@ pub(crate) async fn objects(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Wis
 
 /// Where to look for objects, and where for pods.
 fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
-    let mut else_in = vec![wish.namespace.clone().unwrap_or_else(|| cluster.namespace.clone())];
+    let mut else_in = vec![
+        wish.namespace
+            .clone()
+            .unwrap_or_else(|| cluster.namespace.clone()),
+    ];
     if !else_in.contains(&wish.istio_namespace) && !wish.istio_namespace.is_empty() {
         else_in.push(wish.istio_namespace.clone());
     }
-    let objects = Where { only: wish.only.iter().cloned().collect(), else_in, labels: None };
-    let mut pods = Where { labels: wish.istiods_only.then_some("app=istiod"), ..objects.clone() };
+    let objects = Where {
+        only: wish.only.iter().cloned().collect(),
+        else_in,
+        labels: None,
+    };
+    let mut pods = Where {
+        labels: wish.istiods_only.then_some("app=istiod"),
+        ..objects.clone()
+    };
     // Who asks about one namespace asks istiods too, and those are in theirs.
     let is_elsewhere = !pods.only.is_empty() && !pods.only.contains(&wish.istio_namespace);
     if is_elsewhere && wish.needs.contains(&Need::of_path("istiod/")) {
@@ -116,9 +154,16 @@ fn places(cluster: &Cluster, wish: &Wish) -> (Where, Where) {
 }
 
 /// What every istiod says; one that does not answer takes nothing from the others.
-async fn istiods(into: &mut Into<'_, '_>, pods: &[PodNote], wish: &Wish) -> Result<(), CollectError> {
+async fn istiods(
+    into: &mut Into<'_, '_>,
+    pods: &[PodNote],
+    wish: &Wish,
+) -> Result<(), CollectError> {
     let cluster = into.cluster;
-    let istiods: Vec<&PodNote> = pods.iter().filter(|pod| pod.is_istiod && pod.running).collect();
+    let istiods: Vec<&PodNote> = pods
+        .iter()
+        .filter(|pod| pod.is_istiod && pod.running)
+        .collect();
     cluster.pace.tally.begin(ISTIODS, istiods.len());
     into.meta.cluster = istiods.iter().find_map(|pod| pod.cluster_id.clone());
     let mut answers = stream::iter(istiods.iter().copied())
@@ -141,7 +186,10 @@ async fn istiods(into: &mut Into<'_, '_>, pods: &[PodNote], wish: &Wish) -> Resu
     drop(answers);
     // Where none runs there is nobody to ask, which is no answer either.
     if !istiods.is_empty() {
-        into.note("istiod/", together("istiods", istiods.len(), istiods.len(), &lacks));
+        into.note(
+            "istiod/",
+            together("istiods", istiods.len(), istiods.len(), &lacks),
+        );
     }
     if let Some(logs) = &wish.logs {
         read_logs(into, &istiods, logs).await?;
@@ -156,7 +204,11 @@ pub(crate) async fn view(
     istiod: &str,
     proxy: &str,
 ) -> Result<Option<Lack>, CollectError> {
-    let Some(pod) = seen.pods.iter().find(|pod| pod.is_istiod && pod.name == istiod) else {
+    let Some(pod) = seen
+        .pods
+        .iter()
+        .find(|pod| pod.is_istiod && pod.name == istiod)
+    else {
         return Ok(Some(Lack::Absent));
     };
     let cluster = into.cluster;
@@ -165,7 +217,10 @@ pub(crate) async fn view(
     cluster.pace.tally.done(ISTIODS);
     match answer {
         Ok(bytes) => {
-            into.document(&format!("istiod/{istiod}/debug/config_dump/{proxy}.json"), &bytes)?;
+            into.document(
+                &format!("istiod/{istiod}/debug/config_dump/{proxy}.json"),
+                &bytes,
+            )?;
             Ok(None)
         }
         Err(lack) => {
@@ -179,13 +234,23 @@ pub(crate) async fn view(
 fn version(bytes: &[u8]) -> Option<String> {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::String(text)) => Some(text),
-        Ok(value) => value["version"].as_str().or(value["Version"].as_str()).map(str::to_owned),
-        Err(_) => std::str::from_utf8(bytes).ok().map(|text| text.trim().to_owned()).filter(|text| text.len() < 80),
+        Ok(value) => value["version"]
+            .as_str()
+            .or(value["Version"].as_str())
+            .map(str::to_owned),
+        Err(_) => std::str::from_utf8(bytes)
+            .ok()
+            .map(|text| text.trim().to_owned())
+            .filter(|text| text.len() < 80),
     }
 }
 
 /// Reads the proxies that are wanted.
-pub(crate) async fn proxies(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &ProxyWish) -> Result<(), CollectError> {
+pub(crate) async fn proxies(
+    into: &mut Into<'_, '_>,
+    seen: &mut Seen,
+    wish: &ProxyWish,
+) -> Result<(), CollectError> {
     let cluster = into.cluster;
     let mut chosen = chosen(cluster, seen, &wish.choice);
     // What was read once is not read again.
@@ -200,18 +265,32 @@ pub(crate) async fn proxies(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Pro
     while let Some((pod, told)) = answers.next().await {
         cluster.pace.tally.done(PROXIES);
         for (file, bytes) in told.documents {
-            into.document(&format!("proxies/{}/{}/{file}", pod.namespace, pod.name), &bytes)?;
+            into.document(
+                &format!("proxies/{}/{}/{file}", pod.namespace, pod.name),
+                &bytes,
+            )?;
         }
         if let Some(lack) = told.lack {
-            into.note(&format!("proxies/{}/{}/", pod.namespace, pod.name), lack.coverage());
-            seen.lacks.push((format!("{}.{}", pod.name, pod.namespace), lack));
+            into.note(
+                &format!("proxies/{}/{}/", pod.namespace, pod.name),
+                lack.coverage(),
+            );
+            seen.lacks
+                .push((format!("{}.{}", pod.name, pod.namespace), lack));
         }
     }
     drop(answers);
     let asked = seen.asked.len();
-    let all = if wish.is_enough { asked } else { with_proxy(&seen.pods).count().max(asked) };
+    let all = if wish.is_enough {
+        asked
+    } else {
+        with_proxy(&seen.pods).count().max(asked)
+    };
     if !files.is_empty() {
-        let coverage = match (together("proxies", asked, all, &seen.lacks), &seen.pods_lack) {
+        let coverage = match (
+            together("proxies", asked, all, &seen.lacks),
+            &seen.pods_lack,
+        ) {
             (Coverage::Complete, Some(why)) if !wish.is_enough => {
                 Coverage::Partial(format!("proxies are found among the pods: {why}"))
             }
@@ -225,8 +304,8 @@ pub(crate) async fn proxies(into: &mut Into<'_, '_>, seen: &mut Seen, wish: &Pro
     Ok(())
 }
 
-/// The pods to read. One that was named is tried even where pods could not be listed; where they could, it must be there
-/// and have a proxy that runs.
+/// The pods to read. One that was named is tried even where pods could not be listed; where they
+/// could, it must be there and have a proxy that runs.
 pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<PodNote> {
     let pods = || with_proxy(&seen.pods);
     match choice {
@@ -237,12 +316,17 @@ pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<Pod
             all
         }
         Choice::Sample(count, namespace) => {
-            let here = pods().filter(|pod| namespace.as_ref().is_none_or(|ns| *ns == pod.namespace));
-            sample(&here.cloned().collect::<Vec<_>>(), *count).into_iter().cloned().collect()
+            let here =
+                pods().filter(|pod| namespace.as_ref().is_none_or(|ns| *ns == pod.namespace));
+            sample(&here.cloned().collect::<Vec<_>>(), *count)
+                .into_iter()
+                .cloned()
+                .collect()
         }
         Choice::These(wanted) => {
             let of = |proxy: &ProxyRef| {
-                let found = pods().find(|pod| pod.namespace == proxy.namespace && pod.name == proxy.pod);
+                let found =
+                    pods().find(|pod| pod.namespace == proxy.namespace && pod.name == proxy.pod);
                 let is_listed = seen.pods.iter().any(|pod| pod.namespace == proxy.namespace);
                 let unseen = || PodNote {
                     namespace: proxy.namespace.clone(),
@@ -253,7 +337,11 @@ pub(crate) fn chosen(cluster: &Cluster, seen: &Seen, choice: &Choice) -> Vec<Pod
                 };
                 found.cloned().or_else(|| (!is_listed).then(unseen))
             };
-            wanted.iter().filter(|proxy| proxy.source == cluster.source).filter_map(of).collect()
+            wanted
+                .iter()
+                .filter(|proxy| proxy.source == cluster.source)
+                .filter_map(of)
+                .collect()
         }
     }
 }
@@ -262,10 +350,20 @@ fn with_proxy(pods: &[PodNote]) -> impl Iterator<Item = &PodNote> {
     pods.iter().filter(|pod| pod.has_proxy() && pod.running)
 }
 
-pub(crate) async fn read_logs(into: &mut Into<'_, '_>, pods: &[&PodNote], wish: &Logs) -> Result<(), CollectError> {
+pub(crate) async fn read_logs(
+    into: &mut Into<'_, '_>,
+    pods: &[&PodNote],
+    wish: &Logs,
+) -> Result<(), CollectError> {
     let cluster = into.cluster;
-    let wanted: Vec<(&PodNote, &str)> =
-        pods.iter().flat_map(|pod| logs::containers(pod, wish).into_iter().map(move |name| (*pod, name))).collect();
+    let wanted: Vec<(&PodNote, &str)> = pods
+        .iter()
+        .flat_map(|pod| {
+            logs::containers(pod, wish)
+                .into_iter()
+                .map(move |name| (*pod, name))
+        })
+        .collect();
     cluster.pace.tally.begin(LOGS, wanted.len());
     let count = wanted.len();
     let mut answers = stream::iter(wanted)
@@ -275,7 +373,10 @@ pub(crate) async fn read_logs(into: &mut Into<'_, '_>, pods: &[&PodNote], wish: 
     while let Some((pod, container, answer)) = answers.next().await {
         cluster.pace.tally.done(LOGS);
         match answer {
-            Ok(bytes) => into.document(&format!("logs/{}/{}/{container}.log", pod.namespace, pod.name), &bytes)?,
+            Ok(bytes) => into.document(
+                &format!("logs/{}/{}/{container}.log", pod.namespace, pod.name),
+                &bytes,
+            )?,
             Err(Lack::Absent) => {}
             Err(lack) => lacks.push((format!("{}.{}", pod.name, pod.namespace), lack)),
         }
@@ -294,17 +395,25 @@ fn together(what: &str, asked: usize, all: usize, lacks: &[(String, Lack)]) -> C
         Some((_, Lack::Refused(why))) if lacks.len() == asked => Coverage::Denied(why.clone()),
         Some((name, lack)) => {
             let failed = lacks.len();
-            Coverage::Partial(format!("{failed} of {all} {what} could not be read: {name}: {}", lack.why()))
+            Coverage::Partial(format!(
+                "{failed} of {all} {what} could not be read: {name}: {}",
+                lack.why()
+            ))
         }
-        None if asked < all => {
-            Coverage::Partial(format!("{asked} of {all} {what} were read (--proxies all reads all)"))
-        }
+        None if asked < all => Coverage::Partial(format!(
+            "{asked} of {all} {what} were read (--proxies all reads all)"
+        )),
         None => Coverage::Complete,
     }
 }
 
 impl Into<'_, '_> {
-    fn list(&mut self, name: &str, body: Option<Body>, coverage: Coverage) -> Result<(), CollectError> {
+    fn list(
+        &mut self,
+        name: &str,
+        body: Option<Body>,
+        coverage: Coverage,
+    ) -> Result<(), CollectError> {
         let path = format!("k8s/{name}.json");
         if let Some(body) = body {
             self.add(&path, body)?;
@@ -321,7 +430,10 @@ impl Into<'_, '_> {
         match error {
             None => self.add(path, body),
             Some(error) => {
-                self.note(path, Coverage::Partial(format!("no space to keep it: {error}")));
+                self.note(
+                    path,
+                    Coverage::Partial(format!("no space to keep it: {error}")),
+                );
                 Ok(())
             }
         }
@@ -331,13 +443,24 @@ impl Into<'_, '_> {
         let mut store = self.kept.store.borrow_mut();
         store.document(path, body.len())?;
         let id = DocId::new(path);
-        let id = if self.cluster.source.is_empty() { id } else { id.in_source(&self.cluster.source) };
-        let found = Found { path: path.to_owned(), origin: id.to_string(), body };
+        let id = if self.cluster.source.is_empty() {
+            id
+        } else {
+            id.in_source(&self.cluster.source)
+        };
+        let found = Found {
+            path: path.to_owned(),
+            origin: id.to_string(),
+            body,
+        };
         found.add_to(&mut self.kept.builder.borrow_mut(), id, &mut store);
         Ok(())
     }
 
     fn note(&mut self, path: &str, coverage: Coverage) {
-        self.kept.builder.borrow_mut().note_in(&self.cluster.source, Need::of_path(path), coverage);
+        self.kept
+            .builder
+            .borrow_mut()
+            .note_in(&self.cluster.source, Need::of_path(path), coverage);
     }
 }

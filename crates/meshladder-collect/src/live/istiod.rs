@@ -38,10 +38,19 @@ pub(crate) struct Told {
 /// Asks an istiod; `whole` is everything it tells.
 pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
     let mut told = Told::default();
-    let port = Port::istiod(&pod.namespace, &pod.name, pod.monitoring.unwrap_or(MONITORING));
+    let port = Port::istiod(
+        &pod.namespace,
+        &pod.name,
+        pod.monitoring.unwrap_or(MONITORING),
+    );
     let mut door = match Door::open(cluster, port).await {
         Ok(door) => door,
-        Err(lack) => return Told { lack: Some(lack), ..told },
+        Err(lack) => {
+            return Told {
+                lack: Some(lack),
+                ..told
+            };
+        }
     };
     for (file, path) in paths(whole) {
         match door.ask(&Method::GET, &path).await {
@@ -61,9 +70,19 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, whole: bool) -> Told {
 
 /// What an istiod would send to one of its proxies now, in the shape of Envoy's dump.
 pub(crate) async fn view(cluster: &Cluster, pod: &PodNote, proxy: &str) -> Result<Vec<u8>, Lack> {
-    let port = Port::istiod(&pod.namespace, &pod.name, pod.monitoring.unwrap_or(MONITORING));
-    let path = format!("/debug/config_dump?proxyID={}&include_eds=true", escaped(proxy));
-    Door::open(cluster, port).await?.ask(&Method::GET, &path).await
+    let port = Port::istiod(
+        &pod.namespace,
+        &pod.name,
+        pod.monitoring.unwrap_or(MONITORING),
+    );
+    let path = format!(
+        "/debug/config_dump?proxyID={}&include_eds=true",
+        escaped(proxy)
+    );
+    Door::open(cluster, port)
+        .await?
+        .ask(&Method::GET, &path)
+        .await
 }
 
 fn paths(whole: bool) -> Vec<(String, String)> {

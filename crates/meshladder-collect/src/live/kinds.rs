@@ -30,7 +30,14 @@ pub(crate) enum Read {
 }
 
 const fn core(plural: &'static str, singular: &'static str, read: Read) -> Kind {
-    Kind { plural, group: "", versions: &["v1"], singular, namespaced: true, read }
+    Kind {
+        plural,
+        group: "",
+        versions: &["v1"],
+        singular,
+        namespaced: true,
+        read,
+    }
 }
 
 const fn in_group(
@@ -39,11 +46,21 @@ const fn in_group(
     plural: &'static str,
     singular: &'static str,
 ) -> Kind {
-    Kind { plural, group, versions, singular, namespaced: true, read: Read::Whole }
+    Kind {
+        plural,
+        group,
+        versions,
+        singular,
+        namespaced: true,
+        read: Read::Whole,
+    }
 }
 
 const fn wide(kind: Kind) -> Kind {
-    Kind { namespaced: false, ..kind }
+    Kind {
+        namespaced: false,
+        ..kind
+    }
 }
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -58,22 +75,47 @@ const GATEWAY_API: &[&str] = &["v1", "v1beta1", "v1alpha3", "v1alpha2"];
 
 /// Every kind that can be read, by plural.
 pub(crate) static KINDS: [Kind; 45] = [
-    in_group(SECURITY, ISTIO, "authorizationpolicies", "AuthorizationPolicy"),
-    in_group(GATEWAY, GATEWAY_API, "backendtlspolicies", "BackendTLSPolicy"),
+    in_group(
+        SECURITY,
+        ISTIO,
+        "authorizationpolicies",
+        "AuthorizationPolicy",
+    ),
+    in_group(
+        GATEWAY,
+        GATEWAY_API,
+        "backendtlspolicies",
+        "BackendTLSPolicy",
+    ),
     core("configmaps", "ConfigMap", Read::Named),
     in_group("batch", V1, "cronjobs", "CronJob"),
     Kind {
         read: Read::Metadata,
-        ..wide(in_group("apiextensions.k8s.io", V1, "customresourcedefinitions", "CustomResourceDefinition"))
+        ..wide(in_group(
+            "apiextensions.k8s.io",
+            V1,
+            "customresourcedefinitions",
+            "CustomResourceDefinition",
+        ))
     },
     in_group("apps", V1, "daemonsets", "DaemonSet"),
     in_group("apps", V1, "deployments", "Deployment"),
     in_group(NETWORKING, ISTIO, "destinationrules", "DestinationRule"),
     // "EndpointSlice … v1 is available since v1.21"; before it there was v1beta1.
-    in_group("discovery.k8s.io", &["v1", "v1beta1"], "endpointslices", "EndpointSlice"),
+    in_group(
+        "discovery.k8s.io",
+        &["v1", "v1beta1"],
+        "endpointslices",
+        "EndpointSlice",
+    ),
     in_group(NETWORKING, ISTIO, "envoyfilters", "EnvoyFilter"),
     core("events", "Event", Read::Warnings),
-    wide(in_group(GATEWAY, GATEWAY_API, "gatewayclasses", "GatewayClass")),
+    wide(in_group(
+        GATEWAY,
+        GATEWAY_API,
+        "gatewayclasses",
+        "GatewayClass",
+    )),
     in_group(GATEWAY, GATEWAY_API, "gateways", "Gateway"),
     in_group(NETWORKING, ISTIO, "gateways", "Gateway"),
     in_group(GATEWAY, GATEWAY_API, "grpcroutes", "GRPCRoute"),
@@ -81,7 +123,12 @@ pub(crate) static KINDS: [Kind; 45] = [
     in_group("networking.k8s.io", V1, "ingresses", "Ingress"),
     in_group("batch", V1, "jobs", "Job"),
     in_group(GATEWAY, GATEWAY_API, "listenersets", "ListenerSet"),
-    wide(in_group(ADMISSION, V1, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration")),
+    wide(in_group(
+        ADMISSION,
+        V1,
+        "mutatingwebhookconfigurations",
+        "MutatingWebhookConfiguration",
+    )),
     wide(core("namespaces", "Namespace", Read::Whole)),
     in_group("networking.k8s.io", V1, "networkpolicies", "NetworkPolicy"),
     wide(core("nodes", "Node", Read::Metadata)),
@@ -90,7 +137,12 @@ pub(crate) static KINDS: [Kind; 45] = [
     in_group(NETWORKING, ISTIO, "proxyconfigs", "ProxyConfig"),
     in_group(GATEWAY, GATEWAY_API, "referencegrants", "ReferenceGrant"),
     in_group("apps", V1, "replicasets", "ReplicaSet"),
-    in_group(SECURITY, ISTIO, "requestauthentications", "RequestAuthentication"),
+    in_group(
+        SECURITY,
+        ISTIO,
+        "requestauthentications",
+        "RequestAuthentication",
+    ),
     core("secrets", "Secret", Read::Table),
     core("serviceaccounts", "ServiceAccount", Read::Metadata),
     in_group(NETWORKING, ISTIO, "serviceentries", "ServiceEntry"),
@@ -102,7 +154,12 @@ pub(crate) static KINDS: [Kind; 45] = [
     in_group(GATEWAY, GATEWAY_API, "tlsroutes", "TLSRoute"),
     in_group(EXTENSIONS, ISTIO, "trafficextensions", "TrafficExtension"),
     in_group(GATEWAY, GATEWAY_API, "udproutes", "UDPRoute"),
-    wide(in_group(ADMISSION, V1, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration")),
+    wide(in_group(
+        ADMISSION,
+        V1,
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+    )),
     in_group(NETWORKING, ISTIO, "virtualservices", "VirtualService"),
     in_group(EXTENSIONS, ISTIO, "wasmplugins", "WasmPlugin"),
     in_group(NETWORKING, ISTIO, "workloadentries", "WorkloadEntry"),
@@ -112,22 +169,37 @@ pub(crate) static KINDS: [Kind; 45] = [
 impl Kind {
     /// As a bundle and `kubectl` name it: `gateways.networking.istio.io`.
     pub(crate) fn name(&self) -> String {
-        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.to_owned()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// The path of its objects at the API server.
     pub(crate) fn path(&self, version: &str, namespace: Option<&str>) -> String {
-        let inside = namespace.filter(|_| self.namespaced).map(|ns| format!("/namespaces/{ns}")).unwrap_or_default();
+        let inside = namespace
+            .filter(|_| self.namespaced)
+            .map(|ns| format!("/namespaces/{ns}"))
+            .unwrap_or_default();
         format!("{}{inside}/{}", self.api(version), self.plural)
     }
 
     /// The path of its group and version.
     pub(crate) fn api(&self, version: &str) -> String {
-        if self.group.is_empty() { format!("/api/{version}") } else { format!("/apis/{}/{version}", self.group) }
+        if self.group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{}/{version}", self.group)
+        }
     }
 
     pub(crate) fn api_version(&self, version: &str) -> String {
-        if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
+        if self.group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{}/{version}", self.group)
+        }
     }
 }
 
@@ -159,7 +231,15 @@ mod tests {
         let plurals: Vec<_> = KINDS.iter().map(|kind| (kind.plural, kind.group)).collect();
         assert!(plurals.is_sorted());
         let gateway = named("gateways.networking.istio.io").expect("a kind");
-        assert_eq!(gateway.path("v1", Some("shop")), "/apis/networking.istio.io/v1/namespaces/shop/gateways");
-        assert_eq!(named("namespaces").expect("a kind").path("v1", Some("shop")), "/api/v1/namespaces");
+        assert_eq!(
+            gateway.path("v1", Some("shop")),
+            "/apis/networking.istio.io/v1/namespaces/shop/gateways"
+        );
+        assert_eq!(
+            named("namespaces")
+                .expect("a kind")
+                .path("v1", Some("shop")),
+            "/api/v1/namespaces"
+        );
     }
 }

@@ -9,7 +9,8 @@ pub(crate) enum Lack {
     Refused(String),
     /// Not known who asks.
     Stranger(String),
-    /// Our own credentials are of no use, before anybody is asked: a token that is over and cannot be renewed.
+    /// Our own credentials are of no use, before anybody is asked: a token that is over and cannot
+    /// be renewed.
     Keyless(String),
     /// There is no such thing.
     Absent,
@@ -28,7 +29,8 @@ pub(crate) enum Lack {
 }
 
 impl Lack {
-    /// A failure, in words that hold no secret: what a server or a credential plugin says may hold one.
+    /// A failure, in words that hold no secret: what a server or a credential plugin says may hold
+    /// one.
     pub(crate) fn failed(why: impl Into<String>) -> Self {
         Self::Failed(clean(why))
     }
@@ -49,10 +51,13 @@ impl Lack {
         }
     }
 
-    /// What it means for a kind of fact. Only a refusal is a refusal; with anything else another try may succeed.
+    /// What it means for a kind of fact. Only a refusal is a refusal; with anything else another
+    /// try may succeed.
     pub(crate) fn coverage(&self) -> Coverage {
         match self {
-            Self::Refused(why) | Self::Stranger(why) | Self::Keyless(why) => Coverage::Denied(why.clone()),
+            Self::Refused(why) | Self::Stranger(why) | Self::Keyless(why) => {
+                Coverage::Denied(why.clone())
+            }
             other => Coverage::Partial(other.why()),
         }
     }
@@ -65,6 +70,9 @@ pub(crate) fn clean(text: impl Into<String>) -> String {
     redact(&DocId::new("other/message.log"), &mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = line.char_indices().nth(MAX).map_or(line.len(), |(at, _)| at);
+    let cut = line
+        .char_indices()
+        .nth(MAX)
+        .map_or(line.len(), |(at, _)| at);
     line[..cut].to_owned()
 }

@@ -20,16 +20,23 @@ pub type Plan<'p> = dyn Fn(&ProxyRef, &Levels) -> Result<Change, String> + 'p;
 impl Session {
     /// The pods that a choice means, of all clusters.
     pub fn chosen(&self, choice: &Choice) -> Vec<ProxyRef> {
-        let of = |(cluster, seen)| gather::chosen(cluster, seen, choice).into_iter().map(move |pod| (cluster, pod));
+        let of = |(cluster, seen)| {
+            gather::chosen(cluster, seen, choice)
+                .into_iter()
+                .map(move |pod| (cluster, pod))
+        };
         let all = self.clusters.iter().zip(&self.seen).flat_map(of);
-        all.map(|(cluster, pod)| reference(cluster, &pod.namespace, &pod.name)).collect()
+        all.map(|(cluster, pod)| reference(cluster, &pod.namespace, &pod.name))
+            .collect()
     }
 
     /// The istiods that run, of all clusters.
     pub fn istiods(&self) -> Vec<ProxyRef> {
         let of = |(cluster, seen): (_, &gather::Seen)| {
             let istiods = seen.pods.iter().filter(|pod| pod.is_istiod && pod.running);
-            istiods.map(|pod| reference(cluster, &pod.namespace, &pod.name)).collect::<Vec<_>>()
+            istiods
+                .map(|pod| reference(cluster, &pod.namespace, &pod.name))
+                .collect::<Vec<_>>()
         };
         self.clusters.iter().zip(&self.seen).flat_map(of).collect()
     }
@@ -43,7 +50,8 @@ impl Session {
         self.each(pods, "asking proxies", &ask)
     }
 
-    /// Sets levels as they are planned for each proxy, and leaves them so. Gives what `/logging` tells then.
+    /// Sets levels as they are planned for each proxy, and leaves them so. Gives what `/logging`
+    /// tells then.
     pub fn set_levels(&self, pods: &[ProxyRef], port: u16, plan: &Plan<'_>) -> Answers {
         let set = async |cluster: &Cluster, pod: &ProxyRef| {
             let mut door = Door::open(cluster, admin(pod, port)).await?;
@@ -62,7 +70,9 @@ impl Session {
         let ask = async |cluster: &Cluster, pod: &ProxyRef| {
             let mut door = Door::open(cluster, controlz(pod)).await?;
             match door.ask(&Method::GET, "/scopej/").await {
-                Err(Lack::Absent) => Err(Lack::failed("it serves no scopes on ControlZ's port 9876")),
+                Err(Lack::Absent) => {
+                    Err(Lack::failed("it serves no scopes on ControlZ's port 9876"))
+                }
                 answer => text(answer?),
             }
         };
@@ -78,12 +88,15 @@ impl Session {
             let mut door = Door::open(cluster, controlz(pod)).await?;
             for (name, body) in scopes {
                 let path = format!("/scopej/{}", super::list::escaped(name));
-                door.send(&Method::PUT, &path, body.clone().into_bytes()).await?;
+                door.send(&Method::PUT, &path, body.clone().into_bytes())
+                    .await?;
             }
             Ok(String::new())
         };
         let answers = self.each(std::slice::from_ref(istiod), "setting scopes", &set);
-        answers.into_iter().try_for_each(|(_, answer)| answer.map(drop))
+        answers
+            .into_iter()
+            .try_for_each(|(_, answer)| answer.map(drop))
     }
 
     fn each(
@@ -102,14 +115,20 @@ impl Session {
                 self.pace.tally.done(what);
                 (pod, answer)
             };
-            stream::iter(pods.to_vec()).map(one).buffer_unordered(self.pace.concurrency()).collect().await
+            stream::iter(pods.to_vec())
+                .map(one)
+                .buffer_unordered(self.pace.concurrency())
+                .collect()
+                .await
         });
         answers.sort_by(|(a, _), (b, _)| a.cmp(b));
         answers
     }
 
     pub(crate) fn cluster_of(&self, pod: &ProxyRef) -> Option<&Cluster> {
-        self.clusters.iter().find(|cluster| cluster.source == pod.source)
+        self.clusters
+            .iter()
+            .find(|cluster| cluster.source == pod.source)
     }
 }
 
@@ -125,7 +144,9 @@ pub(crate) async fn apply(door: &mut Door<'_>, change: &Change) -> Result<(Strin
     match set(door, &change.queries(Style::Paths)).await {
         // "unknown logger name": an Envoy that does not know `paths` takes it for one.
         Err(Lack::Failed(_)) if door.is_open() && change.queries(Style::Single).len() > 1 => {
-            set(door, &change.queries(Style::Single)).await.map(|text| (text, Style::Single))
+            set(door, &change.queries(Style::Single))
+                .await
+                .map(|text| (text, Style::Single))
         }
         answer => answer.map(|text| (text, Style::Paths)),
     }
@@ -135,7 +156,10 @@ pub(crate) async fn apply(door: &mut Door<'_>, change: &Change) -> Result<(Strin
 pub(crate) async fn set(door: &mut Door<'_>, queries: &[String]) -> Result<String, Lack> {
     let mut last = String::new();
     for query in queries {
-        last = text(door.ask(&Method::POST, &format!("/logging?{query}")).await?)?;
+        last = text(
+            door.ask(&Method::POST, &format!("/logging?{query}"))
+                .await?,
+        )?;
         Levels::parse(&last).ok_or_else(|| no_envoy(&last))?;
     }
     Ok(last)
@@ -151,7 +175,12 @@ fn text(bytes: Vec<u8>) -> Result<String, Lack> {
 }
 
 pub(crate) fn admin(pod: &ProxyRef, number: u16) -> Port<'_> {
-    Port { namespace: &pod.namespace, pod: &pod.pod, number, agent: (PROXY, "pilot-agent") }
+    Port {
+        namespace: &pod.namespace,
+        pod: &pod.pod,
+        number,
+        agent: (PROXY, "pilot-agent"),
+    }
 }
 
 fn controlz(pod: &ProxyRef) -> Port<'_> {
@@ -159,5 +188,9 @@ fn controlz(pod: &ProxyRef) -> Port<'_> {
 }
 
 fn reference(cluster: &Cluster, namespace: &str, pod: &str) -> ProxyRef {
-    ProxyRef { source: cluster.source.clone(), namespace: namespace.to_owned(), pod: pod.to_owned() }
+    ProxyRef {
+        source: cluster.source.clone(),
+        namespace: namespace.to_owned(),
+        pod: pod.to_owned(),
+    }
 }

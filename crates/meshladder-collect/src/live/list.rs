@@ -1,5 +1,5 @@
-//! Lists of objects: by pages, again from the start when a page has expired, and where the whole cluster may not be
-//! listed, the namespaces that may.
+//! Lists of objects: by pages, again from the start when a page has expired, and where the whole
+//! cluster may not be listed, the namespaces that may.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ pub(crate) const PAGE: usize = 500;
 /// How often a list is started again when its continue token expires.
 const RESTARTS: usize = 2;
 
-pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+pub(crate) const METADATA: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
 /// Where to look for objects.
@@ -49,7 +50,14 @@ pub(crate) async fn list(
     except: &BTreeSet<(String, String, String)>,
 ) -> Listed {
     let (spool, pods) = (Spool::default(), Vec::new());
-    let mut lister = Lister { cluster, kind, labels: place.labels, except, spool, pods };
+    let mut lister = Lister {
+        cluster,
+        kind,
+        labels: place.labels,
+        except,
+        spool,
+        pods,
+    };
     let outcome = match place.only.as_slice() {
         [] => lister.everywhere(&place.else_in).await,
         only => lister.in_namespaces(only, None).await,
@@ -58,12 +66,21 @@ pub(crate) async fn list(
     let Lister { spool, pods, .. } = lister;
     let is_empty = spool.count() == 0;
     let (body, coverage) = match spool.finish() {
-        // Of a kind that could not be read there is no document: an empty list would say that there are none.
+        // Of a kind that could not be read there is no document: an empty list would say that there
+        // are none.
         Ok(_) if is_empty && coverage != Coverage::Complete => (None, coverage),
         Ok(body) => (Some(body), coverage),
-        Err(error) => (None, Coverage::Partial(format!("no space to keep it: {error}"))),
+        Err(error) => (
+            None,
+            Coverage::Partial(format!("no space to keep it: {error}")),
+        ),
     };
-    Listed { kind, body, coverage, pods }
+    Listed {
+        kind,
+        body,
+        coverage,
+        pods,
+    }
 }
 
 struct Lister<'c> {
@@ -89,11 +106,19 @@ impl Lister<'_> {
     }
 
     /// Lists some namespaces; `refused` is where it may not be listed.
-    async fn in_namespaces(&mut self, namespaces: &[String], refused: Option<&str>) -> Result<Coverage, Lack> {
+    async fn in_namespaces(
+        &mut self,
+        namespaces: &[String],
+        refused: Option<&str>,
+    ) -> Result<Coverage, Lack> {
         let (mut read, mut last) = (Vec::new(), None);
         for namespace in namespaces {
             let allowed = match refused {
-                Some(_) => self.cluster.allows("list", self.kind.group, self.kind.plural, namespace).await,
+                Some(_) => {
+                    self.cluster
+                        .allows("list", self.kind.group, self.kind.plural, namespace)
+                        .await
+                }
                 None => None,
             };
             let outcome = if allowed == Some(false) {
@@ -110,10 +135,15 @@ impl Lister<'_> {
         let read = read.join(", ");
         match (last, refused) {
             (Some(lack), _) if read.is_empty() => Err(lack),
-            (None, None) => Ok(Coverage::Partial(format!("only namespace {read} was asked for"))),
+            (None, None) => Ok(Coverage::Partial(format!(
+                "only namespace {read} was asked for"
+            ))),
             (lack, _) => {
                 let why = lack.filter(|lack| !matches!(lack, Lack::Refused(_)));
-                let why = why.map_or_else(|| self.right(refused.unwrap_or_default()), |lack| lack.why());
+                let why = why.map_or_else(
+                    || self.right(refused.unwrap_or_default()),
+                    |lack| lack.why(),
+                );
                 Ok(Coverage::Partial(format!("only namespace {read}: {why}")))
             }
         }
@@ -129,16 +159,25 @@ impl Lister<'_> {
     }
 
     fn right(&self, place: &str) -> String {
-        format!("no right to list {} {place}", self.kind.name()).trim_end().to_owned()
+        format!("no right to list {} {place}", self.kind.name())
+            .trim_end()
+            .to_owned()
     }
 
-    /// Who may not list a kind cannot tell by that whether it exists. Everybody may ask what is served.
+    /// Who may not list a kind cannot tell by that whether it exists. Everybody may ask what is
+    /// served.
     async fn is_served(&self) -> bool {
         for version in self.kind.versions {
             match self.cluster.get_json(&self.kind.api(version), JSON).await {
                 Ok(resources) => {
-                    let all = resources["resources"].as_array().cloned().unwrap_or_default();
-                    if all.iter().any(|resource| resource["name"] == self.kind.plural) {
+                    let all = resources["resources"]
+                        .as_array()
+                        .cloned()
+                        .unwrap_or_default();
+                    if all
+                        .iter()
+                        .any(|resource| resource["name"] == self.kind.plural)
+                    {
                         return true;
                     }
                 }
@@ -149,7 +188,8 @@ impl Lister<'_> {
         false
     }
 
-    /// All pages, from the first version that is served. Of a kind that no version serves there is nothing.
+    /// All pages, from the first version that is served. Of a kind that no version serves there is
+    /// nothing.
     async fn pages(&mut self, namespace: Option<&str>) -> Result<(), Lack> {
         for version in self.kind.versions {
             match self.of_version(version, namespace).await {
@@ -171,15 +211,27 @@ impl Lister<'_> {
                 done => return done,
             }
         }
-        // A list that changes faster than it can be paged is asked for in one piece, from the server's cache.
+        // A list that changes faster than it can be paged is asked for in one piece, from the
+        // server's cache.
         self.once(version, namespace, 0).await
     }
 
-    async fn once(&mut self, version: &str, namespace: Option<&str>, page: usize) -> Result<(), Lack> {
+    async fn once(
+        &mut self,
+        version: &str,
+        namespace: Option<&str>,
+        page: usize,
+    ) -> Result<(), Lack> {
         let path = self.kind.path(version, namespace);
         let mut token = String::new();
         loop {
-            let answer = self.cluster.get_json(&format!("{path}?{}", self.query(page, &token)), self.accept()).await?;
+            let answer = self
+                .cluster
+                .get_json(
+                    &format!("{path}?{}", self.query(page, &token)),
+                    self.accept(),
+                )
+                .await?;
             self.take(&answer, version)?;
             match answer["metadata"]["continue"].as_str() {
                 Some(next) if !next.is_empty() => next.clone_into(&mut token),
@@ -189,7 +241,11 @@ impl Lister<'_> {
     }
 
     fn query(&self, page: usize, token: &str) -> String {
-        let mut query = if page == 0 { "resourceVersion=0".to_owned() } else { format!("limit={page}") };
+        let mut query = if page == 0 {
+            "resourceVersion=0".to_owned()
+        } else {
+            format!("limit={page}")
+        };
         if let Some(labels) = self.labels {
             query.extend(["&labelSelector=", &escaped(labels)]);
         }
@@ -229,12 +285,18 @@ impl Lister<'_> {
 /// What a page holds.
 pub(crate) fn items(page: &Value) -> Result<&[Value], Lack> {
     let kind = page["kind"].as_str().unwrap_or_default();
-    let items = if kind == "Table" { &page["rows"] } else { &page["items"] };
+    let items = if kind == "Table" {
+        &page["rows"]
+    } else {
+        &page["items"]
+    };
     match items.as_array() {
         Some(items) => Ok(items),
         // Go writes a list of nothing as null.
         None if kind.ends_with("List") || kind == "Table" => Ok(&[]),
-        None => Err(Lack::failed("the API server answered something that is no list")),
+        None => Err(Lack::failed(
+            "the API server answered something that is no list",
+        )),
     }
 }
 
@@ -242,7 +304,8 @@ pub(crate) fn no_space(error: &std::io::Error) -> Lack {
     Lack::failed(format!("no space to keep it: {error}"))
 }
 
-/// An object as `kubectl get -o json` prints it: with its kind, without `managedFields`; of a Secret no value, ever.
+/// An object as `kubectl get -o json` prints it: with its kind, without `managedFields`; of a
+/// Secret no value, ever.
 fn item(kind: &Kind, api_version: &str, row: &Value, list: &Value) -> Value {
     if kind.read == Read::Table {
         return secret(row, list);
@@ -258,26 +321,41 @@ fn item(kind: &Kind, api_version: &str, row: &Value, list: &Value) -> Value {
 
 fn id(item: &Value) -> (String, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    (text(&item["kind"]), text(&item["metadata"]["namespace"]), text(&item["metadata"]["name"]))
+    (
+        text(&item["kind"]),
+        text(&item["metadata"]["namespace"]),
+        text(&item["metadata"]["name"]),
+    )
 }
 
-/// A Secret's name and type; of a server that prints no table also the names of its keys. Annotations are left out:
-/// `kubectl apply` keeps the values in one.
+/// A Secret's name and type; of a server that prints no table also the names of its keys.
+/// Annotations are left out: `kubectl apply` keeps the values in one.
 fn secret(row: &Value, list: &Value) -> Value {
     let from_table = row["object"].is_object();
-    let metadata = if from_table { &row["object"]["metadata"] } else { &row["metadata"] };
+    let metadata = if from_table {
+        &row["object"]["metadata"]
+    } else {
+        &row["metadata"]
+    };
     let kept = ["creationTimestamp", "labels", "name", "namespace", "uid"];
-    let metadata: Map<String, Value> =
-        kept.iter().filter_map(|key| Some(((*key).to_owned(), metadata.get(*key)?.clone()))).collect();
+    let metadata: Map<String, Value> = kept
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), metadata.get(*key)?.clone())))
+        .collect();
     let columns = list["columnDefinitions"].as_array();
-    let column = columns.and_then(|columns| columns.iter().position(|column| column["name"] == "Type"));
+    let column =
+        columns.and_then(|columns| columns.iter().position(|column| column["name"] == "Type"));
     let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata});
     secret["type"] = match column {
         Some(column) => row["cells"][column].clone(),
         None => row["type"].clone(),
     };
     if let Some(data) = row["data"].as_object() {
-        secret["data"] = data.keys().map(|key| (key.clone(), json!(""))).collect::<Map<_, _>>().into();
+        secret["data"] = data
+            .keys()
+            .map(|key| (key.clone(), json!("")))
+            .collect::<Map<_, _>>()
+            .into();
     }
     secret
 }
@@ -285,5 +363,13 @@ fn secret(row: &Value, list: &Value) -> Value {
 /// A value in a query.
 pub(crate) fn escaped(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
-    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    text.bytes()
+        .map(|b| {
+            if plain(b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
 }

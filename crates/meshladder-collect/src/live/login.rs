@@ -55,18 +55,33 @@ impl Login {
     pub(crate) async fn new(mut config: Config, pace: &Pace) -> Result<Self, Lack> {
         let renewal = renewal(&mut config);
         let (client, until) = client(&config, renewal.as_ref(), pace).await?;
-        let current = Current { client, until, made: Instant::now(), turn: 0, is_hopeless: false };
-        Ok(Self { config, renewal, current: Mutex::new(current) })
+        let current = Current {
+            client,
+            until,
+            made: Instant::now(),
+            turn: 0,
+            is_hopeless: false,
+        };
+        Ok(Self {
+            config,
+            renewal,
+            current: Mutex::new(current),
+        })
     }
 
     /// A client with credentials that still count, as far as is known.
     pub(crate) async fn turn(&self, pace: &Pace) -> Result<Turn, Lack> {
         let mut current = self.current.lock().await;
-        let is_over = current.until.is_some_and(|until| until.seconds <= super::now().seconds + SOON);
+        let is_over = current
+            .until
+            .is_some_and(|until| until.seconds <= super::now().seconds + SOON);
         if is_over && current.made.elapsed() >= LEAST && self.renewal.is_some() {
             self.replace(&mut current, pace).await?;
         }
-        Ok(Turn { client: current.client.clone(), number: current.turn })
+        Ok(Turn {
+            client: current.client.clone(),
+            number: current.turn,
+        })
     }
 
     /// After a refusal: whether there are other credentials to try.
@@ -108,20 +123,32 @@ fn renewal(config: &mut Config) -> Option<Renewal> {
     plugin.map(|plugin| Renewal::Plugin(Box::new(plugin)))
 }
 
-async fn client(config: &Config, renewal: Option<&Renewal>, pace: &Pace) -> Result<(kube::Client, Option<Time>), Lack> {
+async fn client(
+    config: &Config,
+    renewal: Option<&Renewal>,
+    pace: &Pace,
+) -> Result<(kube::Client, Option<Time>), Lack> {
     let mut config = config.clone();
     let mut until = None;
     match renewal {
         None => {}
         Some(Renewal::File(path)) => {
             let text = std::fs::read_to_string(path).map_err(|error| {
-                Lack::failed(format!("cannot read the token file {}: {}", path.display(), plain(&error)))
+                Lack::failed(format!(
+                    "cannot read the token file {}: {}",
+                    path.display(),
+                    plain(&error)
+                ))
             })?;
             // Whoever writes a token into a file by hand ends the line.
             config.auth_info.token = Some(text.trim().to_owned().into());
         }
         Some(Renewal::Plugin(plugin)) => {
-            let Credential { token, certificate, until: told } = plugin::run(plugin, pace).await?;
+            let Credential {
+                token,
+                certificate,
+                until: told,
+            } = plugin::run(plugin, pace).await?;
             config.auth_info.token = token.map(Into::into);
             if let Some((certificate, key)) = certificate {
                 config.auth_info.client_certificate_data = Some(STANDARD.encode(certificate));

@@ -14,7 +14,11 @@ use super::spool::Spool;
 use crate::found::Body;
 
 /// Istio's ConfigMaps of the namespaces that istiods run in, and how much of them that is.
-pub(crate) async fn read(cluster: &Cluster, pods: &[PodNote], istio_namespace: &str) -> (Option<Body>, Coverage) {
+pub(crate) async fn read(
+    cluster: &Cluster,
+    pods: &[PodNote],
+    istio_namespace: &str,
+) -> (Option<Body>, Coverage) {
     let istiods = || pods.iter().filter(|pod| pod.is_istiod);
     let mut namespaces: BTreeSet<&str> = istiods().map(|pod| pod.namespace.as_str()).collect();
     namespaces.insert(istio_namespace);
@@ -60,7 +64,9 @@ async fn read_in(
             Err(Lack::Absent) => {}
             Err(Lack::Refused(_)) => {
                 let verb = if listed { "get" } else { "get or list" };
-                return Err(Lack::Refused(format!("no right to {verb} configmaps in namespace {namespace}")));
+                return Err(Lack::Refused(format!(
+                    "no right to {verb} configmaps in namespace {namespace}"
+                )));
             }
             Err(lack) => return Err(lack),
         }
@@ -72,8 +78,12 @@ async fn read_in(
 async fn names(cluster: &Cluster, path: &str) -> Result<Vec<String>, Lack> {
     let (mut names, mut token) = (Vec::new(), String::new());
     loop {
-        let list = cluster.get_json(&format!("{path}?limit={PAGE}{token}"), METADATA).await?;
-        let all = items(&list)?.iter().filter_map(|item| item["metadata"]["name"].as_str());
+        let list = cluster
+            .get_json(&format!("{path}?limit={PAGE}{token}"), METADATA)
+            .await?;
+        let all = items(&list)?
+            .iter()
+            .filter_map(|item| item["metadata"]["name"].as_str());
         names.extend(all.filter(|name| is_istios(name)).map(str::to_owned));
         match list["metadata"]["continue"].as_str() {
             Some(next) if !next.is_empty() => token = format!("&continue={}", escaped(next)),
@@ -88,7 +98,17 @@ fn is_istios(name: &str) -> bool {
 
 /// `istio` and `istio-sidecar-injector`, and those of a revision.
 fn usual(revisions: &BTreeSet<&str>) -> Vec<String> {
-    let of = |revision: &&str| ["istio", "istio-sidecar-injector"].map(|name| format!("{name}-{revision}"));
+    let of = |revision: &&str| {
+        ["istio", "istio-sidecar-injector"].map(|name| format!("{name}-{revision}"))
+    };
     let plain = ["istio", "istio-sidecar-injector"].map(str::to_owned);
-    plain.into_iter().chain(revisions.iter().filter(|revision| **revision != "default").flat_map(of)).collect()
+    plain
+        .into_iter()
+        .chain(
+            revisions
+                .iter()
+                .filter(|revision| **revision != "default")
+                .flat_map(of),
+        )
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Nodes that no longer answer: a port of a pod there is forwarded by nobody, and each try would take all its time.
+//! Nodes that no longer answer: a port of a pod there is forwarded by nobody, and each try would
+//! take all its time.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -18,10 +19,13 @@ impl Nodes {
         *count = count.filter(|_| !has_answered).map(|count| count + 1);
     }
 
-    /// Whether asking another pod of a node is of no use. Of a pod whose node is not known nothing is.
+    /// Whether asking another pod of a node is of no use. Of a pod whose node is not known nothing
+    /// is.
     pub(crate) fn is_silent(&self, node: &str) -> bool {
         let nodes = self.0.lock();
-        let count = nodes.ok().and_then(|nodes| nodes.get(node).copied().flatten());
+        let count = nodes
+            .ok()
+            .and_then(|nodes| nodes.get(node).copied().flatten());
         !node.is_empty() && count.is_some_and(|count| count >= SILENT)
     }
 }

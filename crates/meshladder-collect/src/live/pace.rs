@@ -1,4 +1,5 @@
-//! How fast and how long a cluster may be asked: one overall deadline, one limit for each request, so many at a time.
+//! How fast and how long a cluster may be asked: one overall deadline, one limit for each request,
+//! so many at a time.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,7 +25,13 @@ impl Pace {
     /// The clock starts now.
     pub(crate) fn new(limits: Limits, stop: watch::Receiver<bool>, tally: Arc<Tally>) -> Self {
         let gate = Semaphore::new(limits.concurrency.max(1));
-        Self { deadline: Instant::now() + limits.timeout, limits, gate, stop, tally }
+        Self {
+            deadline: Instant::now() + limits.timeout,
+            limits,
+            gate,
+            stop,
+            tally,
+        }
     }
 
     /// How many requests may be under way.
@@ -34,7 +41,8 @@ impl Pace {
 
     /// A place among the requests under way.
     pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, Lack> {
-        self.before_the_end(async { self.gate.acquire().await.map_err(|_| Lack::Stopped) }).await?
+        self.before_the_end(async { self.gate.acquire().await.map_err(|_| Lack::Stopped) })
+            .await?
     }
 
     /// Runs one request within its limit and within what is left of all.
@@ -42,7 +50,12 @@ impl Pace {
         let own = Instant::now() + self.limits.request_timeout;
         if own < self.deadline {
             let seconds = self.limits.request_timeout.as_secs_f64();
-            self.until(own, Lack::Late(format!("no answer within {seconds} s (--request-timeout)")), request).await
+            self.until(
+                own,
+                Lack::Late(format!("no answer within {seconds} s (--request-timeout)")),
+                request,
+            )
+            .await
         } else {
             self.before_the_end(request).await
         }
@@ -62,7 +75,12 @@ impl Pace {
         self.before_the_end(sleep_until(end)).await
     }
 
-    async fn until<T>(&self, end: Instant, late: Lack, work: impl Future<Output = T>) -> Result<T, Lack> {
+    async fn until<T>(
+        &self,
+        end: Instant,
+        late: Lack,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Lack> {
         let mut stop = self.stop.clone();
         tokio::select! {
             biased;

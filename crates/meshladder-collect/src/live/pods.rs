@@ -1,4 +1,5 @@
-//! What is noted of each pod while pods are listed: enough to find proxies and istiods, not the pod.
+//! What is noted of each pod while pods are listed: enough to find proxies and istiods, not the
+//! pod.
 
 use serde_json::Value;
 
@@ -34,17 +35,34 @@ impl PodNote {
         let (meta, spec) = (&pod["metadata"], &pod["spec"]);
         let (labels, owner) = (&meta["labels"], &meta["ownerReferences"][0]);
         let owner_name = owner["name"].as_str().unwrap_or_default();
-        let hash = labels["pod-template-hash"].as_str().map(|hash| format!("-{hash}"));
-        let workload = hash.and_then(|hash| owner_name.strip_suffix(hash.as_str())).unwrap_or(owner_name);
+        let hash = labels["pod-template-hash"]
+            .as_str()
+            .map(|hash| format!("-{hash}"));
+        let workload = hash
+            .and_then(|hash| owner_name.strip_suffix(hash.as_str()))
+            .unwrap_or(owner_name);
         let list = |key: &str| spec[key].as_array().cloned().unwrap_or_default();
-        let containers: Vec<Value> = list("containers").into_iter().chain(list("initContainers")).collect();
+        let containers: Vec<Value> = list("containers")
+            .into_iter()
+            .chain(list("initContainers"))
+            .collect();
         let env = |name: &str| {
-            let all = containers.iter().flat_map(|c| c["env"].as_array().into_iter().flatten());
-            all.filter(|env| env["name"] == name).find_map(|env| env["value"].as_str().map(str::to_owned))
+            let all = containers
+                .iter()
+                .flat_map(|c| c["env"].as_array().into_iter().flatten());
+            all.filter(|env| env["name"] == name)
+                .find_map(|env| env["value"].as_str().map(str::to_owned))
         };
         let is_istiod = labels["app"] == "istiod";
-        let ready = pod["status"]["conditions"].as_array().into_iter().flatten().find(|c| c["type"] == "Ready");
-        let proxy = containers.iter().find(|c| c["name"] == PROXY).or_else(|| containers.iter().find(|c| is_proxy(c)));
+        let ready = pod["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|c| c["type"] == "Ready");
+        let proxy = containers
+            .iter()
+            .find(|c| c["name"] == PROXY)
+            .or_else(|| containers.iter().find(|c| is_proxy(c)));
         Self {
             namespace: text(&meta["namespace"]),
             name: text(&meta["name"]),
@@ -55,9 +73,14 @@ impl PodNote {
             proxy: proxy.map(|c| text(&c["name"])).unwrap_or_default(),
             containers: containers.iter().map(|c| text(&c["name"])).collect(),
             is_istiod,
-            revision: labels["istio.io/rev"].as_str().unwrap_or("default").to_owned(),
+            revision: labels["istio.io/rev"]
+                .as_str()
+                .unwrap_or("default")
+                .to_owned(),
             cluster_id: is_istiod.then(|| env("CLUSTER_ID")).flatten(),
-            monitoring: meta["annotations"]["prometheus.io/port"].as_str().and_then(|port| port.parse().ok()),
+            monitoring: meta["annotations"]["prometheus.io/port"]
+                .as_str()
+                .and_then(|port| port.parse().ok()),
         }
     }
 
@@ -66,7 +89,8 @@ impl PodNote {
     }
 }
 
-/// Templates of one's own may give the proxy another name; what it is told to do stays: `proxy router …`.
+/// Templates of one's own may give the proxy another name; what it is told to do stays: `proxy
+/// router …`.
 fn is_proxy(container: &Value) -> bool {
     let arg = |at: usize| container["args"][at].as_str().unwrap_or_default();
     arg(0) == "proxy" && ["sidecar", "router", "waypoint", "ztunnel"].contains(&arg(1))
@@ -82,7 +106,11 @@ pub(crate) fn sample(pods: &[PodNote], count: usize) -> Vec<&PodNote> {
         *turn += 1;
     }
     turns.sort();
-    turns.into_iter().take(count).map(|(_, _, pod)| pod).collect()
+    turns
+        .into_iter()
+        .take(count)
+        .map(|(_, _, pod)| pod)
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,29 +118,62 @@ mod tests {
     use super::*;
 
     fn pod(workload: &str, name: &str) -> PodNote {
-        PodNote { workload: workload.to_owned(), name: name.to_owned(), ..PodNote::default() }
+        PodNote {
+            workload: workload.to_owned(),
+            name: name.to_owned(),
+            ..PodNote::default()
+        }
     }
 
     #[test]
     fn a_proxy_is_known_by_its_name_or_by_what_it_is_told_to_do() {
-        let note = |spec: Value| PodNote::of(&serde_json::json!({"metadata": {"name": "a"}, "spec": spec}));
+        let note = |spec: Value| {
+            PodNote::of(&serde_json::json!({"metadata": {"name": "a"}, "spec": spec}))
+        };
         let app = serde_json::json!({"name": "app", "args": ["proxy", "--port=80"]});
         let sidecar = serde_json::json!({"name": "istio-proxy", "restartPolicy": "Always"});
-        let gateway = serde_json::json!({"name": "ingress", "args": ["proxy", "router", "--domain", "x"]});
+        let gateway =
+            serde_json::json!({"name": "ingress", "args": ["proxy", "router", "--domain", "x"]});
         assert_eq!(note(serde_json::json!({"containers": [app]})).proxy, "");
-        assert_eq!(note(serde_json::json!({"containers": [app, gateway]})).proxy, "ingress");
-        assert_eq!(note(serde_json::json!({"containers": [app], "initContainers": [sidecar]})).proxy, "istio-proxy");
+        assert_eq!(
+            note(serde_json::json!({"containers": [app, gateway]})).proxy,
+            "ingress"
+        );
+        assert_eq!(
+            note(serde_json::json!({"containers": [app], "initContainers": [sidecar]})).proxy,
+            "istio-proxy"
+        );
     }
 
     #[test]
     fn a_sample_has_one_of_each_workload_before_a_second_of_any() {
-        let pods = [pod("a", "a-1"), pod("a", "a-2"), pod("a", "a-3"), pod("b", "b-1"), pod("c", "c-1")];
-        let names = |count| sample(&pods, count).into_iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>();
+        let pods = [
+            pod("a", "a-1"),
+            pod("a", "a-2"),
+            pod("a", "a-3"),
+            pod("b", "b-1"),
+            pod("c", "c-1"),
+        ];
+        let names = |count| {
+            sample(&pods, count)
+                .into_iter()
+                .map(|pod| pod.name.as_str())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(3), ["a-1", "b-1", "c-1"]);
         assert_eq!(names(4), ["a-1", "b-1", "c-1", "a-2"]);
         assert_eq!(names(9).len(), 5);
-        let gone = PodNote { unready: true, ..pod("d", "d-1") };
+        let gone = PodNote {
+            unready: true,
+            ..pod("d", "d-1")
+        };
         let pods = [gone, pods[0].clone(), pods[1].clone()];
-        assert_eq!(sample(&pods, 2).into_iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>(), ["a-1", "a-2"]);
+        assert_eq!(
+            sample(&pods, 2)
+                .into_iter()
+                .map(|pod| pod.name.as_str())
+                .collect::<Vec<_>>(),
+            ["a-1", "a-2"]
+        );
     }
 }

@@ -19,29 +19,50 @@ pub(crate) struct File {
 }
 
 const fn get(name: &'static str, shape: Shape, path: &'static str) -> File {
-    File { name, shape, method: Method::GET, path }
+    File {
+        name,
+        shape,
+        method: Method::GET,
+        path,
+    }
 }
 
 /// The most telling first: when time runs out, what is there is of use.
 static FILES: [File; 7] = [
-    get("config_dump.json", Shape::ConfigDump, "/config_dump?include_eds"),
+    get(
+        "config_dump.json",
+        Shape::ConfigDump,
+        "/config_dump?include_eds",
+    ),
     get("clusters.json", Shape::Clusters, "/clusters?format=json"),
     get("server_info.json", Shape::ServerInfo, "/server_info"),
     get("certs.json", Shape::Certs, "/certs"),
     get("stats.txt", Shape::Stats, "/stats"),
     get("listeners.json", Shape::Listeners, "/listeners?format=json"),
     // Without parameters it only tells the levels; Envoy wants a POST all the same.
-    File { name: "logging.txt", shape: Shape::Logging, method: Method::POST, path: "/logging" },
+    File {
+        name: "logging.txt",
+        shape: Shape::Logging,
+        method: Method::POST,
+        path: "/logging",
+    },
 ];
 
 /// The documents of these shapes; of all when none is named.
 pub(crate) fn files(shapes: &[Shape]) -> Vec<&'static File> {
-    FILES.iter().filter(|file| shapes.is_empty() || shapes.contains(&file.shape)).collect()
+    FILES
+        .iter()
+        .filter(|file| shapes.is_empty() || shapes.contains(&file.shape))
+        .collect()
 }
 
 /// The path of the wanted sections alone.
 fn mask(file: &File, wish: &ProxyWish) -> Option<String> {
-    let fields: Vec<&str> = wish.sections.iter().map(|section| section.fields()).collect();
+    let fields: Vec<&str> = wish
+        .sections
+        .iter()
+        .map(|section| section.fields())
+        .collect();
     let is_part = file.shape == Shape::ConfigDump && !fields.is_empty();
     is_part.then(|| format!("{}&mask={}", file.path, fields.join(",")))
 }
@@ -54,12 +75,23 @@ pub(crate) struct Told {
 }
 
 /// Asks a proxy.
-pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, files: &[&'static File]) -> Told {
+pub(crate) async fn ask(
+    cluster: &Cluster,
+    pod: &PodNote,
+    wish: &ProxyWish,
+    files: &[&'static File],
+) -> Told {
     let mut told = Told::default();
-    let port = Port { number: wish.port, ..Port::admin(pod) };
+    let port = Port {
+        number: wish.port,
+        ..Port::admin(pod)
+    };
     if cluster.nodes.is_silent(&pod.node) {
         let why = format!("nothing on node {} answers, so it was not asked", pod.node);
-        return Told { lack: Some(Lack::Failed(why)), ..told };
+        return Told {
+            lack: Some(Lack::Failed(why)),
+            ..told
+        };
     }
     let mut door = match Door::open(cluster, port).await {
         Ok(door) => door,
@@ -67,7 +99,10 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, file
             if matches!(lack, Lack::Late(_)) {
                 cluster.nodes.note(&pod.node, false);
             }
-            return Told { lack: Some(lack), ..told };
+            return Told {
+                lack: Some(lack),
+                ..told
+            };
         }
     };
     cluster.nodes.note(&pod.node, true);
@@ -86,7 +121,9 @@ pub(crate) async fn ask(cluster: &Cluster, pod: &PodNote, wish: &ProxyWish, file
             Err(Lack::Absent) => {}
             Err(lack) => {
                 let named = match lack {
-                    Lack::Failed(why) | Lack::Late(why) => Lack::Failed(format!("{}: {why}", file.name)),
+                    Lack::Failed(why) | Lack::Late(why) => {
+                        Lack::Failed(format!("{}: {why}", file.name))
+                    }
                     lack => lack,
                 };
                 told.lack.get_or_insert(named);

@@ -1,4 +1,5 @@
-//! Which proxy leads to an API server: the one the kubeconfig names, else what the environment says, read as kubectl does.
+//! Which proxy leads to an API server: the one the kubeconfig names, else what the environment
+//! says, read as kubectl does.
 
 use std::net::IpAddr;
 
@@ -14,39 +15,76 @@ pub(crate) fn choose(
     server: &Uri,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Uri>, String> {
-    let either = |name: &str| env(name).or_else(|| env(&name.to_lowercase())).filter(|value| !value.is_empty());
-    let of_server = if server.scheme_str() == Some("http") { "HTTP_PROXY" } else { "HTTPS_PROXY" };
+    let either = |name: &str| {
+        env(name)
+            .or_else(|| env(&name.to_lowercase()))
+            .filter(|value| !value.is_empty())
+    };
+    let of_server = if server.scheme_str() == Some("http") {
+        "HTTP_PROXY"
+    } else {
+        "HTTPS_PROXY"
+    };
     let excepted = || is_excepted(server, &either("NO_PROXY").unwrap_or_default());
-    // What stands in the kubeconfig counts for its cluster alone: nothing in the environment excepts it.
+    // What stands in the kubeconfig counts for its cluster alone: nothing in the environment
+    // excepts it.
     let named = named.filter(|named| !named.is_empty()).map(str::to_owned);
-    let Some(text) = named.or_else(|| either(of_server).filter(|_| !excepted())) else { return Ok(None) };
-    let url = if text.contains("://") { text } else { format!("http://{text}") };
+    let Some(text) = named.or_else(|| either(of_server).filter(|_| !excepted())) else {
+        return Ok(None);
+    };
+    let url = if text.contains("://") {
+        text
+    } else {
+        format!("http://{text}")
+    };
     // The names of servers are resolved by the proxy in any case.
     let url = url.replacen("socks5h://", "socks5://", 1);
-    url.parse().map(Some).map_err(|_| "the proxy that is named is no URL".to_owned())
+    url.parse()
+        .map(Some)
+        .map_err(|_| "the proxy that is named is no URL".to_owned())
 }
 
 fn is_excepted(server: &Uri, exceptions: &str) -> bool {
-    let host = server.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    let host = server
+        .host()
+        .unwrap_or_default()
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_ascii_lowercase();
     let address: Option<IpAddr> = host.parse().ok();
-    let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
+    let port = server
+        .port_u16()
+        .unwrap_or(if server.scheme_str() == Some("http") {
+            80
+        } else {
+            443
+        });
     if host == "localhost" || address.is_some_and(|address| address.is_loopback()) {
         return true;
     }
-    exceptions.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| {
-        if entry == "*" {
-            return true;
-        }
-        if let (Some(address), Some(range)) = (address, range(entry)) {
-            return range.contains(address);
-        }
-        let (name, of_port) = match entry.rsplit_once(':') {
-            Some((name, of_port)) if !name.contains(':') || name.ends_with(']') => (name, of_port.parse().ok()),
-            _ => (entry, None),
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        of_port.is_none_or(|of_port: u16| of_port == port) && is_name(&host, &name)
-    })
+    exceptions
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .any(|entry| {
+            if entry == "*" {
+                return true;
+            }
+            if let (Some(address), Some(range)) = (address, range(entry)) {
+                return range.contains(address);
+            }
+            let (name, of_port) = match entry.rsplit_once(':') {
+                Some((name, of_port)) if !name.contains(':') || name.ends_with(']') => {
+                    (name, of_port.parse().ok())
+                }
+                _ => (entry, None),
+            };
+            let name = name
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_ascii_lowercase();
+            of_port.is_none_or(|of_port: u16| of_port == port) && is_name(&host, &name)
+        })
 }
 
 fn range(entry: &str) -> Option<Cidr> {
@@ -54,12 +92,18 @@ fn range(entry: &str) -> Option<Cidr> {
     Some(Cidr::new(address.parse().ok()?, length.parse().ok()?))
 }
 
-/// "A domain name matches that name and all subdomains. A domain name with a leading `.` matches subdomains only."
+/// "A domain name matches that name and all subdomains. A domain name with a leading `.` matches
+/// subdomains only."
 fn is_name(host: &str, name: &str) -> bool {
     let name = name.strip_prefix('*').unwrap_or(name);
     match name.strip_prefix('.') {
         Some(_) => host.ends_with(name),
-        None => host == name || host.strip_suffix(name).is_some_and(|before| before.ends_with('.')),
+        None => {
+            host == name
+                || host
+                    .strip_suffix(name)
+                    .is_some_and(|before| before.ends_with('.'))
+        }
     }
 }
 
@@ -68,16 +112,34 @@ mod tests {
     use super::*;
 
     fn chosen(named: Option<&str>, server: &str, env: &[(&str, &str)]) -> Option<String> {
-        let look = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        choose(named, &server.parse().expect("a URL"), look).expect("a proxy").map(|uri| uri.to_string())
+        let look = |name: &str| {
+            env.iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        choose(named, &server.parse().expect("a URL"), look)
+            .expect("a proxy")
+            .map(|uri| uri.to_string())
     }
 
     #[test]
     fn the_environment_counts_where_the_kubeconfig_names_no_proxy() {
-        let env = [("HTTPS_PROXY", "proxy.corp:3128"), ("http_proxy", "http://plain:1")];
-        assert_eq!(chosen(None, "https://k8s.corp:6443", &env).as_deref(), Some("http://proxy.corp:3128/"));
-        assert_eq!(chosen(None, "http://k8s.corp:6443", &env).as_deref(), Some("http://plain:1/"));
-        assert_eq!(chosen(Some("socks5h://s:1"), "https://k8s.corp", &env).as_deref(), Some("socks5://s:1/"));
+        let env = [
+            ("HTTPS_PROXY", "proxy.corp:3128"),
+            ("http_proxy", "http://plain:1"),
+        ];
+        assert_eq!(
+            chosen(None, "https://k8s.corp:6443", &env).as_deref(),
+            Some("http://proxy.corp:3128/")
+        );
+        assert_eq!(
+            chosen(None, "http://k8s.corp:6443", &env).as_deref(),
+            Some("http://plain:1/")
+        );
+        assert_eq!(
+            chosen(Some("socks5h://s:1"), "https://k8s.corp", &env).as_deref(),
+            Some("socks5://s:1/")
+        );
         assert_eq!(chosen(Some(""), "https://k8s.corp", &[]), None);
     }
 
@@ -102,7 +164,11 @@ mod tests {
         ];
         for (server, exceptions, is_direct) in table {
             let env = [("https_proxy", "http://proxy:1"), ("no_proxy", exceptions)];
-            assert_eq!(chosen(None, server, &env).is_none(), is_direct, "{server} {exceptions}");
+            assert_eq!(
+                chosen(None, server, &env).is_none(),
+                is_direct,
+                "{server} {exceptions}"
+            );
             assert!(chosen(Some("http://named:1"), server, &env).is_some());
         }
     }

@@ -1,5 +1,5 @@
-//! Log levels raised for a while, and set back whatever happens: when the time is up, on Ctrl-C, after an error, when too
-//! much is logged, when the connection is lost.
+//! Log levels raised for a while, and set back whatever happens: when the time is up, on Ctrl-C,
+//! after an error, when too much is logged, when the connection is lost.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -92,7 +92,8 @@ pub enum Why {
     Failed(String),
 }
 
-/// What was changed and is not known to be set back: from before the first request that changes something.
+/// What was changed and is not known to be set back: from before the first request that changes
+/// something.
 type Ledger = Arc<Mutex<BTreeMap<ProxyRef, (Change, Style)>>>;
 
 /// What every proxy's part needs.
@@ -104,16 +105,27 @@ struct Shared<'s> {
 }
 
 impl Session {
-    /// Raises levels, tells what is logged, and sets the levels back. What the taker of `happenings` is too slow for is
-    /// dropped: a pager must not keep levels up.
+    /// Raises levels, tells what is logged, and sets the levels back. What the taker of
+    /// `happenings` is too slow for is dropped: a pager must not keep levels up.
     pub fn raise(&self, raise: &Raise, happenings: SyncSender<Happening>) -> Vec<Ending> {
         let _guard = runtime::guard();
-        let limits = Limits { timeout: raise.time + self.pace.limits.timeout, ..self.pace.limits };
+        let limits = Limits {
+            timeout: raise.time + self.pace.limits.timeout,
+            ..self.pace.limits
+        };
         let clusters = self.paced(limits, runtime::stop());
-        let shared = Shared { raise, ledger: Ledger::default(), happenings, limits };
-        let ran = catch_unwind(AssertUnwindSafe(|| runtime::run(one::all(&shared, &clusters))));
+        let shared = Shared {
+            raise,
+            ledger: Ledger::default(),
+            happenings,
+            limits,
+        };
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            runtime::run(one::all(&shared, &clusters))
+        }));
         ran.unwrap_or_else(|panic| {
-            let left = std::mem::take(&mut *shared.ledger.lock().unwrap_or_else(PoisonError::into_inner));
+            let left =
+                std::mem::take(&mut *shared.ledger.lock().unwrap_or_else(PoisonError::into_inner));
             runtime::run(async {
                 for (pod, (change, style)) in left {
                     if let Some(cluster) = find(&clusters, &pod) {
@@ -126,9 +138,16 @@ impl Session {
     }
 
     /// The clusters at a pace of their own: the session's time is for reading.
-    pub(crate) fn paced(&self, limits: Limits, stop: tokio::sync::watch::Receiver<bool>) -> Vec<Cluster> {
+    pub(crate) fn paced(
+        &self,
+        limits: Limits,
+        stop: tokio::sync::watch::Receiver<bool>,
+    ) -> Vec<Cluster> {
         let pace = Arc::new(Pace::new(limits, stop, self.tally()));
-        self.clusters.iter().map(|cluster| cluster.paced(Arc::clone(&pace))).collect()
+        self.clusters
+            .iter()
+            .map(|cluster| cluster.paced(Arc::clone(&pace)))
+            .collect()
     }
 }
 

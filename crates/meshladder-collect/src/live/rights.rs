@@ -95,18 +95,26 @@ impl Purpose {
     pub fn needs(self) -> BTreeSet<Need> {
         let of = |keep: fn(&Rule) -> bool| {
             let rules = rules::all().filter(move |rule| keep(rule));
-            rules.flat_map(|rule| rule.needs.iter().chain(rule.uses)).map(|path| Need::of_path(path)).collect()
+            rules
+                .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+                .map(|path| Need::of_path(path))
+                .collect()
         };
         let some = |paths: &[&str]| paths.iter().map(|path| Need::of_path(path)).collect();
         match self {
             Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
-            // What runs all day and is read by many stays away from Secrets: what only they can tell is skipped.
+            // What runs all day and is read by many stays away from Secrets: what only they can
+            // tell is skipped.
             Self::Monitor => {
                 let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
                 needs.remove(&Need::of_path("k8s/secrets.json"));
                 needs
             }
-            Self::Diff => WORKLOADS.into_iter().chain(["istiod/"]).map(Need::of_path).collect(),
+            Self::Diff => WORKLOADS
+                .into_iter()
+                .chain(["istiod/"])
+                .map(Need::of_path)
+                .collect(),
             Self::Canary => some(&WEIGHTS),
             Self::Flags => some(&["k8s/services.json"]),
             Self::Analyze => of(Rule::is_of_objects),
@@ -114,7 +122,9 @@ impl Purpose {
             Self::ProxyConfig | Self::LogLevel => some(&WORKLOADS),
             Self::Snapshot => {
                 let objects = kinds::KINDS.iter().map(|kind| Need::Objects(kind.name()));
-                objects.chain(["istiod/", "proxies/", "logs/"].map(Need::of_path)).collect()
+                objects
+                    .chain(["istiod/", "proxies/", "logs/"].map(Need::of_path))
+                    .collect()
             }
         }
     }
@@ -134,18 +144,38 @@ impl Purpose {
             without,
         };
         if matches!(self, Self::Canary | Self::Flags) {
-            rights.push(on("services/proxy", &["get"], "Prometheus in the cluster; --prometheus URL does without it"));
+            rights.push(on(
+                "services/proxy",
+                &["get"],
+                "Prometheus in the cluster; --prometheus URL does without it",
+            ));
         }
         if !matches!(self, Self::Analyze | Self::Canary | Self::Flags) {
-            // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by `create` as well.
-            rights.push(on("pods/portforward", &["create", "get"], "what proxies and istiods say; pods/exec does too"));
+            // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by
+            // `create` as well.
+            rights.push(on(
+                "pods/portforward",
+                &["create", "get"],
+                "what proxies and istiods say; pods/exec does too",
+            ));
         }
-        if matches!(self, Self::Check | Self::Why | Self::Snapshot | Self::LogLevel | Self::Describe | Self::Monitor) {
+        if matches!(
+            self,
+            Self::Check
+                | Self::Why
+                | Self::Snapshot
+                | Self::LogLevel
+                | Self::Describe
+                | Self::Monitor
+        ) {
             rights.push(on("pods/log", &["get"], "what proxies logged"));
         }
         if self == Self::LogLevel {
             let metrics = on("pods", &["get"], "how much CPU it costs");
-            rights.push(Right { group: "metrics.k8s.io".to_owned(), ..metrics });
+            rights.push(Right {
+                group: "metrics.k8s.io".to_owned(),
+                ..metrics
+            });
         }
         rights.sort();
         rights
@@ -156,7 +186,10 @@ impl Right {
     /// Whether it can be granted in a namespace.
     fn is_in_namespace(&self) -> bool {
         let is = |kind: &&Kind| kind.plural == self.resource && kind.group == self.group;
-        kinds::KINDS.iter().find(is).is_none_or(|kind| kind.namespaced)
+        kinds::KINDS
+            .iter()
+            .find(is)
+            .is_none_or(|kind| kind.namespaced)
     }
 }
 
@@ -185,12 +218,18 @@ const WEIGHTS: [&str; 8] = [
 ];
 
 fn of_need(need: &Need) -> Option<Right> {
-    let Need::Objects(name) = need else { return None };
+    let Need::Objects(name) = need else {
+        return None;
+    };
     let kind = kinds::named(name)?;
     Some(Right {
         group: kind.group.to_owned(),
         resource: kind.plural.to_owned(),
-        verbs: if kind.read == Read::Named { vec!["get", "list"] } else { vec!["list"] },
+        verbs: if kind.read == Read::Named {
+            vec!["get", "list"]
+        } else {
+            vec!["list"]
+        },
         in_istio: kind.read == Read::Named,
         without: without(kind),
     })
@@ -220,7 +259,11 @@ pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) ->
             documents.push(role("Role", &name, Some(namespace), &inside));
             // istiod is a pod too, in a namespace of its own.
             if !istio.is_empty() && namespace != istio_namespace {
-                istio.extend(inside.into_iter().filter(|right| right.resource.split('/').next() == Some("pods")));
+                istio.extend(
+                    inside
+                        .into_iter()
+                        .filter(|right| right.resource.split('/').next() == Some("pods")),
+                );
             }
         }
         None => {}
@@ -232,35 +275,52 @@ pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) ->
 }
 
 fn role(kind: &str, name: &str, namespace: Option<&str>, rights: &[Right]) -> String {
-    let place = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
-    let mut text =
-        format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\n{place}rules:\n");
+    let place = namespace
+        .map(|namespace| format!("  namespace: {namespace}\n"))
+        .unwrap_or_default();
+    let mut text = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\n{place}rules:\n"
+    );
     let mut grouped: BTreeMap<(&str, &[&str]), Vec<&str>> = BTreeMap::new();
     for right in rights {
-        grouped.entry((&right.group, &right.verbs)).or_default().push(&right.resource);
+        grouped
+            .entry((&right.group, &right.verbs))
+            .or_default()
+            .push(&right.resource);
     }
     for ((group, verbs), resources) in grouped {
         let resources = resources.join(", ");
         let verbs = verbs.join(", ");
-        text.extend([format!("- apiGroups: [\"{group}\"]\n  resources: [{resources}]\n  verbs: [{verbs}]\n")]);
+        text.extend([format!(
+            "- apiGroups: [\"{group}\"]\n  resources: [{resources}]\n  verbs: [{verbs}]\n"
+        )]);
     }
     text
 }
 
-/// What the API server says somebody may do, by namespace; asked for once, and only after a refusal.
+/// What the API server says somebody may do, by namespace; asked for once, and only after a
+/// refusal.
 #[derive(Debug, Default)]
 pub(crate) struct Reviews(Mutex<BTreeMap<String, Option<Vec<Value>>>>);
 
 impl Cluster {
-    /// Whether a right is given in a namespace; none when the server does not know or does not tell.
-    pub(crate) async fn allows(&self, verb: &str, group: &str, resource: &str, namespace: &str) -> Option<bool> {
+    /// Whether a right is given in a namespace; none when the server does not know or does not
+    /// tell.
+    pub(crate) async fn allows(
+        &self,
+        verb: &str,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+    ) -> Option<bool> {
         let mut reviews = self.reviews.0.lock().await;
         if !reviews.contains_key(namespace) {
             let asked = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}});
             let answer = self.post_json(REVIEW, &asked).await.ok();
             // "incomplete is true when the rules returned by this call are incomplete"
             let told = answer.filter(|answer| answer["status"]["incomplete"] != true);
-            let told = told.and_then(|answer| answer["status"]["resourceRules"].as_array().cloned());
+            let told =
+                told.and_then(|answer| answer["status"]["resourceRules"].as_array().cloned());
             reviews.insert(namespace.to_owned(), told);
         }
         let rules = reviews.get(namespace)?.as_ref()?;
@@ -270,11 +330,17 @@ impl Cluster {
 
 fn grants(rule: &Value, verb: &str, group: &str, resource: &str) -> bool {
     let has = |key: &str, wanted: &str| {
-        let all = rule[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let all = rule[key]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         all.into_iter().any(|given| given == "*" || given == wanted)
     };
     let sub = resource.split_once('/').map(|(_, sub)| format!("*/{sub}"));
-    let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
+    let named = rule["resourceNames"]
+        .as_array()
+        .is_some_and(|names| !names.is_empty());
     has("verbs", verb)
         && has("apiGroups", group)
         && (has("resources", resource) || sub.is_some_and(|sub| has("resources", &sub)))
@@ -301,7 +367,10 @@ mod tests {
     fn no_command_asks_to_change_anything() {
         for purpose in Purpose::ALL {
             for right in purpose.rights() {
-                let reads = right.verbs.iter().all(|verb| ["get", "list"].contains(verb));
+                let reads = right
+                    .verbs
+                    .iter()
+                    .all(|verb| ["get", "list"].contains(verb));
                 assert!(reads || right.resource == "pods/portforward", "{right:?}");
             }
         }
@@ -310,31 +379,56 @@ mod tests {
     #[test]
     fn raising_log_levels_needs_pods_their_ports_and_their_logs() {
         let role = yaml(Purpose::LogLevel, Some("shop"), "istio-system");
-        for part in ["resources: [pods/portforward]", "resources: [pods/log]", "apiGroups: [\"metrics.k8s.io\"]"] {
+        for part in [
+            "resources: [pods/portforward]",
+            "resources: [pods/log]",
+            "apiGroups: [\"metrics.k8s.io\"]",
+        ] {
             assert!(role.contains(part), "{part} in {role}");
         }
-        assert!(!role.contains("secrets") && !role.contains("configmaps"), "{role}");
+        assert!(
+            !role.contains("secrets") && !role.contains("configmaps"),
+            "{role}"
+        );
     }
 
     #[test]
     fn analyze_needs_nothing_but_lists() {
-        assert!(Purpose::Analyze.rights().iter().all(|right| right.verbs.contains(&"list")));
+        assert!(
+            Purpose::Analyze
+                .rights()
+                .iter()
+                .all(|right| right.verbs.contains(&"list"))
+        );
         assert!(!yaml(Purpose::Analyze, None, "istio-system").contains("portforward"));
     }
 
     #[test]
     fn who_wants_the_status_of_proxies_needs_rights_in_istios_namespace_only() {
         let role = yaml(Purpose::ProxyStatus, None, "istio-system");
-        assert!(role.contains("kind: Role\n") && !role.contains("ClusterRole") && role.contains("pods/portforward"));
+        assert!(
+            role.contains("kind: Role\n")
+                && !role.contains("ClusterRole")
+                && role.contains("pods/portforward")
+        );
     }
 
     #[test]
     fn in_a_namespace_nothing_is_asked_for_that_is_in_none() {
         let role = yaml(Purpose::Check, Some("shop"), "istio-system");
-        assert!(role.contains("kind: Role\n") && role.contains("namespace: shop\n") && !role.contains("ClusterRole"));
+        assert!(
+            role.contains("kind: Role\n")
+                && role.contains("namespace: shop\n")
+                && !role.contains("ClusterRole")
+        );
         assert!(!role.contains("nodes") && !role.contains("webhookconfigurations"));
         let (_, istio) = role.split_once("---\n").expect("a second role for istiod");
-        for resource in ["namespace: istio-system", "configmaps", "pods/portforward", "pods/log"] {
+        for resource in [
+            "namespace: istio-system",
+            "configmaps",
+            "pods/portforward",
+            "pods/log",
+        ] {
             assert!(istio.contains(resource), "{resource} in {istio}");
         }
     }

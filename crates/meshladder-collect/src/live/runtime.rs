@@ -29,7 +29,8 @@ struct Shared {
 /// While it lives nothing that arrives ends the process: there is something to set right first.
 pub(crate) struct Guard;
 
-/// Runs a future to its end; Ctrl-C meanwhile sets what [`stop`] watches, and any later one ends the process.
+/// Runs a future to its end; Ctrl-C meanwhile sets what [`stop`] watches, and any later one ends
+/// the process.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     READING.store(true, Ordering::SeqCst);
     let done = shared().runtime.block_on(future);
@@ -77,17 +78,24 @@ fn shared() -> &'static Shared {
         let inside = runtime.enter();
         runtime.spawn(listen());
         drop(inside);
-        Shared { runtime, stop: watch::Sender::new(false), insist: watch::Sender::new(false) }
+        Shared {
+            runtime,
+            stop: watch::Sender::new(false),
+            insist: watch::Sender::new(false),
+        }
     })
 }
 
-/// The handler stays for the life of the process, so what Ctrl-C does when nothing is read is done here too. What arrives
-/// is heeded from this call on, not only from when the task first gets its turn.
+/// The handler stays for the life of the process, so what Ctrl-C does when nothing is read is done
+/// here too. What arrives is heeded from this call on, not only from when the task first gets its
+/// turn.
 #[cfg(unix)]
 fn listen() -> impl Future<Output = ()> {
     let interrupts = signal(SignalKind::interrupt());
     async move {
-        let Ok(mut interrupts) = interrupts else { return };
+        let Ok(mut interrupts) = interrupts else {
+            return;
+        };
         while interrupts.recv().await.is_some() {
             arrived(INTERRUPTED);
         }
@@ -104,9 +112,14 @@ async fn listen() {
 /// The same for a request to end and a lost terminal.
 #[cfg(unix)]
 fn heed_end() -> impl Future<Output = ()> {
-    let (end, hangup) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (end, hangup) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    );
     async move {
-        let (Ok(mut end), Ok(mut hangup)) = (end, hangup) else { return };
+        let (Ok(mut end), Ok(mut hangup)) = (end, hangup) else {
+            return;
+        };
         loop {
             tokio::select! {
                 _ = end.recv() => arrived(TERMINATED),
@@ -119,7 +132,10 @@ fn heed_end() -> impl Future<Output = ()> {
 #[cfg(not(unix))]
 async fn heed_end() {}
 
-#[expect(clippy::exit, reason = "what the signal would have done had nobody listened to it")]
+#[expect(
+    clippy::exit,
+    reason = "what the signal would have done had nobody listened to it"
+)]
 fn arrived(code: i32) {
     let Shared { stop, insist, .. } = shared();
     let is_second = *stop.borrow();

@@ -37,7 +37,10 @@ impl Spool {
 
     /// Where it is now.
     pub(crate) fn mark(&self) -> Mark {
-        Mark { len: self.written + self.text.len() as u64, count: self.count }
+        Mark {
+            len: self.written + self.text.len() as u64,
+            count: self.count,
+        }
     }
 
     /// Takes back what was added since.
@@ -51,7 +54,8 @@ impl Spool {
             file.seek(SeekFrom::Start(mark.len))?;
             self.written = mark.len;
         }
-        self.text.truncate(usize::try_from(mark.len - self.written).unwrap_or(usize::MAX));
+        self.text
+            .truncate(usize::try_from(mark.len - self.written).unwrap_or(usize::MAX));
         Ok(())
     }
 
@@ -61,14 +65,25 @@ impl Spool {
     /// When there is no space for the temporary file.
     pub(crate) fn push(&mut self, item: &Value) -> io::Result<()> {
         let mut text = Vec::new();
-        item.serialize(&mut Serializer::with_formatter(&mut text, PrettyFormatter::with_indent(b"    ")))?;
-        self.text.extend_from_slice(if self.count == 0 { START.as_bytes() } else { b"," });
+        item.serialize(&mut Serializer::with_formatter(
+            &mut text,
+            PrettyFormatter::with_indent(b"    "),
+        ))?;
+        self.text.extend_from_slice(if self.count == 0 {
+            START.as_bytes()
+        } else {
+            b","
+        });
         for line in text.split(|&b| b == b'\n') {
             self.text.extend_from_slice(b"\n        ");
             self.text.extend_from_slice(line);
         }
         self.count += 1;
-        if self.text.len() as u64 > HOLD { self.flush() } else { Ok(()) }
+        if self.text.len() as u64 > HOLD {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -87,13 +102,20 @@ impl Spool {
     /// # Errors
     /// When there is no space for the temporary file.
     pub(crate) fn finish(mut self) -> io::Result<Body> {
-        self.text.extend_from_slice(if self.count == 0 { START.as_bytes() } else { b"\n    " });
+        self.text.extend_from_slice(if self.count == 0 {
+            START.as_bytes()
+        } else {
+            b"\n    "
+        });
         self.text.extend_from_slice(END.as_bytes());
         if self.file.is_none() {
             return Ok(Body::Held(self.text));
         }
         self.flush()?;
-        self.file.map_or_else(|| Ok(Body::Held(Vec::new())), |file| Slice::of(file).map(Body::Slice))
+        self.file.map_or_else(
+            || Ok(Body::Held(Vec::new())),
+            |file| Slice::of(file).map(Body::Slice),
+        )
     }
 }
 
@@ -118,8 +140,15 @@ mod tests {
                 Body::OnDisk(_) => panic!("it has no name"),
             };
             let list: Value = serde_json::from_slice(&text).expect("JSON");
-            let names: Vec<_> = list["items"].as_array().expect("a list").iter().map(|item| &item["name"]).collect();
-            let expected: Vec<&str> = std::iter::repeat_n("kept", before).chain(["last"]).collect();
+            let names: Vec<_> = list["items"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|item| &item["name"])
+                .collect();
+            let expected: Vec<&str> = std::iter::repeat_n("kept", before)
+                .chain(["last"])
+                .collect();
             assert_eq!(names, expected, "{before} {after}");
         }
     }
@@ -127,11 +156,23 @@ mod tests {
     #[test]
     fn a_list_is_what_kubectl_prints() {
         let mut spool = Spool::default();
-        spool.push(&serde_json::json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}})).expect("memory");
-        let Body::Held(text) = spool.finish().expect("memory") else { panic!("a small list is held") };
+        spool
+            .push(
+                &serde_json::json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}),
+            )
+            .expect("memory");
+        let Body::Held(text) = spool.finish().expect("memory") else {
+            panic!("a small list is held")
+        };
         let expected = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"v1\",\n            \"kind\": \"Pod\",\n            \"metadata\": {\n                \"name\": \"a\"\n            }\n        }\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n";
         assert_eq!(String::from_utf8_lossy(&text), expected);
-        let Body::Held(empty) = Spool::default().finish().expect("memory") else { panic!("it is held") };
-        assert!(serde_json::from_slice::<Value>(&empty).expect("JSON")["items"].as_array().is_some_and(Vec::is_empty));
+        let Body::Held(empty) = Spool::default().finish().expect("memory") else {
+            panic!("it is held")
+        };
+        assert!(
+            serde_json::from_slice::<Value>(&empty).expect("JSON")["items"]
+                .as_array()
+                .is_some_and(Vec::is_empty)
+        );
     }
 }

@@ -24,20 +24,33 @@ impl Session {
     ///
     /// # Errors
     /// When there is more than allowed.
-    pub fn logs(&mut self, snapshot: Snapshot, pods: &[ProxyRef], logs: &Logs) -> Result<Snapshot, CollectError> {
+    pub fn logs(
+        &mut self,
+        snapshot: Snapshot,
+        pods: &[ProxyRef],
+        logs: &Logs,
+    ) -> Result<Snapshot, CollectError> {
         let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
         let into_kept = &kept;
-        let each = self.clusters.iter().zip(&self.seen).map(|(cluster, seen)| async move {
-            let chosen = gather::chosen(cluster, seen, &Choice::These(pods.to_vec()));
-            let mut into = gather::Into { cluster, meta: Meta::default(), kept: into_kept };
-            gather::read_logs(&mut into, &chosen.iter().collect::<Vec<_>>(), logs).await
-        });
+        let each = self
+            .clusters
+            .iter()
+            .zip(&self.seen)
+            .map(|(cluster, seen)| async move {
+                let chosen = gather::chosen(cluster, seen, &Choice::These(pods.to_vec()));
+                let mut into = gather::Into {
+                    cluster,
+                    meta: Meta::default(),
+                    kept: into_kept,
+                };
+                gather::read_logs(&mut into, &chosen.iter().collect::<Vec<_>>(), logs).await
+            });
         runtime::run(try_join_all(each))?;
         Ok(kept.into_builder().finish())
     }
 
-    /// Hands on what these pods' proxies log, from the end on and as it comes, until the time is up, Ctrl-C, or all logs
-    /// have ended. Gives why those ended that did.
+    /// Hands on what these pods' proxies log, from the end on and as it comes, until the time is
+    /// up, Ctrl-C, or all logs have ended. Gives why those ended that did.
     pub fn follow(
         &self,
         pods: &[ProxyRef],
@@ -46,15 +59,22 @@ impl Session {
         lines: &SyncSender<Lines>,
     ) -> Vec<(ProxyRef, String)> {
         let time = time.unwrap_or(LONG);
-        let limits = Limits { timeout: time + self.pace.limits.timeout, ..self.pace.limits };
+        let limits = Limits {
+            timeout: time + self.pace.limits.timeout,
+            ..self.pace.limits
+        };
         let clusters = self.paced(limits, runtime::stop());
-        let start = logs.since.map_or(Start::Tail(logs.tail), |since| Start::Since(since, logs.tail));
+        let start = logs.since.map_or(Start::Tail(logs.tail), |since| {
+            Start::Since(since, logs.tail)
+        });
         runtime::run(async {
             let end = Instant::now() + time;
             let one = |(number, pod): (usize, &ProxyRef)| {
                 let (pod, clusters) = (pod.clone(), &clusters);
                 async move {
-                    let cluster = clusters.iter().find(|cluster| cluster.source == pod.source)?;
+                    let cluster = clusters
+                        .iter()
+                        .find(|cluster| cluster.source == pod.source)?;
                     let mut stop = runtime::stop();
                     tokio::select! {
                         biased;
@@ -64,7 +84,11 @@ impl Session {
                     }
                 }
             };
-            join_all(pods.iter().enumerate().map(one)).await.into_iter().flatten().collect()
+            join_all(pods.iter().enumerate().map(one))
+                .await
+                .into_iter()
+                .flatten()
+                .collect()
         })
     }
 }

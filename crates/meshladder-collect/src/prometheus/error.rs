@@ -94,16 +94,24 @@ impl AskError {
             }
             Self::File { .. } => "certificates and keys are PEM; a token is one line",
             Self::Header { .. } => "write it as `name: value`",
-            Self::Query { .. } => "see https://prometheus.io/docs/prometheus/latest/querying/basics/",
-            Self::TimedOut { .. } => "raise --timeout, or ask for less: -n NAMESPACE, --service NAME",
+            Self::Query { .. } => {
+                "see https://prometheus.io/docs/prometheus/latest/querying/basics/"
+            }
+            Self::TimedOut { .. } => {
+                "raise --timeout, or ask for less: -n NAMESPACE, --service NAME"
+            }
             Self::Unreachable { .. } => {
                 "is it running? one inside the cluster: --prometheus service/NAMESPACE/NAME:PORT, or `auto` to look for it"
             }
             Self::Refused { .. } => {
                 "`meshladder rbac --for flags` prints the rights it needs; --prometheus URL does without them"
             }
-            Self::Denied { .. } => "give --bearer-token-file, --header, --tenant (Mimir, Cortex), or --cert and --key",
-            Self::Status { status: 300..=399, .. } => "redirects are not followed: give the URL that it names",
+            Self::Denied { .. } => {
+                "give --bearer-token-file, --header, --tenant (Mimir, Cortex), or --cert and --key"
+            }
+            Self::Status {
+                status: 300..=399, ..
+            } => "redirects are not followed: give the URL that it names",
             Self::Status { .. } | Self::Answer { .. } => {
                 "is this the base URL of Prometheus' API? Mimir and Cortex want --tenant"
             }

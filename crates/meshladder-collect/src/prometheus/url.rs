@@ -25,20 +25,34 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(url: &str, access: &Access) -> Result<Self, AskError> {
         let base = base(url)?;
-        let has_files = [&access.cacert, &access.cert, &access.key].iter().any(|file| file.is_some());
+        let has_files = [&access.cacert, &access.cert, &access.key]
+            .iter()
+            .any(|file| file.is_some());
         if has_files && !base.starts_with("https:") {
-            return Err(AskError::Url { url: base, why: "certificates are for https://".to_owned() });
+            return Err(AskError::Url {
+                url: base,
+                why: "certificates are for https://".to_owned(),
+            });
         }
         let timeout = access.timeout.unwrap_or(TIMEOUT);
         let config = Agent::config_builder()
-            .tls_config(if base.starts_with("https:") { tls::config(access)? } else { TlsConfig::default() })
+            .tls_config(if base.starts_with("https:") {
+                tls::config(access)?
+            } else {
+                TlsConfig::default()
+            })
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
             // What lets us in is for this server only.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(concat!("meshladder/", env!("CARGO_PKG_VERSION")));
-        Ok(Self { base, headers: headers(access)?, agent: config.build().new_agent(), timeout })
+        Ok(Self {
+            base,
+            headers: headers(access)?,
+            agent: config.build().new_agent(),
+            timeout,
+        })
     }
 
     /// As messages name it.
@@ -57,8 +71,17 @@ impl Server {
         }
         let mut response = request.call().map_err(|why| self.failed(&why))?;
         let status = response.status().as_u16();
-        let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
-        let body = response.body_mut().with_config().limit(MOST_BYTES).lossy_utf8(true).read_to_string();
+        let to = response
+            .headers()
+            .get(header::LOCATION)
+            .and_then(|to| to.to_str().ok())
+            .map(str::to_owned);
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(MOST_BYTES)
+            .lossy_utf8(true)
+            .read_to_string();
         let body = body.map_err(|why| self.failed(&why))?;
         judge(&self.base, status, body, to.as_deref())
     }
@@ -66,25 +89,50 @@ impl Server {
     fn failed(&self, error: &ureq::Error) -> AskError {
         let url = self.base.clone();
         match error {
-            ureq::Error::Timeout(_) => AskError::TimedOut { url, seconds: self.timeout.as_secs() },
+            ureq::Error::Timeout(_) => AskError::TimedOut {
+                url,
+                seconds: self.timeout.as_secs(),
+            },
             ureq::Error::Io(why) if why.kind() == std::io::ErrorKind::TimedOut => {
-                AskError::TimedOut { url, seconds: self.timeout.as_secs() }
+                AskError::TimedOut {
+                    url,
+                    seconds: self.timeout.as_secs(),
+                }
             }
-            ureq::Error::Io(why) => AskError::Unreachable { url, why: crate::error::plain(why) },
-            ureq::Error::HostNotFound => AskError::Unreachable { url, why: "the name does not resolve".to_owned() },
-            other => AskError::Unreachable { url, why: other.to_string() },
+            ureq::Error::Io(why) => AskError::Unreachable {
+                url,
+                why: crate::error::plain(why),
+            },
+            ureq::Error::HostNotFound => AskError::Unreachable {
+                url,
+                why: "the name does not resolve".to_owned(),
+            },
+            other => AskError::Unreachable {
+                url,
+                why: other.to_string(),
+            },
         }
     }
 }
 
 /// The body of a good answer; `to` is where a redirect leads.
-pub(super) fn judge(url: &str, status: u16, body: String, to: Option<&str>) -> Result<String, AskError> {
+pub(super) fn judge(
+    url: &str,
+    status: u16,
+    body: String,
+    to: Option<&str>,
+) -> Result<String, AskError> {
     let url = url.to_owned();
     match status {
         200..=299 => Ok(body),
-        // "bad_data", "execution" and "timeout" come with these statuses and a body of the usual shape.
+        // "bad_data", "execution" and "timeout" come with these statuses and a body of the usual
+        // shape.
         400 | 422 | 503 if body.trim_start().starts_with("{\"status\":\"error\"") => Ok(body),
-        401 | 403 => Err(AskError::Denied { url, status, why: words(&body) }),
+        401 | 403 => Err(AskError::Denied {
+            url,
+            status,
+            why: words(&body),
+        }),
         _ => {
             let why = to.map_or_else(|| words(&body), |to| format!(": it leads to {to}"));
             Err(AskError::Status { url, status, why })
@@ -94,26 +142,41 @@ pub(super) fn judge(url: &str, status: u16, body: String, to: Option<&str>) -> R
 
 /// The URL without what we append ourselves.
 fn base(url: &str) -> Result<String, AskError> {
-    let wrong =
-        |why: &str| AskError::Url { url: url.split('@').next_back().unwrap_or(url).to_owned(), why: why.to_owned() };
+    let wrong = |why: &str| AskError::Url {
+        url: url.split('@').next_back().unwrap_or(url).to_owned(),
+        why: why.to_owned(),
+    };
     let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(wrong("it starts with neither http://, https:// nor service/"));
+        return Err(wrong(
+            "it starts with neither http://, https:// nor service/",
+        ));
     }
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(wrong("a password in a URL is seen by others: use --header or --bearer-token-file"));
+    if uri
+        .authority()
+        .is_some_and(|authority| authority.as_str().contains('@'))
+    {
+        return Err(wrong(
+            "a password in a URL is seen by others: use --header or --bearer-token-file",
+        ));
     }
     if uri.query().is_some() {
         return Err(wrong("it has parameters"));
     }
     let url = url.trim_end_matches('/');
-    Ok(url.strip_suffix("/api/v1/query").or_else(|| url.strip_suffix("/api/v1")).unwrap_or(url).to_owned())
+    Ok(url
+        .strip_suffix("/api/v1/query")
+        .or_else(|| url.strip_suffix("/api/v1"))
+        .unwrap_or(url)
+        .to_owned())
 }
 
 pub(super) fn headers(access: &Access) -> Result<HeaderMap, AskError> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &str| {
-        let wrong = || AskError::Header { header: name.to_owned() };
+        let wrong = || AskError::Header {
+            header: name.to_owned(),
+        };
         let key: HeaderName = name.trim().parse().map_err(|_| wrong())?;
         let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
         value.set_sensitive(true);
@@ -121,7 +184,9 @@ pub(super) fn headers(access: &Access) -> Result<HeaderMap, AskError> {
         Ok(())
     };
     for line in &access.headers {
-        let (name, value) = line.split_once(':').ok_or_else(|| AskError::Header { header: first_word(line) })?;
+        let (name, value) = line.split_once(':').ok_or_else(|| AskError::Header {
+            header: first_word(line),
+        })?;
         add(name, value)?;
     }
     if let Some(tenant) = &access.tenant {
@@ -141,12 +206,19 @@ pub(super) fn headers(access: &Access) -> Result<HeaderMap, AskError> {
 
 /// What follows may be a secret.
 fn first_word(line: &str) -> String {
-    line.split_whitespace().next().unwrap_or_default().to_owned()
+    line.split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The first line of what a server says with an error, if it is short enough to be one.
 fn words(body: &str) -> String {
-    let line = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = body
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     if line.is_empty() || line.starts_with('<') {
         String::new()
     } else {
@@ -163,8 +235,14 @@ mod tests {
         for (url, expected) in [
             ("http://127.0.0.1:9090", "http://127.0.0.1:9090"),
             ("http://127.0.0.1:9090/", "http://127.0.0.1:9090"),
-            ("https://mimir.test/prometheus/api/v1/query", "https://mimir.test/prometheus"),
-            ("https://mimir.test/prometheus/api/v1/", "https://mimir.test/prometheus"),
+            (
+                "https://mimir.test/prometheus/api/v1/query",
+                "https://mimir.test/prometheus",
+            ),
+            (
+                "https://mimir.test/prometheus/api/v1/",
+                "https://mimir.test/prometheus",
+            ),
         ] {
             assert_eq!(base(url).expect(url), expected);
         }
@@ -172,7 +250,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_is_told_without_its_password() {
-        for url in ["prometheus:9090", "ftp://a", "http://me:secret@a.test", "http://a?b=c", "http://"] {
+        for url in [
+            "prometheus:9090",
+            "ftp://a",
+            "http://me:secret@a.test",
+            "http://a?b=c",
+            "http://",
+        ] {
             let told = base(url).expect_err(url).to_string();
             assert!(!told.contains("secret"), "{told}");
         }

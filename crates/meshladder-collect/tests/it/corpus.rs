@@ -13,7 +13,9 @@ fn every_source_of_the_corpus_is_survived_whole_and_cut() {
     for entry in fs::read_dir(folder).expect("a corpus") {
         let data = fs::read(entry.expect("an entry").path()).expect("a file");
         targets::source(&data);
-        (0..data.len()).step_by(7).for_each(|end| targets::source(&data[..end]));
+        (0..data.len())
+            .step_by(7)
+            .for_each(|end| targets::source(&data[..end]));
         files += 1;
     }
     assert!(files > 3, "only {files} files in the corpus");

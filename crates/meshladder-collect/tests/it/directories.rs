@@ -26,7 +26,10 @@ fn every_file_is_told_by_its_content_whatever_its_name_and_folder() {
         (".pod.yaml", POD),
         ("dumps/cart.json", &cart_dump()),
     ]);
-    place.put("dumps/other.json.gz", gzip(dump("sidecar~1~other-1.shop~x").as_bytes()));
+    place.put(
+        "dumps/other.json.gz",
+        gzip(dump("sidecar~1~other-1.shop~x").as_bytes()),
+    );
     place.put("chart.tgz", gzip(&tar_of_files(&[("x/pod.yaml", POD)])));
     let snapshot = opened(&place.path(""));
     let found = [
@@ -46,7 +49,13 @@ fn every_file_is_told_by_its_content_whatever_its_name_and_folder() {
         ]
     );
     let only_these = "partial";
-    assert_eq!((coverage(&snapshot, "k8s/pods.json"), coverage(&snapshot, "proxies/")), (only_these, only_these));
+    assert_eq!(
+        (
+            coverage(&snapshot, "k8s/pods.json"),
+            coverage(&snapshot, "proxies/")
+        ),
+        (only_these, only_these)
+    );
     assert_eq!(coverage(&snapshot, "istiod/"), "not-asked");
 }
 
@@ -95,34 +104,69 @@ fn two_dumps_of_one_proxy_are_told() {
 #[test]
 fn a_relative_path_is_part_of_the_id_and_of_what_the_user_sees() {
     // The tests of this crate run in its folder.
-    let place = tempfile::Builder::new().prefix("given-").tempdir_in("tests").expect("a directory of our own");
-    let folder = format!("tests/{}", place.path().file_name().expect("it has a name").to_string_lossy());
+    let place = tempfile::Builder::new()
+        .prefix("given-")
+        .tempdir_in("tests")
+        .expect("a directory of our own");
+    let folder = format!(
+        "tests/{}",
+        place
+            .path()
+            .file_name()
+            .expect("it has a name")
+            .to_string_lossy()
+    );
     fs::write(place.path().join("pod.yaml"), POD).expect("it can be written");
     let id = format!("k8s/{folder}/pod.yaml");
-    for given in [folder.clone(), format!("./{folder}/"), format!("{folder}/pod.yaml")] {
-        let snapshot = open(&[Source::from(given.as_str())], &Options::default()).expect("it can be opened");
+    for given in [
+        folder.clone(),
+        format!("./{folder}/"),
+        format!("{folder}/pod.yaml"),
+    ] {
+        let snapshot =
+            open(&[Source::from(given.as_str())], &Options::default()).expect("it can be opened");
         assert_eq!(ids(&snapshot), [id.as_str()], "{given}");
-        let origin = snapshot.ids().next().and_then(|id| snapshot.origin(id)).expect("it has an origin");
-        assert!(origin.starts_with(given.as_str()) && origin.ends_with("pod.yaml"), "{origin}");
+        let origin = snapshot
+            .ids()
+            .next()
+            .and_then(|id| snapshot.origin(id))
+            .expect("it has an origin");
+        assert!(
+            origin.starts_with(given.as_str()) && origin.ends_with("pod.yaml"),
+            "{origin}"
+        );
     }
 }
 
 #[test]
 fn a_directory_of_nothing_known_says_so() {
     let place = Place::with(&[("words/README", "x")]);
-    assert_eq!(place.error("words"), "nothing in words is a Kubernetes object or anything Envoy or istiod writes");
-    place.put("words/bundle.tar.gz", gzip(&tar_of_files(&[("k8s/pods.json", PODS)])));
+    assert_eq!(
+        place.error("words"),
+        "nothing in words is a Kubernetes object or anything Envoy or istiod writes"
+    );
+    place.put(
+        "words/bundle.tar.gz",
+        gzip(&tar_of_files(&[("k8s/pods.json", PODS)])),
+    );
     assert_eq!(
         place.error("words"),
         "nothing in words is a Kubernetes object or anything Envoy or istiod writes; it holds the archive words/bundle.tar.gz, which must be given by its own name"
     );
     place.put("odd/x.json", "{\"a\": 1}");
-    assert_eq!(place.error("odd"), "odd is of no use: odd/x.json:1:1: is JSON of no known kind (it has `a`); not used");
+    assert_eq!(
+        place.error("odd"),
+        "odd is of no use: odd/x.json:1:1: is JSON of no known kind (it has `a`); not used"
+    );
     for n in 0..200 {
         place.put(&format!("many/x{n:03}.json"), "");
     }
-    let first = "\n  many/x000.json: is empty\n  many/x001.json: is empty\n  many/x002.json: is empty";
-    assert_eq!(place.error("many"), format!("many is of no use: 200 problems, the first three:{first}"));
+    let first =
+        "\n  many/x000.json: is empty\n  many/x001.json: is empty\n  many/x002.json: is empty";
+    assert_eq!(
+        place.error("many"),
+        format!("many is of no use: 200 problems, the first three:{first}")
+    );
     fs::create_dir(place.path("empty")).expect("it can be made");
     assert_eq!(place.error("empty"), "empty is empty");
 }
@@ -158,13 +202,19 @@ fn links_are_followed_to_files_inside_and_nowhere_else() {
 
 #[test]
 fn a_mounted_config_map_is_read_once() {
-    let place = Place::with(&[("..2026_11_15/pod.yaml", POD), ("..2026_11_15/service.json", SERVICE)]);
+    let place = Place::with(&[
+        ("..2026_11_15/pod.yaml", POD),
+        ("..2026_11_15/service.json", SERVICE),
+    ]);
     symlink("..2026_11_15", place.path("..data")).expect("a link can be made");
     for name in ["pod.yaml", "service.json"] {
         symlink(format!("..data/{name}"), place.path(name)).expect("a link can be made");
     }
     let snapshot = opened(&place.path(""));
-    assert_eq!((ids(&snapshot), place.problems(&snapshot)), (vec!["k8s/pod.yaml", "k8s/service.json"], vec![]));
+    assert_eq!(
+        (ids(&snapshot), place.problems(&snapshot)),
+        (vec!["k8s/pod.yaml", "k8s/service.json"], vec![])
+    );
 }
 
 #[test]
@@ -172,42 +222,70 @@ fn names_that_could_rewrite_a_terminal_are_not_used() {
     let place = Place::with(&[("pod.yaml", POD), ("a\u{1b}[2J.yaml", POD)]);
     let snapshot = opened(&place.path(""));
     assert_eq!(ids(&snapshot), ["k8s/pod.yaml"]);
-    assert_eq!(place.problems(&snapshot), ["a\\u{1b}[2J.yaml: has control characters in its name; not read"]);
+    assert_eq!(
+        place.problems(&snapshot),
+        ["a\\u{1b}[2J.yaml: has control characters in its name; not read"]
+    );
 }
 
 /// Root may read everything, so as root the test runs itself once more as somebody else.
 #[test]
 fn a_directory_or_file_one_may_not_read_is_told() {
     const INNER: &str = "MESHLADDER_TEST_UNPRIVILEGED";
-    let place = Place::with(&[("open/pod.yaml", POD), ("open/shut/pod.yaml", POD), ("open/shut.yaml", POD)]);
-    let shut =
-        |path: &str| fs::set_permissions(place.path(path), fs::Permissions::from_mode(0o000)).expect("ours to shut");
+    let place = Place::with(&[
+        ("open/pod.yaml", POD),
+        ("open/shut/pod.yaml", POD),
+        ("open/shut.yaml", POD),
+    ]);
+    let shut = |path: &str| {
+        fs::set_permissions(place.path(path), fs::Permissions::from_mode(0o000))
+            .expect("ours to shut")
+    };
     shut("open/shut");
     shut("open/shut.yaml");
     if fs::read_dir(place.path("open/shut")).is_ok() {
         assert!(std::env::var_os(INNER).is_none(), "still privileged");
         let copy = Place::new();
-        fs::set_permissions(copy.path(""), fs::Permissions::from_mode(0o755)).expect("ours to open");
+        fs::set_permissions(copy.path(""), fs::Permissions::from_mode(0o755))
+            .expect("ours to open");
         let this = std::env::current_exe().expect("tests have a path");
-        // Not by this process: what it has open for writing, children of other tests have open for a moment too, and
-        // such a file cannot be executed.
-        let copied = Command::new("cp").arg(this).arg(copy.path("tests")).status();
+        // Not by this process: what it has open for writing, children of other tests have open for
+        // a moment too, and such a file cannot be executed.
+        let copied = Command::new("cp")
+            .arg(this)
+            .arg(copy.path("tests"))
+            .status();
         assert!(copied.expect("cp starts").success());
         let name = "directories::a_directory_or_file_one_may_not_read_is_told";
         let mut again = Command::new(copy.path("tests"));
-        again.args(["--exact", name]).env(INNER, "1").uid(65534).gid(65534).current_dir("/");
+        again
+            .args(["--exact", name])
+            .env(INNER, "1")
+            .uid(65534)
+            .gid(65534)
+            .current_dir("/");
         let output = again.output().expect("root may become anybody");
         let text = String::from_utf8_lossy(&output.stdout);
-        return assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        return assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}"
+        );
     }
     let snapshot = opened(&place.path("open"));
     assert_eq!(ids(&snapshot), ["k8s/pod.yaml"]);
     assert_eq!(
         place.problems(&snapshot),
-        ["open/shut: cannot be listed: permission denied", "open/shut.yaml: cannot be read: permission denied"]
+        [
+            "open/shut: cannot be listed: permission denied",
+            "open/shut.yaml: cannot be read: permission denied"
+        ]
     );
-    assert_eq!(place.error("open/shut"), "cannot read open/shut: permission denied");
-    fs::set_permissions(place.path("open/shut"), fs::Permissions::from_mode(0o755)).expect("ours to open");
+    assert_eq!(
+        place.error("open/shut"),
+        "cannot read open/shut: permission denied"
+    );
+    fs::set_permissions(place.path("open/shut"), fs::Permissions::from_mode(0o755))
+        .expect("ours to open");
 }
 
 /// Linux takes any bytes but `/` and zero in a name.
@@ -224,17 +302,40 @@ fn names_that_are_not_utf_8_are_read_and_shown_as_well_as_can_be() {
     let file = folder.join(OsStr::from_bytes(b"pod\xff.yaml"));
     fs::write(&file, POD).expect("it can be written");
     for (source, id, origin) in [
-        (Source::from(folder.clone()), "k8s/pod-.yaml", "d\u{fffd}/pod\u{fffd}.yaml"),
-        (Source::from(OsString::from(&file)), "k8s/pod-.yaml", "d\u{fffd}/pod\u{fffd}.yaml"),
-        (Source::from(tar.as_os_str()), "k8s/pods.json", "d\u{fffd}/b\u{fffd}.tar!k8s/pods.json"),
+        (
+            Source::from(folder.clone()),
+            "k8s/pod-.yaml",
+            "d\u{fffd}/pod\u{fffd}.yaml",
+        ),
+        (
+            Source::from(OsString::from(&file)),
+            "k8s/pod-.yaml",
+            "d\u{fffd}/pod\u{fffd}.yaml",
+        ),
+        (
+            Source::from(tar.as_os_str()),
+            "k8s/pods.json",
+            "d\u{fffd}/b\u{fffd}.tar!k8s/pods.json",
+        ),
     ] {
-        let snapshot = open(std::slice::from_ref(&source), &Options::default()).expect("it can be opened");
-        assert_eq!((ids(&snapshot), place.problems(&snapshot)), (vec![id], vec![]));
-        let told = snapshot.ids().next().and_then(|id| snapshot.origin(id)).expect("it has an origin");
+        let snapshot =
+            open(std::slice::from_ref(&source), &Options::default()).expect("it can be opened");
+        assert_eq!(
+            (ids(&snapshot), place.problems(&snapshot)),
+            (vec![id], vec![])
+        );
+        let told = snapshot
+            .ids()
+            .next()
+            .and_then(|id| snapshot.origin(id))
+            .expect("it has an origin");
         assert_eq!(place.relative(told), origin);
     }
     let absent = Source::from(place.path("").join(OsStr::from_bytes(b"\xc3")));
     let error = open(&[absent], &Options::default()).expect_err("it is not there");
-    assert_eq!(place.relative(&error.to_string()), "cannot read \u{fffd}: no such file or directory");
+    assert_eq!(
+        place.relative(&error.to_string()),
+        "cannot read \u{fffd}: no such file or directory"
+    );
     assert_eq!(Source::from(OsString::from("-")), Source::Stdin);
 }

@@ -1,5 +1,5 @@
-//! An API server in this process that serves a bundle as if it were a cluster, and can misbehave on purpose. The tests of
-//! the binary include it by its path.
+//! An API server in this process that serves a bundle as if it were a cluster, and can misbehave on
+//! purpose. The tests of the binary include it by its path.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,15 +45,27 @@ impl Fake {
 
     /// Serves the objects, proxies, istiods and logs of a state.
     pub(crate) fn with(state: State) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
         let runtime = runtime.expect("threads can be started");
         let state = Arc::new(state);
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a free port");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         let app = serve::app(Arc::clone(&state));
         runtime.spawn(async move { axum::serve(listener, app).await });
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let fake = Self { state, address, folder, _runtime: runtime };
+        let fake = Self {
+            state,
+            address,
+            folder,
+            _runtime: runtime,
+        };
         fake.write_kubeconfig("kubeconfig", &["fake"]);
         fake
     }
@@ -70,8 +82,9 @@ impl Fake {
 
     /// One with these contexts, the first of which is current; each leads here.
     pub(crate) fn write_kubeconfig(&self, name: &str, contexts: &[&str]) -> PathBuf {
-        let context =
-            |name: &&str| format!("- name: {name}\n  context: {{cluster: fake, user: fake, namespace: shop}}\n");
+        let context = |name: &&str| {
+            format!("- name: {name}\n  context: {{cluster: fake, user: fake, namespace: shop}}\n")
+        };
         let contexts_text: String = contexts.iter().map(context).collect();
         let text = format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: {}\nclusters:\n- name: fake\n  cluster: {{server: 'http://{}'}}\nusers:\n- name: fake\n  user: {{token: {TOKEN}}}\ncontexts:\n{contexts_text}",

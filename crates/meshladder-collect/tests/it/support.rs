@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 pub(crate) const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: cart\n";
 pub(crate) const PODS: &str = r#"{"apiVersion": "v1", "items": [], "kind": "List"}"#;
-pub(crate) const SERVICE: &str = r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart"}}"#;
+pub(crate) const SERVICE: &str =
+    r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart"}}"#;
 pub(crate) const CLUSTERS: &str =
     "outbound|80||a::default_priority::max_connections::1\nb::10.0.0.1:80::cx_active::0\n";
 pub(crate) const CLUSTERS_JSON: &str = r#"{"cluster_statuses": []}"#;
@@ -40,11 +41,20 @@ pub(crate) fn bundle() -> Vec<(String, String)> {
     let denied = r#""k8s/secrets.json": {"state": "denied", "why": "no right to list secrets"}, "logs/": {"state": "not-asked"}"#;
     [
         ("k8s/pods.json", PODS.to_owned()),
-        ("k8s/virtualservices.networking.istio.io.json", PODS.to_owned()),
+        (
+            "k8s/virtualservices.networking.istio.io.json",
+            PODS.to_owned(),
+        ),
         ("proxies/shop/cart-1/config_dump.json", cart_dump()),
-        ("proxies/shop/cart-1/clusters.json", CLUSTERS_JSON.to_owned()),
+        (
+            "proxies/shop/cart-1/clusters.json",
+            CLUSTERS_JSON.to_owned(),
+        ),
         ("istiod/istiod-1/debug/syncz.json", "[]".to_owned()),
-        ("logs/shop/cart-1/istio-proxy.log", "2026-11-15T06:30:45.652528Z\tinfo\tready\n".to_owned()),
+        (
+            "logs/shop/cart-1/istio-proxy.log",
+            "2026-11-15T06:30:45.652528Z\tinfo\tready\n".to_owned(),
+        ),
         ("manifest.json", manifest(denied)),
     ]
     .map(|(path, text)| (path.to_owned(), text))
@@ -62,7 +72,10 @@ pub(crate) const BUNDLE_IDS: [&str; 6] = [
 ];
 
 pub(crate) fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
-    files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect()
+    files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect()
 }
 
 /// A directory of its own for one test.
@@ -88,7 +101,8 @@ impl Place {
 
     pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder can be made");
+        fs::create_dir_all(path.parent().expect("a file has a folder"))
+            .expect("the folder can be made");
         fs::write(&path, bytes).expect("the file can be written");
         path
     }
@@ -100,7 +114,11 @@ impl Place {
 
     /// The problems of a Snapshot, as a user reads them.
     pub(crate) fn problems(&self, snapshot: &Snapshot) -> Vec<String> {
-        snapshot.problems().iter().map(|problem| self.relative(&problem.to_string())).collect()
+        snapshot
+            .problems()
+            .iter()
+            .map(|problem| self.relative(&problem.to_string()))
+            .collect()
     }
 
     pub(crate) fn error(&self, path: &str) -> String {
@@ -123,7 +141,11 @@ pub(crate) fn ids(snapshot: &Snapshot) -> Vec<&str> {
 }
 
 pub(crate) fn text(snapshot: &Snapshot, id: &str) -> String {
-    snapshot.open(&DocId::new(id)).expect("the document is there").text.to_string()
+    snapshot
+        .open(&DocId::new(id))
+        .expect("the document is there")
+        .text
+        .to_string()
 }
 
 pub(crate) fn coverage(snapshot: &Snapshot, path: &str) -> &'static str {
@@ -143,7 +165,10 @@ pub(crate) fn tar_of(members: &[(EntryType, &str, &[u8])]) -> Vec<u8> {
 }
 
 pub(crate) fn tar_of_files(files: &[(&str, &str)]) -> Vec<u8> {
-    let members: Vec<_> = files.iter().map(|(path, text)| (EntryType::Regular, *path, text.as_bytes())).collect();
+    let members: Vec<_> = files
+        .iter()
+        .map(|(path, text)| (EntryType::Regular, *path, text.as_bytes()))
+        .collect();
     tar_of(&members)
 }
 
@@ -160,7 +185,10 @@ pub(crate) fn member(kind: EntryType, name: &[u8], size: u64) -> Vec<u8> {
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(bytes).and_then(|()| packer.finish()).expect("packing into memory works")
+    packer
+        .write_all(bytes)
+        .and_then(|()| packer.finish())
+        .expect("packing into memory works")
 }
 
 pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
@@ -171,7 +199,9 @@ pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn noise(len: usize) -> String {
     let mut state = 1u64;
     let mut letter = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         char::from(b'a' + u8::try_from((state >> 40) % 26).expect("less than 26"))
     };
     (0..len).map(|_| letter()).collect()

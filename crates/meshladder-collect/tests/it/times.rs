@@ -3,7 +3,9 @@
 use crate::support::*;
 
 fn taken_at(files: &[(&str, &str)]) -> Option<String> {
-    opened(&Place::with(files).path("")).taken_at().map(|time| time.to_string())
+    opened(&Place::with(files).path(""))
+        .taken_at()
+        .map(|time| time.to_string())
 }
 
 #[test]
@@ -27,7 +29,10 @@ fn without_a_manifest_it_is_the_newest_time_in_the_documents() {
 fn a_manifest_is_believed_and_documents_without_times_tell_none() {
     let cart = cart_dump();
     let told = manifest("");
-    let files = [("proxies/shop/cart-1/config_dump.json", cart.as_str()), ("manifest.json", told.as_str())];
+    let files = [
+        ("proxies/shop/cart-1/config_dump.json", cart.as_str()),
+        ("manifest.json", told.as_str()),
+    ];
     assert_eq!(taken_at(&files).as_deref(), Some("2026-11-15T05:00:00Z"));
     assert_eq!(taken_at(&[("pod.yaml", POD)]), None);
 }
@@ -35,6 +40,12 @@ fn a_manifest_is_believed_and_documents_without_times_tell_none() {
 #[test]
 fn a_large_dump_is_searched_to_its_end() {
     let filler = format!("{{\"x\": \"{}\"}}", "y".repeat(3 << 20));
-    let late = cart_dump().replace("}]}", &format!("}}, {filler}, {{\"last_updated\": \"2026-11-15T07:00:00Z\"}}]}}"));
-    assert_eq!(taken_at(&[("dump.json", &late)]).as_deref(), Some("2026-11-15T07:00:00Z"));
+    let late = cart_dump().replace(
+        "}]}",
+        &format!("}}, {filler}, {{\"last_updated\": \"2026-11-15T07:00:00Z\"}}]}}"),
+    );
+    assert_eq!(
+        taken_at(&[("dump.json", &late)]).as_deref(),
+        Some("2026-11-15T07:00:00Z")
+    );
 }

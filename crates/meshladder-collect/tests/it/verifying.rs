@@ -8,16 +8,28 @@ use crate::support::*;
 
 fn problems(place: &Place, path: &Path) -> Vec<String> {
     let verified = verify(&Source::from(path), &Options::default()).expect("it is a bundle");
-    verified.problems.iter().map(|problem| place.relative(&problem.to_string())).collect()
+    verified
+        .problems
+        .iter()
+        .map(|problem| place.relative(&problem.to_string()))
+        .collect()
 }
 
 #[test]
 fn a_sound_bundle_has_no_problems() {
     let files = bundle();
     let place = Place::with(&borrowed(&files));
-    let verified = verify(&Source::from(place.path("")), &Options::default()).expect("it is a bundle");
-    let bytes: usize = files.iter().filter(|(path, _)| path != "manifest.json").map(|(_, text)| text.len()).sum();
-    assert_eq!((verified.documents, verified.bytes, verified.problems), (6, bytes as u64, vec![]));
+    let verified =
+        verify(&Source::from(place.path("")), &Options::default()).expect("it is a bundle");
+    let bytes: usize = files
+        .iter()
+        .filter(|(path, _)| path != "manifest.json")
+        .map(|(_, text)| text.len())
+        .sum();
+    assert_eq!(
+        (verified.documents, verified.bytes, verified.problems),
+        (6, bytes as u64, vec![])
+    );
 }
 
 #[test]
@@ -27,7 +39,10 @@ fn every_document_is_read_strictly() {
         ("k8s/nodes.json", &b"{\"a\": NaN}"[..]),
         ("k8s/jobs.batch.json", b""),
         ("istiod/istiod-1/debug/mesh.json", b"{\n\"a\": 1,\n}"),
-        ("proxies/shop/cart-1/config_dump.json", &cart_dump().as_bytes()[..40]),
+        (
+            "proxies/shop/cart-1/config_dump.json",
+            &cart_dump().as_bytes()[..40],
+        ),
         ("proxies/shop/cart-1/stats.txt", b"a\nb\xff\n"),
         ("proxies/shop/readme", b"x"),
         ("fix.yaml", b"x"),
@@ -60,9 +75,18 @@ fn the_manifest_and_the_archive_are_checked_too() {
     let tar = tar_of_files(&[("k8s/pods.json", PODS)]);
     let path = place.put("a.tar", &tar[..1024]);
     let found = problems(&place, &path);
-    assert!(found.len() == 1 && found[0].starts_with("a.tar: the archive is cut short"), "{found:?}");
-    place.put("b/manifest.json", r#"{"format": "meshladder-bundle", "version": 1, "takenAt": 7}"#);
-    assert_eq!(problems(&place, &place.path("b")), ["b/manifest.json:1:58: `takenAt` is no time: 7"]);
+    assert!(
+        found.len() == 1 && found[0].starts_with("a.tar: the archive is cut short"),
+        "{found:?}"
+    );
+    place.put(
+        "b/manifest.json",
+        r#"{"format": "meshladder-bundle", "version": 1, "takenAt": 7}"#,
+    );
+    assert_eq!(
+        problems(&place, &place.path("b")),
+        ["b/manifest.json:1:58: `takenAt` is no time: 7"]
+    );
 }
 
 #[test]
@@ -72,18 +96,32 @@ fn a_bundle_without_a_manifest_is_sound_and_that_is_noted() {
     for (path, name) in [(path, "a.tar"), (place.path("b"), "b")] {
         let verified = verify(&Source::from(path), &Options::default()).expect("it is a bundle");
         assert_eq!((verified.documents, verified.problems), (1, vec![]));
-        let notes: Vec<String> = verified.notes.iter().map(|note| place.relative(note)).collect();
-        assert_eq!(notes, [format!("{name} has no manifest.json that tells when it was taken")]);
+        let notes: Vec<String> = verified
+            .notes
+            .iter()
+            .map(|note| place.relative(note))
+            .collect();
+        assert_eq!(
+            notes,
+            [format!(
+                "{name} has no manifest.json that tells when it was taken"
+            )]
+        );
     }
     place.put("b/manifest.json", manifest(""));
-    let verified = verify(&Source::from(place.path("b")), &Options::default()).expect("it is a bundle");
+    let verified =
+        verify(&Source::from(place.path("b")), &Options::default()).expect("it is a bundle");
     assert_eq!((verified.notes, verified.problems), (vec![], vec![]));
 }
 
 #[test]
 fn what_is_no_bundle_is_not_verified() {
     let place = Place::with(&[("pod.yaml", POD), ("report/bug-report.log", "x")]);
-    for (path, form) in [("pod.yaml", "a single document"), ("report", "a bug-report"), ("", "a collection of files")] {
+    for (path, form) in [
+        ("pod.yaml", "a single document"),
+        ("report", "a bug-report"),
+        ("", "a collection of files"),
+    ] {
         match verify(&Source::from(place.path(path)), &Options::default()) {
             Err(CollectError::NotABundle { form: told, .. }) => assert_eq!(told, form),
             other => panic!("{other:?}"),

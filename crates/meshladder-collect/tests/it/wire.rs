@@ -1,4 +1,5 @@
-//! What stands between a client and the fake: TLS, with or without certificates of clients, and proxies.
+//! What stands between a client and the fake: TLS, with or without certificates of clients, and
+//! proxies.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,9 @@ enum What {
 
 /// A certificate or key of this folder. The tests of the binary include this file by its path.
 pub(crate) fn pem(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../meshladder-collect/tests/it/wire/tls").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../meshladder-collect/tests/it/wire/tls")
+        .join(name)
 }
 
 impl Wire {
@@ -41,12 +44,20 @@ impl Wire {
         let builder = rustls::ServerConfig::builder();
         let builder = if mutual {
             let mut roots = rustls::RootCertStore::empty();
-            roots.add(CertificateDer::from_pem_file(pem("ca.pem")).expect("a certificate")).expect("an authority");
-            builder.with_client_cert_verifier(WebPkiClientVerifier::builder(Arc::new(roots)).build().expect("roots"))
+            roots
+                .add(CertificateDer::from_pem_file(pem("ca.pem")).expect("a certificate"))
+                .expect("an authority");
+            builder.with_client_cert_verifier(
+                WebPkiClientVerifier::builder(Arc::new(roots))
+                    .build()
+                    .expect("roots"),
+            )
         } else {
             builder.with_no_client_auth()
         };
-        let config = builder.with_single_cert(chain, key).expect("a key that fits its certificate");
+        let config = builder
+            .with_single_cert(chain, key)
+            .expect("a key that fits its certificate");
         Self::start(What::Tls(TlsAcceptor::from(Arc::new(config)), to))
     }
 
@@ -60,10 +71,17 @@ impl Wire {
     }
 
     fn start(what: What) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build();
         let runtime = runtime.expect("threads can be started");
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a free port");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         let used = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&used);
         runtime.spawn(async move {
@@ -72,7 +90,11 @@ impl Wire {
                 tokio::spawn(pass(stream, what.clone()));
             }
         });
-        Self { address, used, _runtime: runtime }
+        Self {
+            address,
+            used,
+            _runtime: runtime,
+        }
     }
 }
 
@@ -88,7 +110,10 @@ async fn pass(mut stream: TcpStream, what: What) -> std::io::Result<()> {
                 head.push(stream.read_u8().await?);
             }
             let head = String::from_utf8_lossy(&head).into_owned();
-            let to = head.strip_prefix("CONNECT ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+            let to = head
+                .strip_prefix("CONNECT ")
+                .and_then(|rest| rest.split(' ').next())
+                .unwrap_or_default();
             let mut there = TcpStream::connect(to).await?;
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
             copy_bidirectional(&mut stream, &mut there).await?;

@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use super::format::Format;
 
 /// Up to the flags all of them are alike.
-const HEAD: &str =
-    r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS%"#;
+const HEAD: &str = r#"[%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS%"#;
 
 /// From the sizes to the upstream's address too.
 const MIDDLE: &str = r#"%BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%""#;
@@ -26,7 +25,8 @@ const JSON: &str = r#"{"start_time":"%START_TIME%","route_name":"%ROUTE_NAME%","
 "downstream_remote_address":"%DOWNSTREAM_REMOTE_ADDRESS%","requested_server_name":"%REQUESTED_SERVER_NAME%",
 "upstream_transport_failure_reason":"%UPSTREAM_TRANSPORT_FAILURE_REASON%"}"#;
 
-/// All of them, today's first. What follows the flags tells them apart: a word, a number, one quoted field or two.
+/// All of them, today's first. What follows the flags tells them apart: a word, a number, one
+/// quoted field or two.
 pub(super) fn formats() -> &'static [Format] {
     static FORMATS: OnceLock<Vec<Format>> = OnceLock::new();
     FORMATS.get_or_init(|| {
@@ -46,7 +46,9 @@ pub(super) fn formats() -> &'static [Format] {
             format!("{HEAD} \"{mixer}\" \"{reason}\" {MIDDLE} {TAIL}"),
             format!("{HEAD} \"{mixer}\" {MIDDLE} {TAIL}"),
         ];
-        let compiled = texts.iter().map(|text| Format::compile(text).expect("our own formats are well formed"));
+        let compiled = texts
+            .iter()
+            .map(|text| Format::compile(text).expect("our own formats are well formed"));
         compiled.collect()
     })
 }

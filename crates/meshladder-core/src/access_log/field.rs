@@ -132,21 +132,27 @@ impl Class {
             Self::Time => is_time(text),
             Self::Protocol => {
                 let version = text.strip_prefix(b"HTTP/").unwrap_or(b"");
-                text.len() < 2 || (!version.is_empty() && version.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
+                text.len() < 2
+                    || (!version.is_empty()
+                        && version.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
             }
-            Self::Flags => {
-                text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_'))
-            }
-            Self::LongFlags => text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
+            Self::Flags => text.iter().all(|b| {
+                b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b',' | b'-' | b'_')
+            }),
+            Self::LongFlags => text
+                .iter()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b',' | b'-' | b'_')),
             Self::Phrase => memchr::memchr(b'"', text).is_none(),
             Self::Details => {
                 let closed = matches!(text.last(), Some(b'}' | b']' | b')'));
-                has_neither(text) && (closed || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'(')))
+                has_neither(text)
+                    && (closed || !text.iter().any(|b| matches!(b, b'{' | b'[' | b'(')))
             }
         }
     }
 
-    /// The same as a regular expression, which takes the shortest that lets the rest of the line match.
+    /// The same as a regular expression, which takes the shortest that lets the rest of the line
+    /// match.
     pub(super) fn pattern(self) -> &'static str {
         match self {
             Self::Any => ".*?",
@@ -181,7 +187,8 @@ fn is_time(text: &[u8]) -> bool {
         && text[text.len() - 1] == b'Z'
 }
 
-/// What a command operator writes, and what that looks like. `argument` stands in the operator's parentheses.
+/// What a command operator writes, and what that looks like. `argument` stands in the operator's
+/// parentheses.
 pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) {
     use Field as F;
     let (field, class) = match name {
@@ -205,7 +212,9 @@ pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) 
         "UPSTREAM_CLUSTER" | "UPSTREAM_CLUSTER_RAW" => (F::Cluster, Class::Word),
         "UPSTREAM_LOCAL_ADDRESS" => (F::UpstreamLocal, Class::Word),
         "DOWNSTREAM_LOCAL_ADDRESS" => (F::Local, Class::Word),
-        "DOWNSTREAM_REMOTE_ADDRESS" | "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" => (F::Remote, Class::Word),
+        "DOWNSTREAM_REMOTE_ADDRESS" | "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT" => {
+            (F::Remote, Class::Word)
+        }
         "REQUESTED_SERVER_NAME" => (F::ServerName, Class::Word),
         "ROUTE_NAME" => (F::Route, Class::Word),
         "GRPC_STATUS" | "GRPC_STATUS_NUMBER" => (F::GrpcStatus, Class::Word),
@@ -219,7 +228,10 @@ pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) 
 /// "`%REQ(X?Y):Z%`: X is the main HTTP header, Y is the alternative one".
 fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
     let mut names = argument.split('?').map(str::to_ascii_lowercase);
-    let (main, other) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    let (main, other) = (
+        names.next().unwrap_or_default(),
+        names.next().unwrap_or_default(),
+    );
     if operator.starts_with("RESP") {
         return match main.as_str() {
             "x-envoy-upstream-service-time" => (Some(Field::ServiceTime), Class::Word),

@@ -13,7 +13,11 @@ impl JsonFormat {
         let mut record = Record::of(line);
         let known = self.fill(whole(line)?, &mut record)?;
         // `omit_empty_values` leaves keys out, but never the status.
-        let tells = if self.writes(Field::Code) { known.code } else { known.keys * 2 > self.keys.len() };
+        let tells = if self.writes(Field::Code) {
+            known.code
+        } else {
+            known.keys * 2 > self.keys.len()
+        };
         tells.then_some(record)
     }
 
@@ -22,23 +26,30 @@ impl JsonFormat {
         let mut expected = 0;
         let mut members = raw.members();
         for (key, value) in members.by_ref() {
-            let Some(at) = self.position(&key, expected) else { continue };
+            let Some(at) = self.position(&key, expected) else {
+                continue;
+            };
             expected = at + 1;
             known.keys += 1;
             match &self.keys[at].value {
                 JsonValue::Field(Field::Code, _) => {
                     let text = scalar(value)?;
-                    known.code |= text.is_empty() || text == "-" || text.bytes().all(|b| b.is_ascii_digit());
+                    known.code |=
+                        text.is_empty() || text == "-" || text.bytes().all(|b| b.is_ascii_digit());
                     record.set(Field::Code, text);
                 }
                 JsonValue::Field(field, clock) => {
                     let text = scalar(value)?;
                     match clock {
-                        Some(clock) => record.set(*field, Cow::Owned(clock.read(&text).into_owned())),
+                        Some(clock) => {
+                            record.set(*field, Cow::Owned(clock.read(&text).into_owned()))
+                        }
                         None => record.set(*field, text),
                     }
                 }
-                JsonValue::Other => record.others.push((Cow::Borrowed(&self.keys[at].key), scalar(value)?)),
+                JsonValue::Other => record
+                    .others
+                    .push((Cow::Borrowed(&self.keys[at].key), scalar(value)?)),
                 JsonValue::Text(format) => {
                     let text = scalar(value)?;
                     let parts = format.quick(&text).or_else(|| format.careful(&text))?;
@@ -57,7 +68,11 @@ impl JsonFormat {
     /// Envoy sorts the keys, so the next one is most often the one expected.
     fn position(&self, key: &str, expected: usize) -> Option<usize> {
         let is = |at: &usize| self.keys.get(*at).is_some_and(|entry| entry.key == key);
-        Some(expected).filter(is).or_else(|| self.keys.binary_search_by(|entry| entry.key.as_str().cmp(key)).ok())
+        Some(expected).filter(is).or_else(|| {
+            self.keys
+                .binary_search_by(|entry| entry.key.as_str().cmp(key))
+                .ok()
+        })
     }
 
     fn writes(&self, field: Field) -> bool {

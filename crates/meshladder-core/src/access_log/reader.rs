@@ -11,7 +11,10 @@ pub struct Formats(Vec<Format>);
 
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every line of a long log is this one, and a box costs more")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every line of a long log is this one, and a box costs more"
+)]
 pub enum Reading<'a> {
     /// A request or a connection.
     Access(Record<'a>),
@@ -48,7 +51,11 @@ impl Formats {
 
     /// A reader of one log.
     pub fn reader(&self) -> Reader<'_> {
-        Reader { formats: self.0.iter().chain(builtin::formats()).collect(), last: 0, part: String::new() }
+        Reader {
+            formats: self.0.iter().chain(builtin::formats()).collect(),
+            last: 0,
+            part: String::new(),
+        }
     }
 }
 
@@ -75,7 +82,9 @@ impl<'f> Reader<'f> {
         if is_of_agent(line) {
             return Reading::Other;
         }
-        let Some(unwrapped) = unwrap(line) else { return self.known(line) };
+        let Some(unwrapped) = unwrap(line) else {
+            return self.known(line);
+        };
         if unwrapped.is_part {
             self.part.push_str(&unwrapped.text);
             return Reading::Part;
@@ -104,7 +113,8 @@ impl<'f> Reader<'f> {
             return Reading::Malformed;
         }
         // Whatever a shipper has put before it, the line itself is whole.
-        let behind = start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
+        let behind =
+            start_in(text).and_then(|text| self.quick(text).or_else(|| self.careful(text)));
         behind.map_or(Reading::Other, Reading::Access)
     }
 
@@ -119,7 +129,11 @@ impl<'f> Reader<'f> {
         if let Some(record) = one(self.formats[self.last]) {
             return Some(record);
         }
-        let found = self.formats.iter().enumerate().find_map(|(i, format)| Some((i, one(format)?)));
+        let found = self
+            .formats
+            .iter()
+            .enumerate()
+            .find_map(|(i, format)| Some((i, one(format)?)));
         found.map(|(i, record)| (self.last = i, record).1)
     }
 
@@ -127,7 +141,9 @@ impl<'f> Reader<'f> {
     where
         'f: 'a,
     {
-        self.texts().filter(|format| format.begins(line)).find_map(|format| format.careful(line))
+        self.texts()
+            .filter(|format| format.begins(line))
+            .find_map(|format| format.careful(line))
     }
 
     fn begins(&self, line: &str) -> bool {
@@ -136,16 +152,27 @@ impl<'f> Reader<'f> {
     }
 
     fn texts(&self) -> impl Iterator<Item = &'f TextFormat> + use<'_, 'f> {
-        self.formats.iter().filter_map(|format| if let Format::Text(text) = format { Some(text) } else { None })
+        self.formats.iter().filter_map(|format| {
+            if let Format::Text(text) = format {
+                Some(text)
+            } else {
+                None
+            }
+        })
     }
 }
 
 /// Where `[2026-` or `{"` stands in a line, not too far from its start.
 fn start_in(line: &str) -> Option<&str> {
-    let at = line.as_bytes().windows(6).take(300).skip(1).position(|six| match six {
-        [b'[', year @ .., b'-'] => year.iter().all(u8::is_ascii_digit),
-        [b'{', b'"', ..] => true,
-        _ => false,
-    })?;
+    let at = line
+        .as_bytes()
+        .windows(6)
+        .take(300)
+        .skip(1)
+        .position(|six| match six {
+            [b'[', year @ .., b'-'] => year.iter().all(u8::is_ascii_digit),
+            [b'{', b'"', ..] => true,
+            _ => false,
+        })?;
     line.get(at + 1..)
 }

@@ -28,15 +28,21 @@ const OWN: u32 = 1 << 31;
 impl<'a> Record<'a> {
     /// A record of a line, without any field yet.
     pub(super) fn of(line: &'a str) -> Self {
-        Self { line, ..Self::default() }
+        Self {
+            line,
+            ..Self::default()
+        }
     }
 
     /// A field's text; empty for `-` and for what the format does not write.
     #[inline]
     pub fn get(&self, field: Field) -> &str {
         let Span { start, end } = self.values[field as usize];
-        let (text, start, end) =
-            if start >= OWN { (self.own.as_str(), start - OWN, end - OWN) } else { (self.line, start, end) };
+        let (text, start, end) = if start >= OWN {
+            (self.own.as_str(), start - OWN, end - OWN)
+        } else {
+            (self.line, start, end)
+        };
         &text[start as usize..end as usize]
     }
 
@@ -52,7 +58,9 @@ impl<'a> Record<'a> {
 
     /// The flags one by one.
     pub fn flags(&self) -> impl Iterator<Item = &str> {
-        self.get(Field::Flags).split(',').filter(|flag| !flag.is_empty())
+        self.get(Field::Flags)
+            .split(',')
+            .filter(|flag| !flag.is_empty())
     }
 
     /// Whether it is about a connection, not about a request of HTTP.
@@ -69,8 +77,11 @@ impl<'a> Record<'a> {
             return;
         }
         let end = match field {
-            Field::Flags if value.len() > 5 => return self.set(field, Cow::Borrowed(&self.line[start..end])),
-            // "names may carry a trailing `;`", where the cluster has another name for its statistics.
+            Field::Flags if value.len() > 5 => {
+                return self.set(field, Cow::Borrowed(&self.line[start..end]));
+            }
+            // "names may carry a trailing `;`", where the cluster has another name for its
+            // statistics.
             Field::Cluster if value.ends_with(b";") => end - 1,
             _ => end,
         };
@@ -96,7 +107,12 @@ impl<'a> Record<'a> {
             self.set(*field, Cow::Owned(other.get(*field).to_owned()));
         }
         let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
-        self.others.extend(other.others.iter().map(|(name, value)| (own(name), own(value))));
+        self.others.extend(
+            other
+                .others
+                .iter()
+                .map(|(name, value)| (own(name), own(value))),
+        );
     }
 
     /// The same with texts of its own.
@@ -104,14 +120,21 @@ impl<'a> Record<'a> {
         let shift = u32::try_from(self.line.len()).unwrap_or(0);
         let moved = |Span { start, end }: Span| {
             let by = if start >= OWN { shift } else { OWN };
-            Span { start: start + by, end: end + by }
+            Span {
+                start: start + by,
+                end: end + by,
+            }
         };
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Record {
             line: "",
             own: self.line.to_owned() + &self.own,
             values: self.values.map(moved),
-            others: self.others.into_iter().map(|(name, value)| (own(name), own(value))).collect(),
+            others: self
+                .others
+                .into_iter()
+                .map(|(name, value)| (own(name), own(value)))
+                .collect(),
         }
     }
 }
@@ -128,7 +151,10 @@ impl Span {
 
 impl PartialEq for Record<'_> {
     fn eq(&self, other: &Self) -> bool {
-        Field::ALL.iter().all(|field| self.get(*field) == other.get(*field)) && self.others == other.others
+        Field::ALL
+            .iter()
+            .all(|field| self.get(*field) == other.get(*field))
+            && self.others == other.others
     }
 }
 
@@ -139,6 +165,9 @@ fn short_names(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.split(',').all(|flag| flag.len() <= 5) {
         return text;
     }
-    let short: Vec<&str> = text.split(',').map(|name| flags::named(name).map_or(name, |flag| flag.code)).collect();
+    let short: Vec<&str> = text
+        .split(',')
+        .map(|name| flags::named(name).map_or(name, |flag| flag.code))
+        .collect();
     Cow::Owned(short.join(","))
 }

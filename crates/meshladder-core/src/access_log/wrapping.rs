@@ -13,8 +13,9 @@ pub(super) struct Unwrapped<'a> {
     pub(super) is_part: bool,
 }
 
-/// Takes off a prefix of kubectl (`[pod/x/istio-proxy] `), a time (`kubectl logs --timestamps`), the container
-/// runtime's (`<time> stdout F `), and an object that carries the line as text. None when there is none of them.
+/// Takes off a prefix of kubectl (`[pod/x/istio-proxy] `), a time (`kubectl logs --timestamps`),
+/// the container runtime's (`<time> stdout F `), and an object that carries the line as text. None
+/// when there is none of them.
 pub(super) fn unwrap(line: &str) -> Option<Unwrapped<'_>> {
     let mut text = line;
     if let Some(rest) = text.strip_prefix("[pod/") {
@@ -22,19 +23,33 @@ pub(super) fn unwrap(line: &str) -> Option<Unwrapped<'_>> {
     }
     if let Some(rest) = behind_time(text) {
         let (inner, is_part) = behind_stream(rest).unwrap_or((rest, false));
-        return Some(Unwrapped { text: Cow::Borrowed(inner), is_part });
+        return Some(Unwrapped {
+            text: Cow::Borrowed(inner),
+            is_part,
+        });
     }
     if text.len() < line.len() {
-        return Some(Unwrapped { text: Cow::Borrowed(text), is_part: false });
+        return Some(Unwrapped {
+            text: Cow::Borrowed(text),
+            is_part: false,
+        });
     }
-    carried(line).map(|text| Unwrapped { text, is_part: false })
+    carried(line).map(|text| Unwrapped {
+        text,
+        is_part: false,
+    })
 }
 
-/// What other programs in the container write, such as `2026-11-15T06:30:49.298228Z\tinfo\tStarting`: a time, a tab and
-/// a level.
+/// What other programs in the container write, such as
+/// `2026-11-15T06:30:49.298228Z\tinfo\tStarting`: a time, a tab and a level.
 pub(super) fn is_of_agent(line: &str) -> bool {
-    let Some((time, rest)) = line.split_once('\t') else { return false };
-    Time::parse(time).is_some() && rest.split_once('\t').is_some_and(|(level, _)| level.len() < 10)
+    let Some((time, rest)) = line.split_once('\t') else {
+        return false;
+    };
+    Time::parse(time).is_some()
+        && rest
+            .split_once('\t')
+            .is_some_and(|(level, _)| level.len() < 10)
 }
 
 fn behind_time(text: &str) -> Option<&str> {
@@ -45,15 +60,23 @@ fn behind_time(text: &str) -> Option<&str> {
 
 /// The container runtime interface's `stdout F `, where F is a full line and P a part of one.
 fn behind_stream(text: &str) -> Option<(&str, bool)> {
-    let rest = text.strip_prefix("stdout ").or_else(|| text.strip_prefix("stderr "))?;
-    rest.strip_prefix("F ").map(|rest| (rest, false)).or_else(|| rest.strip_prefix("P ").map(|rest| (rest, true)))
+    let rest = text
+        .strip_prefix("stdout ")
+        .or_else(|| text.strip_prefix("stderr "))?;
+    rest.strip_prefix("F ")
+        .map(|rest| (rest, false))
+        .or_else(|| rest.strip_prefix("P ").map(|rest| (rest, true)))
 }
 
 /// `{"log":"…\n","stream":"stdout"}`, as Docker and log shippers write it.
 fn carried(line: &str) -> Option<Cow<'_, str>> {
-    let raw = line.starts_with('{').then(|| Raw::of(line).ok()).flatten()?;
+    let raw = line
+        .starts_with('{')
+        .then(|| Raw::of(line).ok())
+        .flatten()?;
     let mut members = raw.members();
-    let (_, value) = members.find(|(key, _)| matches!(&**key, "log" | "message" | "msg" | "textPayload" | "line"))?;
+    let (_, value) = members
+        .find(|(key, _)| matches!(&**key, "log" | "message" | "msg" | "textPayload" | "line"))?;
     let text = value.string()?;
     Some(match text {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
@@ -72,10 +95,25 @@ mod tests {
             ("2026-11-15T06:31:02.101123Z stdout F [2026", "[2026", false),
             ("2026-11-15T06:31:02.101123Z stderr P [2026", "[2026", true),
             ("2026-11-15T06:31:02.101123456Z [2026", "[2026", false),
-            ("[pod/cart-1/istio-proxy] 2026-11-15T06:31:02Z {\"a\":1}", "{\"a\":1}", false),
-            (r#"{"log":"say \"x\"\n","stream":"stdout"}"#, "say \"x\"", false),
+            (
+                "[pod/cart-1/istio-proxy] 2026-11-15T06:31:02Z {\"a\":1}",
+                "{\"a\":1}",
+                false,
+            ),
+            (
+                r#"{"log":"say \"x\"\n","stream":"stdout"}"#,
+                "say \"x\"",
+                false,
+            ),
         ] {
-            assert_eq!(unwrap(line), Some(Unwrapped { text: text.into(), is_part }), "{line}");
+            assert_eq!(
+                unwrap(line),
+                Some(Unwrapped {
+                    text: text.into(),
+                    is_part
+                }),
+                "{line}"
+            );
         }
         for line in ["[2026", "hello", "2026 is a number", "{\"a\":1}", "[pod/x"] {
             assert_eq!(unwrap(line), None, "{line}");
@@ -85,6 +123,8 @@ mod tests {
     #[test]
     fn the_agent_s_lines_are_known() {
         assert!(is_of_agent("2026-11-15T06:30:49.298228Z\tinfo\tStarting"));
-        assert!(!is_of_agent("[2026-11-15T06:30:49.298Z] \"GET\t/ HTTP/1.1\""));
+        assert!(!is_of_agent(
+            "[2026-11-15T06:30:49.298Z] \"GET\t/ HTTP/1.1\""
+        ));
     }
 }

@@ -53,8 +53,13 @@ impl Rule {
         let name = PolicyName::parse(policy)?;
         let kept = objects.find_policy("AuthorizationPolicy", name.namespace, name.name);
         let node = kept.and_then(|kept| kept.node.at(["spec", "rules"])?.items().get(name.rule));
-        let action =
-            kept.map(|kept| kept.node.at(["spec", "action"]).and_then(Node::str).unwrap_or("ALLOW").to_owned());
+        let action = kept.map(|kept| {
+            kept.node
+                .at(["spec", "action"])
+                .and_then(Node::str)
+                .unwrap_or("ALLOW")
+                .to_owned()
+        });
         Some(Self {
             kind: "AuthorizationPolicy",
             namespace: name.namespace.to_owned(),
@@ -90,18 +95,37 @@ impl Frame {
         let document = snapshot.open(&kept.doc).ok()?;
         let text = &*document.text;
         // A document that is one long line is shown from the value on.
-        let from = text[..node.span.start()].rfind('\n').map_or(0, |newline| newline + 1);
-        let from = if node.span.start() - from > WIDTH / 2 { node.span.start() } else { from };
+        let from = text[..node.span.start()]
+            .rfind('\n')
+            .map_or(0, |newline| newline + 1);
+        let from = if node.span.start() - from > WIDTH / 2 {
+            node.span.start()
+        } else {
+            from
+        };
         let lines: Vec<_> = text[from..node.span.end()].trim_end().lines().collect();
         let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
-        let indent = lines.iter().filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or_default();
-        let shown = |line: &&str| line.get(indent..).unwrap_or_default().chars().take(WIDTH).collect();
+        let indent = lines
+            .iter()
+            .filter(|line| !line.trim().is_empty())
+            .map(indent)
+            .min()
+            .unwrap_or_default();
+        let shown = |line: &&str| {
+            line.get(indent..)
+                .unwrap_or_default()
+                .chars()
+                .take(WIDTH)
+                .collect()
+        };
         let is_json = text.trim_start().starts_with(['{', '[']);
         Some(Self {
             doc: kept.doc.clone(),
             origin: document.origin.clone(),
             line: Place::of(text, node.span.start()).line,
-            pointer: is_json.then(|| pointer_to(text, node.span.start())).flatten(),
+            pointer: is_json
+                .then(|| pointer_to(text, node.span.start()))
+                .flatten(),
             lines: lines.iter().take(SHOWN).map(shown).collect(),
             is_cut: lines.len() > SHOWN,
         })

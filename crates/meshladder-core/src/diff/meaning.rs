@@ -14,7 +14,11 @@ mod action;
 
 /// The side that has what was added or removed.
 fn owner(what: What) -> (&'static str, &'static str) {
-    if what == What::Added { ("B", "A") } else { ("A", "B") }
+    if what == What::Added {
+        ("B", "A")
+    } else {
+        ("A", "B")
+    }
 }
 
 /// A resource that one side is still waiting for, or refused.
@@ -28,19 +32,42 @@ pub(super) fn state(a: &Resource<'_>, b: &Resource<'_>) -> String {
 
 /// A bootstrap that differs.
 pub(super) fn bootstrap(edits: &[Edit]) -> Option<String> {
-    let version = edits.iter().find(|edit| edit.path.ends_with("/ISTIO_VERSION"))?;
-    let text = |side: &Option<String>| side.as_deref().unwrap_or("none").trim_matches('"').to_owned();
-    Some(format!("A runs Istio {}, B {}", text(&version.old), text(&version.new)))
+    let version = edits
+        .iter()
+        .find(|edit| edit.path.ends_with("/ISTIO_VERSION"))?;
+    let text = |side: &Option<String>| {
+        side.as_deref()
+            .unwrap_or("none")
+            .trim_matches('"')
+            .to_owned()
+    };
+    Some(format!(
+        "A runs Istio {}, B {}",
+        text(&version.old),
+        text(&version.new)
+    ))
 }
 
 /// A resource that only one side has.
-pub(super) fn alone(section: Section, name: &str, node: Option<&Node>, what: What) -> Option<String> {
+pub(super) fn alone(
+    section: Section,
+    name: &str,
+    node: Option<&Node>,
+    what: What,
+) -> Option<String> {
     let (has, lacks) = owner(what);
     Some(match section {
         Section::Clusters => {
-            format!("only {has} knows the cluster {}: a route to it on {lacks} would end in 503 NC", host(name))
+            format!(
+                "only {has} knows the cluster {}: a route to it on {lacks} would end in 503 NC",
+                host(name)
+            )
         }
-        Section::Endpoints => format!("{has} has {} for {}, {lacks} has no such list", endpoints(node?), host(name)),
+        Section::Endpoints => format!(
+            "{has} has {} for {}, {lacks} has no such list",
+            endpoints(node?),
+            host(name)
+        ),
         Section::Listeners => format!("only {has} listens at {name}"),
         Section::Routes => format!("only {has} has the route configuration {name}"),
         Section::Secrets => format!("only {has} has the secret {name}"),
@@ -49,9 +76,20 @@ pub(super) fn alone(section: Section, name: &str, node: Option<&Node>, what: Wha
 }
 
 /// A cluster or a list of endpoints that differs.
-pub(super) fn changed(section: Section, name: &str, a: &Node, b: &Node, edits: &[Edit]) -> Option<String> {
+pub(super) fn changed(
+    section: Section,
+    name: &str,
+    a: &Node,
+    b: &Node,
+    edits: &[Edit],
+) -> Option<String> {
     match section {
-        Section::Endpoints => Some(format!("for {} A has {}, B has {}", host(name), endpoints(a), endpoints(b))),
+        Section::Endpoints => Some(format!(
+            "for {} A has {}, B has {}",
+            host(name),
+            endpoints(a),
+            endpoints(b)
+        )),
         Section::Clusters => {
             let (old, new) = (tls(a), tls(b));
             if old != new {
@@ -67,7 +105,9 @@ pub(super) fn changed(section: Section, name: &str, a: &Node, b: &Node, edits: &
 pub(super) fn part(kind: &str, name: &str, a: &Node, b: &Node, edits: &[Edit]) -> Option<String> {
     match kind {
         "route" => action::change(a, b).or_else(|| Some(format!("differs in {}", parts(edits)))),
-        "filter chain" | "listener" => chain(a, b).or_else(|| Some(format!("{name} differs in {}", parts(edits)))),
+        "filter chain" | "listener" => {
+            chain(a, b).or_else(|| Some(format!("{name} differs in {}", parts(edits))))
+        }
         _ => Some(format!("differs in {}", parts(edits))),
     }
 }
@@ -84,24 +124,44 @@ pub(super) fn part_alone(kind: &str, name: &str, node: &Node, what: What) -> Str
 
 /// Certificates for others, or of another root.
 pub(super) fn secret(name: &str, old: &str, new: &str) -> String {
-    let say = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    let say = |text: &str| {
+        if text.is_empty() {
+            "nothing".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     format!("{name} holds {} on A and {} on B", say(old), say(new))
 }
 
 /// What a cluster's name means to a person: `v2 of catalog.shop.svc.cluster.local:8080`.
 pub(super) fn host(name: &str) -> String {
     match ClusterName::parse(name) {
-        Some(ClusterName { direction: "outbound", port, subset, host }) => {
-            let of = if subset.is_empty() { String::new() } else { format!("{subset} of ") };
+        Some(ClusterName {
+            direction: "outbound",
+            port,
+            subset,
+            host,
+        }) => {
+            let of = if subset.is_empty() {
+                String::new()
+            } else {
+                format!("{subset} of ")
+            };
             format!("{of}{host}:{port}")
         }
-        Some(ClusterName { direction, port, .. }) => format!("{direction} port {port}"),
+        Some(ClusterName {
+            direction, port, ..
+        }) => format!("{direction} port {port}"),
         None => name.to_owned(),
     }
 }
 
 fn endpoints(assignment: &Node) -> String {
-    let lists = assignment.get("endpoints").map_or(&[][..], Node::items).iter();
+    let lists = assignment
+        .get("endpoints")
+        .map_or(&[][..], Node::items)
+        .iter();
     let all = lists.flat_map(|list| list.get("lb_endpoints").map_or(&[][..], Node::items));
     match all.count() {
         0 => "no endpoint".to_owned(),
@@ -114,14 +174,21 @@ fn endpoints(assignment: &Node) -> String {
 fn tls(cluster: &Node) -> &'static str {
     if cluster
         .get("transport_socket_matches")
-        .is_some_and(|matches| matches.items().iter().any(|one| one.at(["match", "tlsMode"]).is_some()))
+        .is_some_and(|matches| {
+            matches
+                .items()
+                .iter()
+                .any(|one| one.at(["match", "tlsMode"]).is_some())
+        })
     {
         return "mutual TLS where the server can (auto mTLS)";
     }
     let config = cluster.at(["transport_socket", "typed_config", "common_tls_context"]);
     match config {
         None => "plain text",
-        Some(context) if context.get("tls_certificate_sds_secret_configs").is_some() => "mutual TLS",
+        Some(context) if context.get("tls_certificate_sds_secret_configs").is_some() => {
+            "mutual TLS"
+        }
         Some(_) => "TLS",
     }
 }
@@ -129,7 +196,12 @@ fn tls(cluster: &Node) -> &'static str {
 /// Policies and client certificates that one chain has and the other has not.
 fn chain(a: &Node, b: &Node) -> Option<String> {
     let (old, new) = (policies(a), policies(b));
-    let named = |only: Vec<&String>| only.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let named = |only: Vec<&String>| {
+        only.iter()
+            .map(|name| name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let only_old = named(old.difference(&new).collect());
     let only_new = named(new.difference(&old).collect());
     match (only_old.as_str(), only_new.as_str()) {
@@ -139,8 +211,13 @@ fn chain(a: &Node, b: &Node) -> Option<String> {
         (old, new) => return Some(format!("A enforces {old}, B {new}")),
     }
     let wants = |node: &Node| {
-        let path = ["transport_socket", "typed_config", "require_client_certificate"];
-        node.at(path).is_some_and(|wants| wants.value == Value::Bool(true))
+        let path = [
+            "transport_socket",
+            "typed_config",
+            "require_client_certificate",
+        ];
+        node.at(path)
+            .is_some_and(|wants| wants.value == Value::Bool(true))
     };
     match (wants(a), wants(b)) {
         (true, false) => Some("only A wants a client certificate".to_owned()),
@@ -154,7 +231,10 @@ fn policies(chain: &Node) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_key(chain, &mut |key| {
         if let Some(name) = PolicyName::parse(key) {
-            found.insert(format!("AuthorizationPolicy {}/{}", name.namespace, name.name));
+            found.insert(format!(
+                "AuthorizationPolicy {}/{}",
+                name.namespace, name.name
+            ));
         }
     });
     found
@@ -172,7 +252,13 @@ fn each_key(node: &Node, visit: &mut impl FnMut(&str)) {
 
 /// The top-level members that differ.
 fn parts(edits: &[Edit]) -> String {
-    let part = |edit: &Edit| edit.path.split(['/', '[']).find(|part| !part.is_empty()).unwrap_or("it").to_owned();
+    let part = |edit: &Edit| {
+        edit.path
+            .split(['/', '['])
+            .find(|part| !part.is_empty())
+            .unwrap_or("it")
+            .to_owned()
+    };
     let parts: BTreeSet<String> = edits.iter().map(part).collect();
     parts.into_iter().collect::<Vec<_>>().join(", ")
 }
@@ -186,7 +272,8 @@ pub(super) fn makers_of_both(section: Section, name: &str, a: &Node, b: &Node) -
     objects
 }
 
-/// The objects behind a resource: by Istio's metadata, the names of its policies, or the host in its name.
+/// The objects behind a resource: by Istio's metadata, the names of its policies, or the host in
+/// its name.
 pub(super) fn makers(section: Section, name: &str, node: &Node) -> Vec<ObjectRef> {
     let mut objects: Vec<ObjectRef> = Vec::new();
     metadata(node, &mut objects);
@@ -215,11 +302,15 @@ fn service(host: &str) -> Option<ObjectRef> {
 
 /// Every `metadata.filter_metadata.istio.config` inside.
 fn metadata(node: &Node, objects: &mut Vec<ObjectRef>) {
-    let path = node.at(["metadata", "filter_metadata", "istio", "config"]).and_then(Node::str);
+    let path = node
+        .at(["metadata", "filter_metadata", "istio", "config"])
+        .and_then(Node::str);
     objects.extend(
         path.and_then(crate::envoy::name::config_object)
             .map(|(kind, namespace, name)| ObjectRef::new(&kind, namespace, name)),
     );
-    node.members().iter().for_each(|member| metadata(&member.value, objects));
+    node.members()
+        .iter()
+        .for_each(|member| metadata(&member.value, objects));
     node.items().iter().for_each(|item| metadata(item, objects));
 }

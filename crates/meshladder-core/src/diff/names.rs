@@ -1,4 +1,5 @@
-//! What addresses and names stand for on one side, so that the same thing is called the same on both.
+//! What addresses and names stand for on one side, so that the same thing is called the same on
+//! both.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,10 +23,16 @@ impl Names {
     /// What a proxy is called and where it lives, by its own word.
     pub fn of_proxy(dump: &Dump<'_>) -> Self {
         let mut names = Self::default();
-        let Some(node) = dump.section(Section::Bootstrap).and_then(|section| section.at(["bootstrap", "node"])) else {
+        let Some(node) = dump
+            .section(Section::Bootstrap)
+            .and_then(|section| section.at(["bootstrap", "node"]))
+        else {
             return names;
         };
-        let addresses = node.at(["metadata", "INSTANCE_IPS"]).and_then(Raw::string).unwrap_or_default();
+        let addresses = node
+            .at(["metadata", "INSTANCE_IPS"])
+            .and_then(Raw::string)
+            .unwrap_or_default();
         for address in addresses.split(',') {
             names.put(address.trim(), "‹own address›");
         }
@@ -37,19 +44,24 @@ impl Names {
         names
     }
 
-    /// Adds what the addresses of a proxy's listeners stand for: the Service that a listener forwards to. For a dump
-    /// whose objects are not at hand.
+    /// Adds what the addresses of a proxy's listeners stand for: the Service that a listener
+    /// forwards to. For a dump whose objects are not at hand.
     pub fn add_listeners(&mut self, dump: &Dump<'_>) {
         for listener in dump.of(Section::Listeners) {
-            let Some((address, _)) = listener.name.rsplit_once('_') else { continue };
-            let is_one = address.parse::<IpAddr>().is_ok_and(|address| !address.is_unspecified());
+            let Some((address, _)) = listener.name.rsplit_once('_') else {
+                continue;
+            };
+            let is_one = address
+                .parse::<IpAddr>()
+                .is_ok_and(|address| !address.is_unspecified());
             if let Some(host) = listener.raw.filter(|_| is_one).and_then(serves) {
                 self.put(address, &format!("‹{host}›"));
             }
         }
     }
 
-    /// What the objects know: pods by their workload, Services, and addresses that ServiceEntries got.
+    /// What the objects know: pods by their workload, Services, and addresses that ServiceEntries
+    /// got.
     pub fn of_mesh(mesh: &Mesh) -> Self {
         let mut names = Self::default();
         for pod in mesh.pods.iter() {
@@ -61,12 +73,18 @@ impl Names {
         }
         for service in mesh.services.iter() {
             for ip in &service.cluster_ips {
-                names.put(&ip.to_string(), &format!("‹Service {}/{}›", service.namespace, service.name));
+                names.put(
+                    &ip.to_string(),
+                    &format!("‹Service {}/{}›", service.namespace, service.name),
+                );
             }
         }
         for entry in mesh.service_entries.iter() {
             for ip in &entry.addresses {
-                names.put(&ip.to_string(), &format!("‹ServiceEntry {}/{}›", entry.namespace, entry.name));
+                names.put(
+                    &ip.to_string(),
+                    &format!("‹ServiceEntry {}/{}›", entry.namespace, entry.name),
+                );
             }
         }
         names
@@ -84,12 +102,18 @@ impl Names {
     }
 
     fn is_empty(&self) -> bool {
-        self.words.is_empty() && self.common.as_ref().is_none_or(|common| common.words.is_empty())
+        self.words.is_empty()
+            && self
+                .common
+                .as_ref()
+                .is_none_or(|common| common.words.is_empty())
     }
 
     fn put(&mut self, word: &str, stands_for: &str) {
         if !word.is_empty() {
-            self.words.entry(word.to_owned()).or_insert_with(|| stands_for.to_owned());
+            self.words
+                .entry(word.to_owned())
+                .or_insert_with(|| stands_for.to_owned());
         }
     }
 
@@ -117,7 +141,8 @@ impl Names {
         Cow::Owned(out)
     }
 
-    /// What a word, or the part of it before the first dot, stands for, with the length of that part.
+    /// What a word, or the part of it before the first dot, stands for, with the length of that
+    /// part.
     fn word(&self, word: &str) -> Option<(usize, &str)> {
         let known = |part: &str| self.get(part).map(|stands_for| (part.len(), stands_for));
         known(word).or_else(|| known(word.split('.').next()?))
@@ -131,16 +156,24 @@ fn words(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at + bytes[at..].iter().position(|byte| is_in(*byte))?;
-        let length = bytes[start..].iter().position(|byte| !is_in(*byte)).unwrap_or(bytes.len() - start);
+        let length = bytes[start..]
+            .iter()
+            .position(|byte| !is_in(*byte))
+            .unwrap_or(bytes.len() - start);
         at = start + length;
         Some((start, at))
     })
 }
 
-/// The host that a listener forwards to: that of its TCP proxy's cluster, or of its route configuration's name.
+/// The host that a listener forwards to: that of its TCP proxy's cluster, or of its route
+/// configuration's name.
 fn serves(listener: Raw<'_>) -> Option<String> {
-    let chains = listener.list("filter_chains").chain(listener.get("default_filter_chain"));
-    let mut configs = chains.flat_map(|chain| chain.list("filters")).filter_map(|filter| filter.get("typed_config"));
+    let chains = listener
+        .list("filter_chains")
+        .chain(listener.get("default_filter_chain"));
+    let mut configs = chains
+        .flat_map(|chain| chain.list("filters"))
+        .filter_map(|filter| filter.get("typed_config"));
     configs.find_map(forwards_to)
 }
 
@@ -167,7 +200,10 @@ mod tests {
             ("10.1.2.3:8080", "‹cart›:8080"),
             ("110.1.2.3", "110.1.2.3"),
             ("10.1.2.34", "10.1.2.34"),
-            ("sidecar~10.1.2.3~cart-1.shop~x", "sidecar~‹cart›~‹pod›.shop~x"),
+            (
+                "sidecar~10.1.2.3~cart-1.shop~x",
+                "sidecar~‹cart›~‹pod›.shop~x",
+            ),
             ("fd00::1", "‹six›"),
             ("", ""),
         ] {

@@ -13,8 +13,17 @@ use super::tree::Compare;
 use super::{Change, Edit, Noise, What};
 
 /// Kinds that the cluster writes by itself; what matters of them shows elsewhere.
-const DERIVED: [&str; 9] =
-    ["Event", "EndpointSlice", "Endpoints", "ReplicaSet", "ControllerRevision", "Lease", "Node", "Pod", "PodMetrics"];
+const DERIVED: [&str; 9] = [
+    "Event",
+    "EndpointSlice",
+    "Endpoints",
+    "ReplicaSet",
+    "ControllerRevision",
+    "Lease",
+    "Node",
+    "Pod",
+    "PodMetrics",
+];
 
 /// Below `metadata`: what the API server adds.
 const METADATA: [&str; 8] = [
@@ -64,8 +73,14 @@ pub(super) fn compare(
     for id in &ids {
         match (left.get(*id), right.get(*id)) {
             (Some(old), Some(new)) => changes.extend(both(old, new, a, b, noise)),
-            (Some(old), None) => changes.extend(b.knows(&old.id.kind, "B", unknown).then(|| alone(What::Removed, old))),
-            (None, Some(new)) => changes.extend(a.knows(&new.id.kind, "A", unknown).then(|| alone(What::Added, new))),
+            (Some(old), None) => changes.extend(
+                b.knows(&old.id.kind, "B", unknown)
+                    .then(|| alone(What::Removed, old)),
+            ),
+            (None, Some(new)) => changes.extend(
+                a.knows(&new.id.kind, "A", unknown)
+                    .then(|| alone(What::Added, new)),
+            ),
             (None, None) => {}
         }
     }
@@ -80,7 +95,10 @@ impl Side<'_> {
     fn knows(&self, kind: &str, side: &str, unknown: &mut BTreeSet<String>) -> bool {
         let need = Need::of_path(&reads::path(kind));
         let coverage = self.snapshot.coverage(&need);
-        let is_bundle = self.snapshot.sources().any(|(_, meta)| meta.is_some_and(|meta| meta.form == "bundle"));
+        let is_bundle = self
+            .snapshot
+            .sources()
+            .any(|(_, meta)| meta.is_some_and(|meta| meta.form == "bundle"));
         let knows = match coverage {
             Coverage::Complete => true,
             Coverage::NotAsked => !is_bundle,
@@ -103,25 +121,48 @@ fn written(mesh: &Mesh) -> BTreeMap<Id, &Stored> {
         !is_root && !DERIVED.contains(&kind.as_str())
     };
     let id = |object: &Stored| {
-        let ObjectRef { kind, namespace, name } = object.id.clone();
+        let ObjectRef {
+            kind,
+            namespace,
+            name,
+        } = object.id.clone();
         (kind, object.group.clone(), namespace, name)
     };
-    mesh.objects.all().filter(is_written).map(|object| (id(object), object)).collect()
+    mesh.objects
+        .all()
+        .filter(is_written)
+        .map(|object| (id(object), object))
+        .collect()
 }
 
-fn both(old: &Stored, new: &Stored, a: &Side<'_>, b: &Side<'_>, noise: &mut Noise) -> Option<Change> {
+fn both(
+    old: &Stored,
+    new: &Stored,
+    a: &Side<'_>,
+    b: &Side<'_>,
+    noise: &mut Noise,
+) -> Option<Change> {
     if old.node.value == new.node.value {
         return None;
     }
     let mut edits = Vec::new();
     let (left, right) = (essence(&old.node), essence(&new.node));
-    Compare { a: a.names, b: b.names, noise: &mut *noise }.nodes("", &left, &right, &mut edits);
+    Compare {
+        a: a.names,
+        b: b.names,
+        noise: &mut *noise,
+    }
+    .nodes("", &left, &right, &mut edits);
     if edits.is_empty() {
         noise.count("what the cluster adds to objects", &old.id.to_string());
         return None;
     }
     let docs = (Some(old.doc.clone()), Some(new.doc.clone()));
-    Some(Change { edits, docs, ..change(What::Changed, &old.id) })
+    Some(Change {
+        edits,
+        docs,
+        ..change(What::Changed, &old.id)
+    })
 }
 
 fn alone(what: What, object: &Stored) -> Change {
@@ -131,11 +172,19 @@ fn alone(what: What, object: &Stored) -> Change {
         What::Added => (Edit::new(what, "", None, Some(&node)), (None, doc)),
         _ => (Edit::new(what, "", Some(&node), None), (doc, None)),
     };
-    Change { edits: vec![edit], docs, ..change(what, &object.id) }
+    Change {
+        edits: vec![edit],
+        docs,
+        ..change(what, &object.id)
+    }
 }
 
 fn change(what: What, id: &ObjectRef) -> Change {
-    let place = if id.namespace.is_empty() { id.name.to_string() } else { format!("{}/{}", id.namespace, id.name) };
+    let place = if id.namespace.is_empty() {
+        id.name.to_string()
+    } else {
+        format!("{}/{}", id.namespace, id.name)
+    };
     Change {
         what,
         kind: id.kind.to_string(),
@@ -153,13 +202,17 @@ fn essence(object: &Node) -> Node {
     let mut object = object.clone();
     let is_service = object.str_at("kind") == Some("Service");
     drop_members(&mut object, &["status", "apiVersion"]);
-    let Value::Object(members) = &mut object.value else { return object };
+    let Value::Object(members) = &mut object.value else {
+        return object;
+    };
     for member in members {
         match &*member.key {
             "metadata" => drop_members(&mut member.value, &METADATA),
             "spec" if is_service => {
                 drop_members(&mut member.value, &SERVICE);
-                each_mut(&mut member.value, &mut |node| drop_members(node, &["nodePort"]));
+                each_mut(&mut member.value, &mut |node| {
+                    drop_members(node, &["nodePort"])
+                });
             }
             _ => {}
         }
@@ -172,12 +225,18 @@ fn essence(object: &Node) -> Node {
 fn without_its_name(mut object: Node) -> Node {
     drop_members(&mut object, &["kind"]);
     if let Value::Object(members) = &mut object.value {
-        for member in members.iter_mut().filter(|member| &*member.key == "metadata") {
+        for member in members
+            .iter_mut()
+            .filter(|member| &*member.key == "metadata")
+        {
             drop_members(&mut member.value, &["name", "namespace"]);
-            member.value.retain_members(|member| !member.value.members().is_empty());
+            member
+                .value
+                .retain_members(|member| !member.value.members().is_empty());
         }
     }
-    object.retain_members(|member| &*member.key != "metadata" || !member.value.members().is_empty());
+    object
+        .retain_members(|member| &*member.key != "metadata" || !member.value.members().is_empty());
     object
 }
 
@@ -188,7 +247,9 @@ fn drop_members(node: &mut Node, keys: &[&str]) {
 fn each_mut(node: &mut Node, change: &mut impl FnMut(&mut Node)) {
     change(node);
     match &mut node.value {
-        Value::Object(members) => members.iter_mut().for_each(|member| each_mut(&mut member.value, change)),
+        Value::Object(members) => members
+            .iter_mut()
+            .for_each(|member| each_mut(&mut member.value, change)),
         Value::Array(items) => items.iter_mut().for_each(|item| each_mut(item, change)),
         _ => {}
     }
@@ -199,13 +260,28 @@ fn pods(a: &Side<'_>, b: &Side<'_>) -> Vec<Change> {
     let (left, right) = (counts(a.mesh), counts(b.mesh));
     let workloads: BTreeSet<&ObjectRef> = left.keys().chain(right.keys()).collect();
     let none = Counts::default();
-    let differs = |workload: &&ObjectRef| left.get(*workload).unwrap_or(&none) != right.get(*workload).unwrap_or(&none);
+    let differs = |workload: &&ObjectRef| {
+        left.get(*workload).unwrap_or(&none) != right.get(*workload).unwrap_or(&none)
+    };
     let tell = |workload: &ObjectRef| {
-        let (old, new) = (left.get(workload).unwrap_or(&none), right.get(workload).unwrap_or(&none));
+        let (old, new) = (
+            left.get(workload).unwrap_or(&none),
+            right.get(workload).unwrap_or(&none),
+        );
         let (old, new) = (old.in_words(), new.in_words());
         let means = Some(format!("A has {old}, B has {new}"));
-        let edit = Edit { what: What::Changed, path: "/pods".into(), old: Some(old), new: Some(new), at: (None, None) };
-        Change { means, edits: vec![edit], ..change(What::Changed, workload) }
+        let edit = Edit {
+            what: What::Changed,
+            path: "/pods".into(),
+            old: Some(old),
+            new: Some(new),
+            at: (None, None),
+        };
+        Change {
+            means,
+            edits: vec![edit],
+            ..change(What::Changed, workload)
+        }
     };
     workloads.into_iter().filter(differs).map(tell).collect()
 }
@@ -220,13 +296,20 @@ struct Counts {
 impl Counts {
     fn in_words(&self) -> String {
         let pods = if self.all == 1 { "pod" } else { "pods" };
-        format!("{} {pods}, {} ready, {} with a proxy", self.all, self.ready, self.proxies)
+        format!(
+            "{} {pods}, {} ready, {} with a proxy",
+            self.all, self.ready, self.proxies
+        )
     }
 }
 
 fn counts(mesh: &Mesh) -> BTreeMap<ObjectRef, Counts> {
     let mut counts: BTreeMap<ObjectRef, Counts> = BTreeMap::new();
-    for pod in mesh.pods.iter().filter(|pod| !pod.owner.starts_with("Job/")) {
+    for pod in mesh
+        .pods
+        .iter()
+        .filter(|pod| !pod.owner.starts_with("Job/"))
+    {
         let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
         let count = counts.entry(pod.workload()).or_default();
         count.all += 1;

@@ -16,13 +16,25 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Adds what one comparison showed; the rest of it goes into the whole.
-    pub(super) fn add(&mut self, one: Diff, on: &str, whole: &mut Diff, blame: impl Fn(&mut Change)) {
+    pub(super) fn add(
+        &mut self,
+        one: Diff,
+        on: &str,
+        whole: &mut Diff,
+        blame: impl Fn(&mut Change),
+    ) {
         whole.noise.absorb(one.noise);
         whole.compared += one.compared;
         whole.unknown.extend(one.unknown);
         for mut change in one.changes {
             let paths = change.edits.iter().map(|edit| edit.path.clone()).collect();
-            let key = (change.what, change.kind.clone(), change.name.clone(), change.means.clone(), paths);
+            let key = (
+                change.what,
+                change.kind.clone(),
+                change.name.clone(),
+                change.means.clone(),
+                paths,
+            );
             if let Some(&at) = self.places.get(&key) {
                 let seen = &mut self.changes[at].on;
                 if seen.last().map(String::as_str) != Some(on) {

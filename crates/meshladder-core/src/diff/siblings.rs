@@ -11,8 +11,9 @@ pub struct Odd {
     pub diff: Diff,
 }
 
-/// The comparison of the replicas that are alike, the largest group, and those that are not. Nothing is odd among equals; with as many on
-/// one side as on the other the first in order stands for the many.
+/// The comparison of the replicas that are alike, the largest group, and those that are not.
+/// Nothing is odd among equals; with as many on one side as on the other the first in order stands
+/// for the many.
 ///
 /// # Errors
 /// When a document is no config dump.
@@ -35,13 +36,31 @@ pub fn odd_ones(sides: &[Side<'_>]) -> Result<(Diff, Vec<Odd>), String> {
             None => groups.push(vec![at]),
         }
     }
-    let names = |group: &[usize]| group.iter().map(|at| sides[*at].name.clone()).collect::<Vec<_>>();
-    let Some(most) = groups.iter().map(Vec::len).max() else { return Ok((alike, Vec::new())) };
-    let many = groups.iter().position(|group| group.len() == most).unwrap_or(0);
+    let names = |group: &[usize]| {
+        group
+            .iter()
+            .map(|at| sides[*at].name.clone())
+            .collect::<Vec<_>>()
+    };
+    let Some(most) = groups.iter().map(Vec::len).max() else {
+        return Ok((alike, Vec::new()));
+    };
+    let many = groups
+        .iter()
+        .position(|group| group.len() == most)
+        .unwrap_or(0);
     let mut odd = Vec::new();
-    for group in groups.iter().enumerate().filter(|(number, _)| *number != many).map(|(_, group)| group) {
+    for group in groups
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| *number != many)
+        .map(|(_, group)| group)
+    {
         let diff = proxies(&sides[groups[many][0]], &sides[group[0]])?;
-        odd.push(Odd { like: names(group), diff });
+        odd.push(Odd {
+            like: names(group),
+            diff,
+        });
     }
     let like = names(&groups[many]);
     alike.a.clone_from(&like[0]);

@@ -24,7 +24,14 @@ fn dump(pod: &str, ip: &str, weights: (u32, u32), extra: &str) -> String {
 
 fn side<'d>(name: &str, text: &'d str) -> Side<'d> {
     let doc = DocId::new(format!("proxies/shop/{name}/config_dump.json"));
-    Side { name: name.to_owned(), doc, text, names: Arc::default(), is_same_mesh: true, is_istiods: false }
+    Side {
+        name: name.to_owned(),
+        doc,
+        text,
+        names: Arc::default(),
+        is_same_mesh: true,
+        is_istiods: false,
+    }
 }
 
 fn between(a: &str, b: &str) -> Diff {
@@ -35,31 +42,59 @@ const CLUSTER: &str = r#",{"cluster":{"name":"outbound|80|v2|c.shop.svc.cluster.
 
 #[test]
 fn replicas_differ_in_nothing_but_noise() {
-    let diff = between(&dump("c-1", "10.0.0.1", (90, 10), ""), &dump("c-2", "10.0.0.2", (90, 10), ""));
+    let diff = between(
+        &dump("c-1", "10.0.0.1", (90, 10), ""),
+        &dump("c-2", "10.0.0.2", (90, 10), ""),
+    );
     assert_eq!(diff.changes, []);
     assert_eq!(diff.compared, 3);
-    assert!(diff.noise.counts["addresses and names"] >= 1, "{:?}", diff.noise);
+    assert!(
+        diff.noise.counts["addresses and names"] >= 1,
+        "{:?}",
+        diff.noise
+    );
 }
 
 #[test]
 fn a_change_of_weights_is_said_in_words_and_blamed_on_its_object() {
-    let diff = between(&dump("c-1", "10.0.0.1", (90, 10), ""), &dump("c-2", "10.0.0.2", (100, 0), ""));
-    let [change] = diff.changes.as_slice() else { panic!("one change: {:?}", diff.changes) };
+    let diff = between(
+        &dump("c-1", "10.0.0.1", (90, 10), ""),
+        &dump("c-2", "10.0.0.2", (100, 0), ""),
+    );
+    let [change] = diff.changes.as_slice() else {
+        panic!("one change: {:?}", diff.changes)
+    };
     let means = "10 % goes to v2 of c.shop.svc.cluster.local:80 on A, 0 % on B; \
                  90 % goes to v1 of c.shop.svc.cluster.local:80 on A, 100 % on B";
     assert_eq!(change.means.as_deref(), Some(means));
-    assert_eq!(change.objects, [ObjectRef::new("VirtualService", "shop", "catalog")]);
+    assert_eq!(
+        change.objects,
+        [ObjectRef::new("VirtualService", "shop", "catalog")]
+    );
     assert_eq!(change.edits.len(), 2);
 }
 
 #[test]
 fn the_odd_one_out_is_the_one_that_the_others_are_not_like() {
-    let texts = [("c-1", 10), ("c-2", 0), ("c-3", 10)]
-        .map(|(pod, canary)| dump(pod, &format!("10.0.0.{}", &pod[2..]), (100 - canary, canary), ""));
-    let sides: Vec<Side<'_>> = ["c-1", "c-2", "c-3"].iter().zip(&texts).map(|(name, text)| side(name, text)).collect();
+    let texts = [("c-1", 10), ("c-2", 0), ("c-3", 10)].map(|(pod, canary)| {
+        dump(
+            pod,
+            &format!("10.0.0.{}", &pod[2..]),
+            (100 - canary, canary),
+            "",
+        )
+    });
+    let sides: Vec<Side<'_>> = ["c-1", "c-2", "c-3"]
+        .iter()
+        .zip(&texts)
+        .map(|(name, text)| side(name, text))
+        .collect();
     let (alike, odd) = odd_ones(&sides).expect("all are dumps");
     assert_eq!((alike.a.as_str(), alike.b.as_str()), ("c-1", "c-3"));
-    assert_eq!(odd.iter().map(|odd| odd.like.clone()).collect::<Vec<_>>(), [["c-2"]]);
+    assert_eq!(
+        odd.iter().map(|odd| odd.like.clone()).collect::<Vec<_>>(),
+        [["c-2"]]
+    );
 }
 
 /// diff(A, A) is empty, and diff(B, A) is diff(A, B) seen from the other side.
@@ -81,8 +116,19 @@ fn a_difference_is_the_mirror_of_its_opposite() {
                     (What::Removed, true) => What::Added,
                     (what, _) => what,
                 };
-                let values = if mirror { (&edit.new, &edit.old) } else { (&edit.old, &edit.new) };
-                (change.kind.clone(), change.name.clone(), what, edit.path.clone(), values.0.clone(), values.1.clone())
+                let values = if mirror {
+                    (&edit.new, &edit.old)
+                } else {
+                    (&edit.old, &edit.new)
+                };
+                (
+                    change.kind.clone(),
+                    change.name.clone(),
+                    what,
+                    edit.path.clone(),
+                    values.0.clone(),
+                    values.1.clone(),
+                )
             })
             .collect();
         seen.sort();
@@ -100,7 +146,9 @@ fn a_difference_is_the_mirror_of_its_opposite() {
 fn what_is_no_dump_is_said_with_its_name() {
     let good = dump("c-1", "10.0.0.1", (90, 10), "");
     assert_eq!(
-        proxies(&side("a", &good), &side("b", "{}")).err().as_deref(),
+        proxies(&side("a", &good), &side("b", "{}"))
+            .err()
+            .as_deref(),
         Some("b: not a config dump: it has no list `configs`")
     );
 }
@@ -108,7 +156,9 @@ fn what_is_no_dump_is_said_with_its_name() {
 #[test]
 fn what_is_left_aside_counts_only_where_it_differs() {
     let listener = |port: u16| {
-        format!(r#"{{"name":"out","draining_state":{{"listener":{{"name":"out","address":{{"port":{port}}}}}}}}}"#)
+        format!(
+            r#"{{"name":"out","draining_state":{{"listener":{{"name":"out","address":{{"port":{port}}}}}}}}}"#
+        )
     };
     let text = |port| {
         let clusters = r#",{"cluster":{"name":"PassthroughCluster","type":"ORIGINAL_DST"}}"#;
@@ -118,7 +168,12 @@ fn what_is_left_aside_counts_only_where_it_differs() {
             listener(port)
         );
         let dump = dump("c-1", "10.0.0.1", (90, 10), clusters);
-        format!("{}{more}", dump.trim_end().strip_suffix("]}").expect("the end of a dump"))
+        format!(
+            "{}{more}",
+            dump.trim_end()
+                .strip_suffix("]}")
+                .expect("the end of a dump")
+        )
     };
     assert_eq!(between(&text(80), &text(80)).noise.counts, BTreeMap::new());
     let other = between(&text(80), &text(90)).noise.counts;
@@ -137,10 +192,17 @@ fn mesh_of(pods: &[(&str, &str, &str, &str)], dumps: bool) -> (Snapshot, Mesh) {
              spec: {{containers: [{{name: istio-proxy, args: [proxy, {kind}]}}]}}\nstatus: {{phase: Running, podIP: 10.0.1.{at}}}\n"
         );
         written.expect("a String takes it");
-        let (canary, ip) = (if *revision == "old" { 10 } else { 0 }, format!("10.0.1.{at}"));
+        let (canary, ip) = (
+            if *revision == "old" { 10 } else { 0 },
+            format!("10.0.1.{at}"),
+        );
         if dumps {
             let id = DocId::new(format!("proxies/shop/{name}/config_dump.json"));
-            builder.add(id, *name, dump(name, &ip, (100 - canary, canary), "").into());
+            builder.add(
+                id,
+                *name,
+                dump(name, &ip, (100 - canary, canary), "").into(),
+            );
         }
     }
     builder.add(DocId::new("k8s/pods.yaml"), "pods.yaml", yaml.into());
@@ -161,10 +223,25 @@ fn revisions_are_compared_by_workloads_that_have_both() {
     let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");
     let pod = |name: &str| ObjectRef::new("Pod", "shop", name);
     let workload = Some(ObjectRef::new("StatefulSet", "shop", "cart"));
-    assert_eq!(pairs, [Pair { a: pod("cart-0"), b: pod("cart-1"), workload }]);
-    let [change] = diff.changes.as_slice() else { panic!("one change: {:?}", diff.changes) };
-    assert_eq!((change.on.as_slice(), change.kind.as_str()), (&["shop/cart".to_owned()][..], "route"));
-    assert_eq!((diff.a.as_str(), diff.b.as_str()), ("revision old", "revision new"));
+    assert_eq!(
+        pairs,
+        [Pair {
+            a: pod("cart-0"),
+            b: pod("cart-1"),
+            workload
+        }]
+    );
+    let [change] = diff.changes.as_slice() else {
+        panic!("one change: {:?}", diff.changes)
+    };
+    assert_eq!(
+        (change.on.as_slice(), change.kind.as_str()),
+        (&["shop/cart".to_owned()][..], "route")
+    );
+    assert_eq!(
+        (diff.a.as_str(), diff.b.as_str()),
+        ("revision old", "revision new")
+    );
 }
 
 #[test]
@@ -178,7 +255,10 @@ fn without_such_a_workload_one_of_each_kind_stands_for_its_revision() {
     let (snapshot, mesh) = mesh_of(&pods, true);
     let (diff, pairs) = revisions(&snapshot, &mesh, ("old", "new")).expect("both have proxies");
     assert_eq!(
-        pairs.iter().map(|pair| (pair.a.name.as_str(), pair.b.name.as_str())).collect::<Vec<_>>(),
+        pairs
+            .iter()
+            .map(|pair| (pair.a.name.as_str(), pair.b.name.as_str()))
+            .collect::<Vec<_>>(),
         [("front-0", "pay-0")]
     );
     assert_eq!(pairs[0].workload, None);
@@ -189,5 +269,8 @@ fn without_such_a_workload_one_of_each_kind_stands_for_its_revision() {
 fn a_revision_that_nobody_has_is_told_with_those_that_there_are() {
     let (snapshot, mesh) = mesh_of(&[("cart-0", "cart", "old", "sidecar")], true);
     let told = revisions(&snapshot, &mesh, ("old", "none")).expect_err("nobody has it");
-    assert_eq!(told, "no proxy of revision `none` in what was read; there are old");
+    assert_eq!(
+        told,
+        "no proxy of revision `none` in what was read; there are old"
+    );
 }

@@ -1,4 +1,5 @@
-//! Two values compared: what is only on one side, what differs, and what differs only in words that stand for the same.
+//! Two values compared: what is only on one side, what differs, and what differs only in words that
+//! stand for the same.
 
 use std::collections::HashMap;
 
@@ -57,10 +58,16 @@ impl Compare<'_> {
                     self.noise.add(why, &path, &member.value.to_json(), &right);
                 }
                 (None, Some(other)) => self.nodes(&path, &member.value, other, out),
-                (None, None) => out.push(Edit::new(What::Removed, &path, Some(&member.value), None)),
+                (None, None) => {
+                    out.push(Edit::new(What::Removed, &path, Some(&member.value), None))
+                }
             }
         }
-        for member in b.members().iter().filter(|member| a.get(&member.key).is_none()) {
+        for member in b
+            .members()
+            .iter()
+            .filter(|member| a.get(&member.key).is_none())
+        {
             let path = format!("{path}/{}", member.key);
             match noise(&member.key) {
                 Some(why) => self.noise.add(why, &path, "", &member.value.to_json()),
@@ -76,7 +83,9 @@ impl Compare<'_> {
             self.nodes(&format!("{path}[{key}]"), &a[*left], &b[*right], out);
         }
         if is_ordered(list) && pairs.is_moved() {
-            let name = |order: &mut dyn Iterator<Item = &String>| order.cloned().collect::<Vec<_>>().join(", ");
+            let name = |order: &mut dyn Iterator<Item = &String>| {
+                order.cloned().collect::<Vec<_>>().join(", ")
+            };
             let was = name(&mut pairs.both.iter().map(|(key, ..)| key));
             let mut sorted: Vec<_> = pairs.both.iter().collect();
             sorted.sort_by_key(|(_, _, right)| *right);
@@ -92,24 +101,45 @@ impl Compare<'_> {
         // What has no partner by its key but stands alone on each side is one thing that changed.
         let changed = pairs.only_a.len().min(pairs.only_b.len());
         for ((old, left), (new, right)) in pairs.only_a.iter().zip(&pairs.only_b) {
-            self.nodes(&format!("{path}[{}]", old.min(new)), &a[*left], &b[*right], out);
+            self.nodes(
+                &format!("{path}[{}]", old.min(new)),
+                &a[*left],
+                &b[*right],
+                out,
+            );
         }
         for (key, left) in pairs.only_a.iter().skip(changed) {
-            out.push(Edit::new(What::Removed, &format!("{path}[{key}]"), Some(&a[*left]), None));
+            out.push(Edit::new(
+                What::Removed,
+                &format!("{path}[{key}]"),
+                Some(&a[*left]),
+                None,
+            ));
         }
         for (key, right) in pairs.only_b.iter().skip(changed) {
-            out.push(Edit::new(What::Added, &format!("{path}[{key}]"), None, Some(&b[*right])));
+            out.push(Edit::new(
+                What::Added,
+                &format!("{path}[{key}]"),
+                None,
+                Some(&b[*right]),
+            ));
         }
     }
 }
 
 fn noise(key: &str) -> Option<&'static str> {
-    NOISE.iter().find(|(noise, _)| *noise == key).map(|(_, why)| *why)
+    NOISE
+        .iter()
+        .find(|(noise, _)| *noise == key)
+        .map(|(_, why)| *why)
 }
 
 /// Lists in which the order decides.
 fn is_ordered(list: &str) -> bool {
-    matches!(list, "routes" | "filters" | "http_filters" | "listener_filters" | "http" | "tcp" | "tls")
+    matches!(
+        list,
+        "routes" | "filters" | "http_filters" | "listener_filters" | "http" | "tcp" | "tls"
+    )
 }
 
 /// Which elements of two lists belong together.
@@ -160,14 +190,19 @@ fn key(list: &str, node: &Node, names: &Names) -> String {
         let part = path.iter().try_fold(node, |node, key| node.get(key));
         part.map_or_else(|| "any".to_owned(), |part| short(part, names))
     };
-    let by_member =
-        || ["port", "number", "containerPort", "name"].iter().find_map(|key| Some(short(node.get(key)?, names)));
+    let by_member = || {
+        ["port", "number", "containerPort", "name"]
+            .iter()
+            .find_map(|key| Some(short(node.get(key)?, names)))
+    };
     match (list, &node.value) {
         ("filter_chains", Value::Object(_)) => part(&["filter_chain_match"]),
         ("custom_tags", Value::Object(_)) => part(&["tag"]),
         ("routes" | "http" | "tcp", Value::Object(_)) => part(&["match"]),
         ("lb_endpoints", Value::Object(_)) => part(&["endpoint", "address"]),
-        ("endpoints", Value::Object(_)) if node.get("lb_endpoints").is_some() => part(&["locality"]),
+        ("endpoints", Value::Object(_)) if node.get("lb_endpoints").is_some() => {
+            part(&["locality"])
+        }
         (_, Value::Object(_)) => by_member().unwrap_or_else(|| short(node, names)),
         _ => short(node, names),
     }
@@ -189,7 +224,11 @@ pub(super) fn short(node: &Node, names: &Names) -> String {
             parts.sort();
             parts.join(", ")
         }
-        Value::Array(items) => items.iter().map(|item| short(item, names)).collect::<Vec<_>>().join(" + "),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| short(item, names))
+            .collect::<Vec<_>>()
+            .join(" + "),
         _ => node.to_json(),
     }
 }
@@ -202,10 +241,15 @@ mod tests {
     fn diff(a: &str, b: &str) -> Vec<String> {
         let tree = |doc: &str| Node::from_json(Raw::of(doc).expect("JSON")).expect("JSON");
         let (names, mut noise, mut edits) = (Names::default(), Noise::default(), Vec::new());
-        let mut compare = Compare { a: &names, b: &names, noise: &mut noise };
+        let mut compare = Compare {
+            a: &names,
+            b: &names,
+            noise: &mut noise,
+        };
         compare.nodes("", &tree(a), &tree(b), &mut edits);
         let text = |edit: &Edit| {
-            let [old, new] = [&edit.old, &edit.new].map(|side| side.clone().unwrap_or_else(|| "–".to_owned()));
+            let [old, new] =
+                [&edit.old, &edit.new].map(|side| side.clone().unwrap_or_else(|| "–".to_owned()));
             format!("{} {}: {old} → {new}", edit.what.word(), edit.path)
         };
         edits.iter().map(text).collect()
@@ -215,21 +259,45 @@ mod tests {
     fn elements_are_matched_by_what_they_are_and_not_by_their_place() {
         let a = r#"{"clusters":[{"name":"v1","weight":90},{"name":"v2","weight":10}]}"#;
         let b = r#"{"clusters":[{"name":"v2","weight":50},{"name":"v1","weight":50}]}"#;
-        assert_eq!(diff(a, b), ["changed /clusters[v1]/weight: 90 → 50", "changed /clusters[v2]/weight: 10 → 50"]);
-        assert_eq!(diff(r#"{"domains":["a","b"]}"#, r#"{"domains":["b","a"]}"#), Vec::<String>::new());
-        assert_eq!(diff(r#"["a","b"]"#, r#"["b","a","c"]"#), ["added [c]: – → \"c\""]);
+        assert_eq!(
+            diff(a, b),
+            [
+                "changed /clusters[v1]/weight: 90 → 50",
+                "changed /clusters[v2]/weight: 10 → 50"
+            ]
+        );
+        assert_eq!(
+            diff(r#"{"domains":["a","b"]}"#, r#"{"domains":["b","a"]}"#),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            diff(r#"["a","b"]"#, r#"["b","a","c"]"#),
+            ["added [c]: – → \"c\""]
+        );
     }
 
     #[test]
     fn the_order_of_routes_is_a_difference() {
         let a = r#"{"routes":[{"match":{"prefix":"/a"}},{"match":{"prefix":"/"}}]}"#;
         let b = r#"{"routes":[{"match":{"prefix":"/"}},{"match":{"prefix":"/a"}}]}"#;
-        assert_eq!(diff(a, b), ["moved /routes: prefix /a, prefix / → prefix /, prefix /a"]);
+        assert_eq!(
+            diff(a, b),
+            ["moved /routes: prefix /a, prefix / → prefix /, prefix /a"]
+        );
     }
 
     #[test]
     fn versions_and_stat_prefixes_are_noise() {
-        assert_eq!(diff(r#"{"version_info":"1","x":1}"#, r#"{"version_info":"2","x":1}"#), Vec::<String>::new());
-        assert_eq!(diff(r#"{"x":{"y":[]}}"#, r#"{"x":{"y":1}}"#), ["changed /x/y: [] → 1"]);
+        assert_eq!(
+            diff(
+                r#"{"version_info":"1","x":1}"#,
+                r#"{"version_info":"2","x":1}"#
+            ),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            diff(r#"{"x":{"y":[]}}"#, r#"{"x":{"y":1}}"#),
+            ["changed /x/y: [] → 1"]
+        );
     }
 }

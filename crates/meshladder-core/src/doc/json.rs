@@ -1,8 +1,9 @@
 //! JSON read in place: a value is a slice of its document, and nothing is parsed until asked for.
 //!
-//! A config dump of 100 MB answers most questions from a few kilobytes. So there is no tree: walking an object
-//! *skips* the values nobody asked about, and skipping looks only at quotes and at one kind of bracket.
-//! What is skipped is not checked; [`check`] is the strict reading, for `bundle verify`.
+//! A config dump of 100 MB answers most questions from a few kilobytes. So there is no tree:
+//! walking an object *skips* the values nobody asked about, and skipping looks only at quotes and
+//! at one kind of bracket. What is skipped is not checked; [`check`] is the strict reading, for
+//! `bundle verify`.
 
 use std::borrow::Cow;
 
@@ -48,22 +49,32 @@ pub struct Fault {
 
 impl Fault {
     pub(crate) fn new(at: usize, what: impl Into<String>) -> Self {
-        Self { at, what: what.into() }
+        Self {
+            at,
+            what: what.into(),
+        }
     }
 }
 
 impl<'a> Raw<'a> {
-    /// The document's one value. Its inside is not looked at: a document that is cut short gives a value that
-    /// reaches to the end, and walking it reports the fault where it is met.
+    /// The document's one value. Its inside is not looked at: a document that is cut short gives a
+    /// value that reaches to the end, and walking it reports the fault where it is met.
     ///
     /// # Errors
     /// When there is no value at all.
     pub fn of(doc: &'a str) -> Result<Self, Fault> {
-        let start = skip_space(doc.as_bytes(), if doc.starts_with('\u{feff}') { 3 } else { 0 });
+        let start = skip_space(
+            doc.as_bytes(),
+            if doc.starts_with('\u{feff}') { 3 } else { 0 },
+        );
         if start == doc.len() {
             return Err(Fault::new(start, "the document is empty"));
         }
-        Ok(Self { doc, start, end: doc.len() })
+        Ok(Self {
+            doc,
+            start,
+            end: doc.len(),
+        })
     }
 
     /// Where the value starts in its document.
@@ -76,11 +87,14 @@ impl<'a> Raw<'a> {
         self.end
     }
 
-    /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can be walked, but its
-    /// text goes on behind it.
+    /// The value that starts at `offset`, somewhere inside this one. Like [`Cursor::peek`]'s it can
+    /// be walked, but its text goes on behind it.
     #[must_use]
     pub fn inside(self, offset: usize) -> Raw<'a> {
-        Raw { start: offset.clamp(self.start, self.end), ..self }
+        Raw {
+            start: offset.clamp(self.start, self.end),
+            ..self
+        }
     }
 
     /// The value as it stands in the document.
@@ -115,7 +129,9 @@ impl<'a> Raw<'a> {
 
     /// The member of that name. Of duplicates the first one counts.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
-        self.members().find(|(k, _)| k == key).map(|(_, value)| value)
+        self.members()
+            .find(|(k, _)| k == key)
+            .map(|(_, value)| value)
     }
 
     /// The value at a path of member names.
@@ -183,7 +199,11 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Raw<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.advance() { self.0.value() } else { None }
+        if self.0.advance() {
+            self.0.value()
+        } else {
+            None
+        }
     }
 }
 
@@ -222,12 +242,24 @@ impl<'a> Walk<'a> {
     /// A walk over the value at `start`; done at once when it does not open with `open`.
     fn at(doc: &'a str, start: usize, open: u8, close: u8) -> Self {
         let opens = doc.as_bytes().get(start) == Some(&open);
-        Self { doc, at: start + 1, close, first: true, done: !opens, key: 0..0, fault: None }
+        Self {
+            doc,
+            at: start + 1,
+            close,
+            first: true,
+            done: !opens,
+            key: 0..0,
+            fault: None,
+        }
     }
 
     fn fail<T>(&mut self, at: usize, what: &str) -> Option<T> {
         self.done = true;
-        let what = if at >= self.doc.len() { "the document is cut short" } else { what };
+        let what = if at >= self.doc.len() {
+            "the document is cut short"
+        } else {
+            what
+        };
         self.fault = Some(Fault::new(at.min(self.doc.len()), what));
         None
     }
@@ -246,7 +278,11 @@ impl<'a> Walk<'a> {
             }
             (Some(b','), false) => self.at = skip_space(bytes, at + 1),
             (Some(_), true) => self.at = at,
-            _ => return self.fail::<()>(at, "expected `,` or the closing bracket").is_some(),
+            _ => {
+                return self
+                    .fail::<()>(at, "expected `,` or the closing bracket")
+                    .is_some();
+            }
         }
         self.first = false;
         !self.done
@@ -283,14 +319,21 @@ impl<'a> Walk<'a> {
             return self.fail(start, "expected a value");
         }
         self.at = end;
-        Some(Raw { doc: self.doc, start, end })
+        Some(Raw {
+            doc: self.doc,
+            start,
+            end,
+        })
     }
 }
 
 /// The first byte at or after `at` that is not white space.
 fn skip_space(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|b| !matches!(b, b' ' | b'\n' | b'\r' | b'\t')).unwrap_or(rest.len())
+    at + rest
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\n' | b'\r' | b'\t'))
+        .unwrap_or(rest.len())
 }
 
 /// The end of the value that starts at `at`; none when the document ends first.
@@ -300,8 +343,9 @@ fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
         b'{' => skip_nested(bytes, at, b'{', b'}'),
         b'[' => skip_nested(bytes, at, b'[', b']'),
         _ => {
-            let end =
-                bytes[at..].iter().position(|b| matches!(b, b',' | b'}' | b']' | b':' | b' ' | b'\n' | b'\r' | b'\t'));
+            let end = bytes[at..].iter().position(|b| {
+                matches!(b, b',' | b'}' | b']' | b':' | b' ' | b'\n' | b'\r' | b'\t')
+            });
             Some(at + end.unwrap_or(bytes.len() - at))
         }
     }
@@ -319,15 +363,20 @@ pub(crate) fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// In well-formed JSON the brackets of the other kind are balanced inside, so one kind is enough to count. Brackets are
-/// rare and strings are not, so only the text just before a bracket is searched for the string it may be in.
+/// In well-formed JSON the brackets of the other kind are balanced inside, so one kind is enough to
+/// count. Brackets are rare and strings are not, so only the text just before a bracket is searched
+/// for the string it may be in.
 fn skip_nested(bytes: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     let mut depth = 0usize;
     // A place that is outside any string.
     let mut outside = at;
     loop {
         let bracket = outside + memchr::memchr2(open, close, bytes.get(outside..)?)?;
-        let over = if ends_line(bytes, bracket) { bracket } else { end_of_string_over(bytes, outside, bracket)? };
+        let over = if ends_line(bytes, bracket) {
+            bracket
+        } else {
+            end_of_string_over(bytes, outside, bracket)?
+        };
         if over > bracket {
             outside = over;
             continue;
@@ -344,7 +393,8 @@ fn skip_nested(bytes: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     }
 }
 
-/// Whether the line ends behind the bracket, which no string can reach over then. Envoy writes nearly all of them so.
+/// Whether the line ends behind the bracket, which no string can reach over then. Envoy writes
+/// nearly all of them so.
 fn ends_line(bytes: &[u8], bracket: usize) -> bool {
     match bytes.get(bracket + 1) {
         Some(b'\n') => true,
@@ -353,12 +403,13 @@ fn ends_line(bytes: &[u8], bracket: usize) -> bool {
     }
 }
 
-/// The end of the string that reaches over `at`, or `at` itself when none does; `outside` lies before it and in no
-/// string. "All Unicode characters may be placed within the quotation marks, except for […] the control characters": a
-/// line break is in no string, so the search starts at the line that `at` is on. None when the document ends inside the
-/// string.
+/// The end of the string that reaches over `at`, or `at` itself when none does; `outside` lies
+/// before it and in no string. "All Unicode characters may be placed within the quotation marks,
+/// except for […] the control characters": a line break is in no string, so the search starts at
+/// the line that `at` is on. None when the document ends inside the string.
 fn end_of_string_over(bytes: &[u8], outside: usize, at: usize) -> Option<usize> {
-    let mut from = memchr::memrchr(b'\n', &bytes[outside..at]).map_or(outside, |line| outside + line + 1);
+    let mut from =
+        memchr::memrchr(b'\n', &bytes[outside..at]).map_or(outside, |line| outside + line + 1);
     while let Some(quote) = memchr::memchr(b'"', bytes.get(from..at)?) {
         from = skip_string(bytes, from + quote)?;
         if from > at {

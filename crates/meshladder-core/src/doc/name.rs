@@ -8,8 +8,8 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<Box<str>>);
 
-/// Names that were read before. A name has one place here and takes it from the one before, so that no input makes this
-/// large or slow.
+/// Names that were read before. A name has one place here and takes it from the one before, so that
+/// no input makes this large or slow.
 #[derive(Debug, Default)]
 pub struct Names(Vec<Option<Name>>);
 
@@ -18,7 +18,11 @@ impl Names {
 
     /// The name, if it is kept here.
     pub fn find(&self, text: &str) -> Option<Name> {
-        self.0.get(place(text))?.as_ref().filter(|name| ***name == *text).cloned()
+        self.0
+            .get(place(text))?
+            .as_ref()
+            .filter(|name| ***name == *text)
+            .cloned()
     }
 
     /// Keeps a name for the next time.
@@ -41,9 +45,9 @@ impl Names {
 
 /// FNV-1a, from which the upper bits are taken.
 fn place(text: &str) -> usize {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     usize::try_from(hash >> 55).unwrap_or_default()
 }
 
@@ -89,7 +93,10 @@ mod tests {
         let first = names.of("metadata");
         assert!(Arc::ptr_eq(&first.0, &names.of("metadata").0));
         for number in 0..10_000 {
-            assert_eq!(&*names.of(&format!("name-{number}")), format!("name-{number}"));
+            assert_eq!(
+                &*names.of(&format!("name-{number}")),
+                format!("name-{number}")
+            );
         }
         assert_eq!(names.0.len(), Names::PLACES);
     }

@@ -17,8 +17,14 @@ impl Place {
         let before = &text.as_bytes()[..offset.min(text.len())];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         // Counting the bytes that start a character keeps this total for offsets inside one.
-        let column = before[line_start..].iter().filter(|&&b| b & 0xc0 != 0x80).count();
-        Self { line: memchr::memchr_iter(b'\n', before).count() + 1, column: column + 1 }
+        let column = before[line_start..]
+            .iter()
+            .filter(|&&b| b & 0xc0 != 0x80)
+            .count();
+        Self {
+            line: memchr::memchr_iter(b'\n', before).count() + 1,
+            column: column + 1,
+        }
     }
 }
 
@@ -36,7 +42,11 @@ mod tests {
     fn lines_and_columns_count_from_one_and_columns_count_characters() {
         let text = "ab\ncé: x\n";
         for (offset, line, column) in [(0, 1, 1), (2, 1, 3), (3, 2, 1), (6, 2, 3), (99, 3, 1)] {
-            assert_eq!(Place::of(text, offset), Place { line, column }, "offset {offset}");
+            assert_eq!(
+                Place::of(text, offset),
+                Place { line, column },
+                "offset {offset}"
+            );
         }
     }
 }

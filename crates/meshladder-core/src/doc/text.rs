@@ -32,7 +32,11 @@ impl Borrow<str> for Text {
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        if text.is_empty() { Self::default() } else { Self(text.into()) }
+        if text.is_empty() {
+            Self::default()
+        } else {
+            Self(text.into())
+        }
     }
 }
 

@@ -1,6 +1,8 @@
-//! A parsed value in which every part knows its byte range in the source: what YAML and small JSON become.
+//! A parsed value in which every part knows its byte range in the source: what YAML and small JSON
+//! become.
 //!
-//! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see [`super::json`].
+//! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see
+//! [`super::json`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ pub struct Node {
     pub span: Span,
 }
 
-/// Where something stands in its document, in half the room of a range: a mesh has millions of them. What lies behind
-/// the first 4 GiB of a document counts as its end.
+/// Where something stands in its document, in half the room of a range: a mesh has millions of
+/// them. What lies behind the first 4 GiB of a document counts as its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     start: u32,
@@ -123,22 +125,38 @@ impl Node {
 
     /// The elements of an array; nothing for any other value.
     pub fn items(&self) -> &[Node] {
-        if let Value::Array(items) = &self.value { items } else { &[] }
+        if let Value::Array(items) = &self.value {
+            items
+        } else {
+            &[]
+        }
     }
 
     /// The members of an object; nothing for any other value.
     pub fn members(&self) -> &[Member] {
-        if let Value::Object(members) = &self.value { members } else { &[] }
+        if let Value::Object(members) = &self.value {
+            members
+        } else {
+            &[]
+        }
     }
 
     /// The text of a string.
     pub fn str(&self) -> Option<&str> {
-        if let Value::String(text) = &self.value { Some(text) } else { None }
+        if let Value::String(text) = &self.value {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// The text of a string, shared.
     pub fn text(&self) -> Option<Text> {
-        if let Value::String(text) = &self.value { Some(text.into()) } else { None }
+        if let Value::String(text) = &self.value {
+            Some(text.into())
+        } else {
+            None
+        }
     }
 
     /// The elements of the array member `key`; nothing when there is none.
@@ -179,10 +197,13 @@ impl Node {
         if pointer.is_empty() {
             return Some(self);
         }
-        pointer.strip_prefix('/')?.split('/').try_fold(self, |node, token| match &node.value {
-            Value::Array(items) => items.get(token.parse::<usize>().ok()?),
-            _ => node.get(&token.replace("~1", "/").replace("~0", "~")),
-        })
+        pointer
+            .strip_prefix('/')?
+            .split('/')
+            .try_fold(self, |node, token| match &node.value {
+                Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+                _ => node.get(&token.replace("~1", "/").replace("~0", "~")),
+            })
     }
 }
 
@@ -201,13 +222,22 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
         Kind::Object => object(raw, depth, names)?,
         Kind::Array => {
             let mut elements = raw.elements();
-            let items = elements.by_ref().map(|e| build(e, depth + 1, names)).collect::<Result<_, _>>()?;
-            elements.fault().cloned().map_or(Ok(Value::Array(items)), Err)?
+            let items = elements
+                .by_ref()
+                .map(|e| build(e, depth + 1, names))
+                .collect::<Result<_, _>>()?;
+            elements
+                .fault()
+                .cloned()
+                .map_or(Ok(Value::Array(items)), Err)?
         }
         Kind::String => Value::String(raw.string().unwrap_or_default().into()),
         Kind::Scalar => scalar(raw)?,
     };
-    Ok(Node { value, span: (raw.offset()..raw.end()).into() })
+    Ok(Node {
+        value,
+        span: (raw.offset()..raw.end()).into(),
+    })
 }
 
 fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault> {
@@ -215,15 +245,23 @@ fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault>
     let mut members = Vec::new();
     while let Some((key, value)) = walk.next() {
         let key_span = walk.key_span().into();
-        members.push(Member { key: names.of(&key), key_span, value: build(value, depth + 1, names)? });
+        members.push(Member {
+            key: names.of(&key),
+            key_span,
+            value: build(value, depth + 1, names)?,
+        });
     }
-    walk.fault().cloned().map_or_else(|| Ok(Value::Object(members.into())), Err)
+    walk.fault()
+        .cloned()
+        .map_or_else(|| Ok(Value::Object(members.into())), Err)
 }
 
 fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
-    // The document's own value reaches to the end of the text, so a lone scalar may have white space behind it.
+    // The document's own value reaches to the end of the text, so a lone scalar may have white
+    // space behind it.
     let text = raw.text().trim_end();
-    json::check(text).map_err(|f| Fault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value")))?;
+    json::check(text)
+        .map_err(|f| Fault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value")))?;
     Ok(match text {
         "null" => Value::Null,
         "true" => Value::Bool(true),
@@ -246,7 +284,10 @@ mod tests {
         let root = tree(doc).expect("the document is JSON");
         let x = root.pointer("/a/1").expect("it is there");
         assert_eq!((x.str(), &doc[x.span.range()]), (Some("x\n"), r#""x\n""#));
-        assert_eq!(root.pointer("/b/c~1d").map(|n| &n.value), Some(&Value::Null));
+        assert_eq!(
+            root.pointer("/b/c~1d").map(|n| &n.value),
+            Some(&Value::Null)
+        );
         assert_eq!(&doc[root.members()[1].key_span.range()], r#""b""#);
         assert!(root.pointer("/a/2").is_none() && root.pointer("a").is_none());
     }
@@ -262,8 +303,14 @@ mod tests {
         for (doc, at) in [("[NaN]", 1), ("{\"a\":01}", 5), ("[1,", 3), ("{\"a\":}", 5)] {
             assert_eq!(tree(doc).map_err(|f| f.at), Err(at), "{doc}");
         }
-        assert_eq!(tree(&"[".repeat(100_000)).map_err(|f| f.what), Err("the document is cut short".to_owned()));
+        assert_eq!(
+            tree(&"[".repeat(100_000)).map_err(|f| f.what),
+            Err("the document is cut short".to_owned())
+        );
         let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
-        assert_eq!(tree(&deep).map_err(|f| f.what), Err("nested too deep".to_owned()));
+        assert_eq!(
+            tree(&deep).map_err(|f| f.what),
+            Err("nested too deep".to_owned())
+        );
     }
 }

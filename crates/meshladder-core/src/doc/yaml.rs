@@ -1,8 +1,9 @@
 //! YAML as Kubernetes reads it: documents, values and where each of them stands.
 //!
-//! "Kubernetes" here is `sigs.k8s.io/yaml`, which is go-yaml v2: YAML 1.1 booleans (`y`, `on`, `no` …) and octals,
-//! keys made strings, of duplicate keys the last one counts. The syntax is read by `granit-parser`; what its events
-//! mean is decided here. Whatever is wrong becomes a problem with its place, and the rest is loaded.
+//! "Kubernetes" here is `sigs.k8s.io/yaml`, which is go-yaml v2: YAML 1.1 booleans (`y`, `on`, `no`
+//! …) and octals, keys made strings, of duplicate keys the last one counts. The syntax is read by
+//! `granit-parser`; what its events mean is decided here. Whatever is wrong becomes a problem with
+//! its place, and the rest is loaded.
 
 mod anchors;
 mod build;
@@ -31,9 +32,14 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Which document a pointer leads into, and the pointer inside it: several documents in one text count as an array.
+    /// Which document a pointer leads into, and the pointer inside it: several documents in one
+    /// text count as an array.
     pub fn locate<'p>(&self, pointer: &'p str) -> Option<(usize, &'p str)> {
-        let (number, rest) = if self.documents.len() == 1 { (0, pointer) } else { number(pointer)? };
+        let (number, rest) = if self.documents.len() == 1 {
+            (0, pointer)
+        } else {
+            number(pointer)?
+        };
         (number < self.documents.len()).then_some((number, rest))
     }
 }
@@ -45,10 +51,12 @@ pub fn number(pointer: &str) -> Option<(usize, &str)> {
     Some((behind[..end].parse().ok()?, &behind[end..]))
 }
 
-/// Whether it is one JSON value, not YAML that happens to start like one: `{kind: Pod}` has no quotes.
+/// Whether it is one JSON value, not YAML that happens to start like one: `{kind: Pod}` has no
+/// quotes.
 pub fn is_json(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    let inside = text.trim_start_matches(|c: char| matches!(c, '{' | '[') || c.is_ascii_whitespace());
+    let inside =
+        text.trim_start_matches(|c: char| matches!(c, '{' | '[') || c.is_ascii_whitespace());
     let is_quoted = inside.is_empty() || inside.starts_with(['"', '}', ']']);
     text.starts_with(['{', '[']) && is_quoted && !text.contains("\n---")
 }
@@ -58,7 +66,10 @@ pub fn load(text: &str) -> Loaded {
     let mut loaded = Loaded::default();
     let mut scalars = Scalars::default();
     for part in split(text) {
-        let Loaded { documents, problems } = part.load(&mut scalars);
+        let Loaded {
+            documents,
+            problems,
+        } = part.load(&mut scalars);
         loaded.documents.extend(documents);
         loaded.problems.extend(problems);
     }
@@ -69,10 +80,13 @@ impl Part<'_> {
     /// Loads this part; all places count from the start of the whole text.
     pub fn load(&self, scalars: &mut Scalars) -> Loaded {
         let limits = Limits::default();
-        self.json().or_else(|| quick::read(self, limits, scalars)).unwrap_or_else(|| Builder::new(self, limits).run())
+        self.json()
+            .or_else(|| quick::read(self, limits, scalars))
+            .unwrap_or_else(|| Builder::new(self, limits).run())
     }
 
-    /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML parser.
+    /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML
+    /// parser.
     fn json(&self) -> Option<Loaded> {
         let body = split::behind_marker(self.as_str()).trim_ascii_start();
         if !body.starts_with(['{', '[']) {
@@ -84,7 +98,10 @@ impl Part<'_> {
         let mut root = Node::from_json(Raw::of(body).ok()?).ok()?;
         let mut problems = Vec::new();
         members::settle(&mut root, base, &mut Lines::new(self), &mut problems);
-        Some(Loaded { documents: vec![root], problems })
+        Some(Loaded {
+            documents: vec![root],
+            problems,
+        })
     }
 }
 

@@ -23,14 +23,16 @@ pub struct Clusters<'a> {
     pub fault: Option<Fault>,
 }
 
-/// One host of one cluster (`envoy.admin.v3.HostStatus`): what most questions need, and the rest on demand.
+/// One host of one cluster (`envoy.admin.v3.HostStatus`): what most questions need, and the rest on
+/// demand.
 #[derive(Clone, Debug)]
 pub struct Host<'a> {
     /// The cluster's place in [`Clusters::statuses`].
     pub status: usize,
     /// Where it is.
     pub address: Address<'a>,
-    /// Where its `health_status` starts. It stands behind a kilobyte of counters, and every row asks for it.
+    /// Where its `health_status` starts. It stands behind a kilobyte of counters, and every row
+    /// asks for it.
     health: Option<usize>,
     raw: Raw<'a>,
 }
@@ -54,7 +56,11 @@ pub enum Address<'a> {
 /// # Errors
 /// When the document is neither.
 pub fn as_json(doc: &str) -> Result<Cow<'_, str>, Fault> {
-    if doc.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+    if doc
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with(['{', '['])
+    {
         return Ok(Cow::Borrowed(doc));
     }
     text::to_json(doc).map(Cow::Owned)
@@ -89,13 +95,20 @@ impl<'a> Host<'a> {
 
     /// `region/zone/sub_zone`, as far as known.
     pub fn locality(&self) -> String {
-        self.raw.get("locality").map(read_locality).unwrap_or_default()
+        self.raw
+            .get("locality")
+            .map(read_locality)
+            .unwrap_or_default()
     }
 
     /// A counter such as `rq_error`; 0 when the host has none of that name.
     pub fn counter(&self, name: &str) -> u64 {
-        let stat = self.raw.list("stats").find(|stat| stat.string_at("name").is_some_and(|n| n == name));
-        stat.and_then(|stat| stat.get("value")?.number()).unwrap_or(0)
+        let stat = self
+            .raw
+            .list("stats")
+            .find(|stat| stat.string_at("name").is_some_and(|n| n == name));
+        stat.and_then(|stat| stat.get("value")?.number())
+            .unwrap_or(0)
     }
 
     fn health_status(&self) -> Option<Raw<'a>> {
@@ -111,7 +124,9 @@ impl<'a> Host<'a> {
 
     /// Whether a failure is set, in Envoy's words: `failed_outlier_check`.
     pub fn has(&self, flag: &str) -> bool {
-        self.health_status().and_then(|health| health.get(flag)?.bool()) == Some(true)
+        self.health_status()
+            .and_then(|health| health.get(flag)?.bool())
+            == Some(true)
     }
 
     /// Whether outlier detection has put the host aside.
@@ -119,8 +134,8 @@ impl<'a> Host<'a> {
         self.has("failed_outlier_check")
     }
 
-    /// One word for the host's health, and why. The order is the order in which Envoy lets them decide:
-    /// a host that is put aside gets no request, whatever else is true of it.
+    /// One word for the host's health, and why. The order is the order in which Envoy lets them
+    /// decide: a host that is put aside gets no request, whatever else is true of it.
     pub fn health(&self) -> (Cow<'a, str>, &'static str) {
         const WORDS: [(&str, &str, &str); 8] = [
             ("failed_outlier_check", "EJECTED", "outlier detection"),
@@ -129,12 +144,36 @@ impl<'a> Host<'a> {
                 "UNHEALTHY",
                 "the host asked to be left out (immediate health-check fail)",
             ),
-            ("active_hc_timeout", "UNHEALTHY", "active health check timed out"),
-            ("failed_active_health_check", "UNHEALTHY", "active health check failed"),
-            ("pending_active_hc", "PENDING", "waits for its first active health check"),
-            ("pending_dynamic_removal", "DRAINING", "gone from EDS, kept until its health check fails"),
-            ("failed_active_degraded_check", "DEGRADED", "active health check says degraded"),
-            ("failed_degraded_outlier_detection", "DEGRADED", "outlier detection"),
+            (
+                "active_hc_timeout",
+                "UNHEALTHY",
+                "active health check timed out",
+            ),
+            (
+                "failed_active_health_check",
+                "UNHEALTHY",
+                "active health check failed",
+            ),
+            (
+                "pending_active_hc",
+                "PENDING",
+                "waits for its first active health check",
+            ),
+            (
+                "pending_dynamic_removal",
+                "DRAINING",
+                "gone from EDS, kept until its health check fails",
+            ),
+            (
+                "failed_active_degraded_check",
+                "DEGRADED",
+                "active health check says degraded",
+            ),
+            (
+                "failed_degraded_outlier_detection",
+                "DEGRADED",
+                "outlier detection",
+            ),
         ];
         if let Some((_, word, why)) = WORDS.iter().find(|(flag, ..)| self.has(flag)) {
             return (Cow::Borrowed(word), why);
@@ -161,7 +200,9 @@ impl<'a> Address<'a> {
         cursor.members(|kind, value| {
             let (mut name, mut id, mut port) = (Cow::default(), Cow::default(), 0);
             value.members(|key, value| match key {
-                "address" | "path" | "server_listener_name" => name = value.string().unwrap_or_default(),
+                "address" | "path" | "server_listener_name" => {
+                    name = value.string().unwrap_or_default()
+                }
                 "endpoint_id" => id = value.string().unwrap_or_default(),
                 "port_value" => port = value.raw().and_then(Raw::number).unwrap_or(0),
                 _ => {}
@@ -178,7 +219,11 @@ impl<'a> Address<'a> {
 
     /// The port; 0 where there is none.
     pub fn port(&self) -> u64 {
-        if let Self::Socket(_, port) = self { *port } else { 0 }
+        if let Self::Socket(_, port) = self {
+            *port
+        } else {
+            0
+        }
     }
 }
 
@@ -194,10 +239,16 @@ impl fmt::Display for Address<'_> {
     }
 }
 
-/// The parts of an `envoy.config.core.v3.Locality`, up to the first empty one as istioctl shows them.
+/// The parts of an `envoy.config.core.v3.Locality`, up to the first empty one as istioctl shows
+/// them.
 pub(crate) fn read_locality(locality: Raw<'_>) -> String {
-    let parts = ["region", "zone", "sub_zone"].map(|key| locality.string_at(key).unwrap_or_default());
-    let known: Vec<_> = parts.iter().take_while(|part| !part.is_empty()).map(|part| &**part).collect();
+    let parts =
+        ["region", "zone", "sub_zone"].map(|key| locality.string_at(key).unwrap_or_default());
+    let known: Vec<_> = parts
+        .iter()
+        .take_while(|part| !part.is_empty())
+        .map(|part| &**part)
+        .collect();
     known.join("/")
 }
 

@@ -1,6 +1,8 @@
-//! `/config_dump`, indexed in one pass: which resources there are, in which state, and where their bytes lie.
+//! `/config_dump`, indexed in one pass: which resources there are, in which state, and where their
+//! bytes lie.
 //!
-//! A resource is parsed only when somebody asks for it, so an index of 100 MB costs a few megabytes.
+//! A resource is parsed only when somebody asks for it, so an index of 100 MB costs a few
+//! megabytes.
 
 use std::borrow::Cow;
 
@@ -21,7 +23,8 @@ pub struct Dump<'a> {
     pub unknown: Vec<Cow<'a, str>>,
     /// Where reading ended early; what lies before it is in the index.
     pub fault: Option<Fault>,
-    /// Parts that are not what they should be, a list where an object belongs; they are not in the index.
+    /// Parts that are not what they should be, a list where an object belongs; they are not in the
+    /// index.
     pub odd: Vec<Fault>,
 }
 
@@ -38,9 +41,11 @@ pub struct Resource<'a> {
     pub version: Cow<'a, str>,
     /// RFC 3339; empty when the dump does not say.
     pub last_updated: Cow<'a, str>,
-    /// The last update Envoy refused, when it refused one. The resource itself is then the one before it.
+    /// The last update Envoy refused, when it refused one. The resource itself is then the one
+    /// before it.
     pub error: Option<Rejection<'a>>,
-    /// The resource: a `Cluster`, `Listener`, … None when all that is known of it is that it was refused.
+    /// The resource: a `Cluster`, `Listener`, … None when all that is known of it is that it was
+    /// refused.
     pub raw: Option<Raw<'a>>,
     /// The dump's entry around it.
     pub entry: Raw<'a>,
@@ -77,12 +82,19 @@ impl<'a> Dump<'a> {
         if has_configs {
             return Ok(dump);
         }
-        Err(dump.fault.unwrap_or_else(|| Fault { at: root.offset(), what: not_a_dump(root) }))
+        Err(dump.fault.unwrap_or_else(|| Fault {
+            at: root.offset(),
+            what: not_a_dump(root),
+        }))
     }
 
     /// The section as it stands in the dump; of several the last one, as istioctl takes it.
     pub fn section(&self, section: Section) -> Option<Raw<'a>> {
-        self.sections.iter().rev().find(|(s, _)| *s == section).map(|(_, raw)| *raw)
+        self.sections
+            .iter()
+            .rev()
+            .find(|(s, _)| *s == section)
+            .map(|(_, raw)| *raw)
     }
 
     /// The resources of a section, in the dump's order.
@@ -94,7 +106,10 @@ impl<'a> Dump<'a> {
         // Envoy writes `@type` first, so looking ahead for it costs nothing.
         let start = config.peek();
         let Some(url) = start.string_at("@type") else {
-            self.odd.push(Fault::new(start.offset(), "a part of `configs` that is no object with an `@type`"));
+            self.odd.push(Fault::new(
+                start.offset(),
+                "a part of `configs` that is no object with an `@type`",
+            ));
             return;
         };
         let Some(section) = Section::of(&url) else {
@@ -119,14 +134,23 @@ impl<'a> Dump<'a> {
     fn expect(&mut self, kind: Kind, value: &Cursor<'a>, what: impl FnOnce() -> String) -> bool {
         let is = value.peek().kind() == kind;
         if !is {
-            let wanted = if kind == Kind::Array { "a list" } else { "an object" };
-            self.odd.push(Fault::new(value.offset(), format!("{} is not {wanted}", what())));
+            let wanted = if kind == Kind::Array {
+                "a list"
+            } else {
+                "an object"
+            };
+            self.odd.push(Fault::new(
+                value.offset(),
+                format!("{} is not {wanted}", what()),
+            ));
         }
         is
     }
 
     fn entry(&mut self, section: Section, state: State, cursor: &mut Cursor<'a>) {
-        if !self.expect(Kind::Object, cursor, || format!("an entry of {}", section.message())) {
+        if !self.expect(Kind::Object, cursor, || {
+            format!("an entry of {}", section.message())
+        }) {
             return;
         }
         let start = cursor.peek();
@@ -147,7 +171,11 @@ impl<'a> Dump<'a> {
             return;
         }
         if states.is_empty() {
-            let state = if entry.raw.is_none() { State::Error } else { state };
+            let state = if entry.raw.is_none() {
+                State::Error
+            } else {
+                state
+            };
             self.resources.push(entry.resource(section, state, whole));
             return;
         }
@@ -180,7 +208,11 @@ impl<'a> Entry<'a> {
         };
         let at = value.peek();
         if at.kind() != kind {
-            let wanted = if kind == Kind::String { "a string" } else { "an object" };
+            let wanted = if kind == Kind::String {
+                "a string"
+            } else {
+                "an object"
+            };
             odd.push(Fault::new(at.offset(), format!("`{key}` is not {wanted}")));
             return;
         }
@@ -191,8 +223,16 @@ impl<'a> Entry<'a> {
             "error_state" => self.error = Some(Rejection::read(value)),
             _ => {
                 self.raw = value.raw();
-                let name = self.raw.and_then(|raw| raw.get(section.name_key())).filter(|n| n.kind() != Kind::String);
-                odd.extend(name.map(|n| Fault::new(n.offset(), format!("`{}` is not a string", section.name_key()))));
+                let name = self
+                    .raw
+                    .and_then(|raw| raw.get(section.name_key()))
+                    .filter(|n| n.kind() != Kind::String);
+                odd.extend(name.map(|n| {
+                    Fault::new(
+                        n.offset(),
+                        format!("`{}` is not a string", section.name_key()),
+                    )
+                }));
             }
         }
     }
@@ -231,7 +271,9 @@ impl<'a> Rejection<'a> {
 fn not_a_dump(root: Raw<'_>) -> String {
     match root.kind() {
         Kind::Object => "not a config dump: it has no list `configs`".to_owned(),
-        Kind::Array => "not a config dump: a list where an object with `configs` belongs".to_owned(),
+        Kind::Array => {
+            "not a config dump: a list where an object with `configs` belongs".to_owned()
+        }
         Kind::String | Kind::Scalar => "not a config dump: no JSON object".to_owned(),
     }
 }

@@ -1,4 +1,5 @@
-//! Envoy's log levels: what `/logging` tells, what may be asked of it, what is usual, and which lines a component writes.
+//! Envoy's log levels: what `/logging` tells, what may be asked of it, what is usual, and which
+//! lines a component writes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,10 +37,18 @@ pub enum Level {
 
 impl Level {
     /// All.
-    pub const ALL: [Self; 7] =
-        [Self::Trace, Self::Debug, Self::Info, Self::Warning, Self::Error, Self::Critical, Self::Off];
+    pub const ALL: [Self; 7] = [
+        Self::Trace,
+        Self::Debug,
+        Self::Info,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Off,
+    ];
 
-    /// Reads Envoy's word; `warn`, which Envoy's command line takes and its admin interface does not, too.
+    /// Reads Envoy's word; `warn`, which Envoy's command line takes and its admin interface does
+    /// not, too.
     pub fn parse(text: &str) -> Option<Self> {
         let text = if text == "warn" { "warning" } else { text };
         Self::ALL.into_iter().find(|level| level.word() == text)
@@ -75,10 +84,13 @@ impl fmt::Display for Level {
 pub struct Levels(pub BTreeMap<String, Level>);
 
 impl Levels {
-    /// Reads the answer of `/logging`: `active loggers:`, then `  name: level` a line. None when it is another answer.
+    /// Reads the answer of `/logging`: `active loggers:`, then `  name: level` a line. None when it
+    /// is another answer.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        lines.by_ref().find(|line| line.trim_end() == "active loggers:")?;
+        lines
+            .by_ref()
+            .find(|line| line.trim_end() == "active loggers:")?;
         let one = |line: &str| {
             let (name, level) = line.trim().rsplit_once(": ")?;
             Some((name.to_owned(), Level::parse(level.trim())?))
@@ -86,18 +98,22 @@ impl Levels {
         Some(Self(lines.filter_map(one).collect()))
     }
 
-    /// Reads ztunnel's answer: `current log level is hickory_server=off,info`. The level for all is called `default`.
+    /// Reads ztunnel's answer: `current log level is hickory_server=off,info`. The level for all is
+    /// called `default`.
     pub fn parse_ztunnel(text: &str) -> Option<Self> {
         let list = text.trim().strip_prefix("current log level is ")?;
         let one = |part: &str| {
-            let (name, level) = part.trim().rsplit_once('=').unwrap_or(("default", part.trim()));
+            let (name, level) = part
+                .trim()
+                .rsplit_once('=')
+                .unwrap_or(("default", part.trim()));
             Some((name.to_owned(), Level::parse(level)?))
         };
         Some(Self(list.split(',').filter_map(one).collect()))
     }
 
-    /// With `--enable-fine-grain-logging` each source file is a logger, and is only listed once it has logged: what the
-    /// others are at, nobody can tell.
+    /// With `--enable-fine-grain-logging` each source file is a logger, and is only listed once it
+    /// has logged: what the others are at, nobody can tell.
     pub fn is_fine_grain(&self) -> bool {
         self.0.is_empty() || self.0.keys().any(|name| name.contains('/'))
     }
@@ -105,17 +121,28 @@ impl Levels {
     /// The level that most components have.
     pub fn usual(&self) -> Option<Level> {
         let count = |level: Level| self.0.values().filter(|other| **other == level).count();
-        Level::ALL.into_iter().rev().max_by_key(|level| count(*level)).filter(|level| count(*level) > 0)
+        Level::ALL
+            .into_iter()
+            .rev()
+            .max_by_key(|level| count(*level))
+            .filter(|level| count(*level) > 0)
     }
 
     /// The components that have another level than this.
     pub fn except(&self, level: Level) -> impl Iterator<Item = (&str, Level)> {
-        self.0.iter().filter(move |(_, other)| **other != level).map(|(name, level)| (name.as_str(), *level))
+        self.0
+            .iter()
+            .filter(move |(_, other)| **other != level)
+            .map(|(name, level)| (name.as_str(), *level))
     }
 
     /// `rbac:debug,jwt:debug`
     pub fn told(&self) -> String {
-        self.0.iter().map(|(name, level)| format!("{name}:{level}")).collect::<Vec<_>>().join(",")
+        self.0
+            .iter()
+            .map(|(name, level)| format!("{name}:{level}"))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 

@@ -13,7 +13,8 @@ pub struct Fix {
     pub risk: Risk,
     /// The patch, command or advice.
     pub text: String,
-    /// The same as a change of objects: the ladder applies it in memory and offers the fix only if the cause goes away.
+    /// The same as a change of objects: the ladder applies it in memory and offers the fix only if
+    /// the cause goes away.
     pub change: Option<Change>,
     /// Why it could not be checked beforehand, when it changes objects and could not.
     pub unchecked: Option<String>,
@@ -66,36 +67,62 @@ impl Risk {
 impl Fix {
     /// Something to do by hand.
     pub fn advice(text: impl Into<String>) -> Self {
-        Self { kind: FixKind::Advice, risk: Risk::ReadOnly, text: text.into(), change: None, unchecked: None }
+        Self {
+            kind: FixKind::Advice,
+            risk: Risk::ReadOnly,
+            text: text.into(),
+            change: None,
+            unchecked: None,
+        }
     }
 
     /// A command that only looks.
     pub fn look(command: impl Into<String>) -> Self {
-        Self { kind: FixKind::Command, ..Self::advice(command) }
+        Self {
+            kind: FixKind::Command,
+            ..Self::advice(command)
+        }
     }
 
     /// A command that does something.
     pub fn command(risk: Risk, command: impl Into<String>) -> Self {
-        Self { kind: FixKind::Command, risk, ..Self::advice(command) }
+        Self {
+            kind: FixKind::Command,
+            risk,
+            ..Self::advice(command)
+        }
     }
 
     /// A merge patch, as JSON text.
     pub fn merge(object: &ObjectRef, patch: impl Into<String>) -> Self {
         let patch = patch.into();
-        let text = format!("kubectl patch {} --type merge -p {}", target(object), quoted(&patch));
+        let text = format!(
+            "kubectl patch {} --type merge -p {}",
+            target(object),
+            quoted(&patch)
+        );
         Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
     }
 
     /// A JSON patch: a list of operations, as JSON text.
     pub fn json_patch(object: &ObjectRef, patch: impl Into<String>) -> Self {
         let patch = patch.into();
-        let text = format!("kubectl patch {} --type json -p {}", target(object), quoted(&patch));
+        let text = format!(
+            "kubectl patch {} --type json -p {}",
+            target(object),
+            quoted(&patch)
+        );
         Self::change(Risk::Reversible, text, object, Patch::Json(patch))
     }
 
     /// Deletes the object.
     pub fn delete(object: &ObjectRef) -> Self {
-        Self::change(Risk::Disruptive, format!("kubectl delete {}", target(object)), object, Patch::Delete)
+        Self::change(
+            Risk::Disruptive,
+            format!("kubectl delete {}", target(object)),
+            object,
+            Patch::Delete,
+        )
     }
 
     /// Creates an object, as YAML text.
@@ -113,8 +140,17 @@ impl Fix {
     }
 
     fn change(risk: Risk, text: String, object: &ObjectRef, patch: Patch) -> Self {
-        let change = Some(Change { object: object.clone(), patch });
-        Self { kind: FixKind::Patch, risk, text, change, unchecked: None }
+        let change = Some(Change {
+            object: object.clone(),
+            patch,
+        });
+        Self {
+            kind: FixKind::Patch,
+            risk,
+            text,
+            change,
+            unchecked: None,
+        }
     }
 }
 
@@ -127,8 +163,8 @@ fn target(object: &ObjectRef) -> String {
     }
 }
 
-/// The kind as kubectl takes it. Two kinds are called Gateway, and kubectl takes the bare name for either; no rule changes
-/// the one of the Gateway API.
+/// The kind as kubectl takes it. Two kinds are called Gateway, and kubectl takes the bare name for
+/// either; no rule changes the one of the Gateway API.
 fn resource(kind: &str) -> String {
     match kind {
         "Gateway" => "gateway.networking.istio.io".to_owned(),
@@ -147,16 +183,35 @@ mod tests {
 
     #[test]
     fn commands_name_the_object_as_kubectl_takes_it() {
-        let delete = |kind, namespace, name| Fix::delete(&ObjectRef::new(kind, namespace, name)).text;
-        assert_eq!(delete("VirtualService", "shop", "cart"), "kubectl delete virtualservice cart -n shop");
-        assert_eq!(delete("Gateway", "edge", "shop"), "kubectl delete gateway.networking.istio.io shop -n edge");
-        assert_eq!(delete("Namespace", "", "shop"), "kubectl delete namespace shop");
+        let delete =
+            |kind, namespace, name| Fix::delete(&ObjectRef::new(kind, namespace, name)).text;
+        assert_eq!(
+            delete("VirtualService", "shop", "cart"),
+            "kubectl delete virtualservice cart -n shop"
+        );
+        assert_eq!(
+            delete("Gateway", "edge", "shop"),
+            "kubectl delete gateway.networking.istio.io shop -n edge"
+        );
+        assert_eq!(
+            delete("Namespace", "", "shop"),
+            "kubectl delete namespace shop"
+        );
     }
 
     #[test]
     fn a_quote_in_a_patch_does_not_end_the_word() {
-        let fix = Fix::merge(&ObjectRef::new("Service", "shop", "cart"), r#"{"a":"it's"}"#);
-        assert_eq!(fix.text, r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#);
-        assert_eq!(fix.change.expect("it changes an object").patch, Patch::Merge(r#"{"a":"it's"}"#.to_owned()));
+        let fix = Fix::merge(
+            &ObjectRef::new("Service", "shop", "cart"),
+            r#"{"a":"it's"}"#,
+        );
+        assert_eq!(
+            fix.text,
+            r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#
+        );
+        assert_eq!(
+            fix.change.expect("it changes an object").patch,
+            Patch::Merge(r#"{"a":"it's"}"#.to_owned())
+        );
     }
 }

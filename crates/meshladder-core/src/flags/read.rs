@@ -1,5 +1,5 @@
-//! What a user types after `explain`: flags, a details string, a reason why a connection failed, a gRPC status.
-//! What a log holds is read the same way.
+//! What a user types after `explain`: flags, a details string, a reason why a connection failed, a
+//! gRPC status. What a log holds is read the same way.
 
 use super::transport::{close, transport, ztunnel};
 use super::{Flag, detail, named};
@@ -13,24 +13,41 @@ pub struct Reading {
     pub means: Vec<String>,
 }
 
-/// Reads one flag, a set of flags, a details string, a transport failure or close reason, a gRPC status or an error of
-/// ztunnel's; none when it is none.
+/// Reads one flag, a set of flags, a details string, a transport failure or close reason, a gRPC
+/// status or an error of ztunnel's; none when it is none.
 pub fn read(text: &str) -> Option<Reading> {
     let text = text.trim();
-    let readers = [flags, details, grpc, transport, close, ztunnel, unknown_details];
+    let readers = [
+        flags,
+        details,
+        grpc,
+        transport,
+        close,
+        ztunnel,
+        unknown_details,
+    ];
     readers.iter().find_map(|read| read(text))
 }
 
 fn flags(text: &str) -> Option<Reading> {
     let words: Vec<&str> = text.split(',').map(str::trim).collect();
-    let is_flag = |word: &&str| (2..7).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase());
+    let is_flag =
+        |word: &&str| (2..7).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase());
     let found: Vec<Option<&Flag>> = words.iter().map(|word| named(word)).collect();
     // Extensions have flags of their own, but one alone may be any word.
     let of_others = |word: &&str| is_flag(word) && found.iter().any(Option::is_some);
-    if !words.iter().zip(&found).all(|(word, flag)| flag.is_some() || of_others(word)) {
+    if !words
+        .iter()
+        .zip(&found)
+        .all(|(word, flag)| flag.is_some() || of_others(word))
+    {
         return None;
     }
-    let codes: Vec<&str> = words.iter().zip(&found).map(|(word, flag)| flag.map_or(*word, |flag| flag.code)).collect();
+    let codes: Vec<&str> = words
+        .iter()
+        .zip(&found)
+        .map(|(word, flag)| flag.map_or(*word, |flag| flag.code))
+        .collect();
     let has = |code: &str| codes.contains(&code);
     let one = |(code, flag): (&&str, Option<&Flag>)| match flag {
         Some(flag) => format!("{code} ({}): {}", flag.long, flag.means),
@@ -38,32 +55,53 @@ fn flags(text: &str) -> Option<Reading> {
     };
     let mut means: Vec<String> = codes.iter().zip(found).map(one).collect();
     let together = match () {
-        () if has("URX") && has("UF") => Some("together: every try failed to connect; a call is 1 + retries tries"),
+        () if has("URX") && has("UF") => {
+            Some("together: every try failed to connect; a call is 1 + retries tries")
+        }
         () if has("URX") && has("UT") => Some("together: every try ran into perTryTimeout"),
-        () if has("URX") && has("UC") => Some("together: the upstream closed the connection on every try"),
-        () if has("DI") && has("FI") => Some("together: a delay and an abort, both injected on purpose"),
-        () if has("DI") && has("UT") => Some("together: the injected delay is longer than the timeout"),
+        () if has("URX") && has("UC") => {
+            Some("together: the upstream closed the connection on every try")
+        }
+        () if has("DI") && has("FI") => {
+            Some("together: a delay and an abort, both injected on purpose")
+        }
+        () if has("DI") && has("UT") => {
+            Some("together: the injected delay is longer than the timeout")
+        }
         () => None,
     };
     means.extend(together.map(str::to_owned));
-    Some(Reading { what: format!("response flags {}", codes.join(",")), means })
+    Some(Reading {
+        what: format!("response flags {}", codes.join(",")),
+        means,
+    })
 }
 
-/// `name`, `name{argument}`, `name[argument]` or `name(argument)`: "from the first opener to the last closer".
+/// `name`, `name{argument}`, `name[argument]` or `name(argument)`: "from the first opener to the
+/// last closer".
 fn details(text: &str) -> Option<Reading> {
     let (name, argument) = apart(text);
     let known = detail(name)?;
     let mut means = vec![known.means.to_owned()];
     match (name, argument) {
         ("rbac_access_denied_matched_policy", Some("none")) => {
-            means.push("no ALLOW policy matched, and at least one applies to the workload".to_owned());
+            means.push(
+                "no ALLOW policy matched, and at least one applies to the workload".to_owned(),
+            );
         }
         ("rbac_access_denied_matched_policy", Some(policy)) => means.push(policy_name(policy)),
-        ("upstream_reset_before_response_started" | "upstream_reset_after_response_started", Some(reason)) => {
+        (
+            "upstream_reset_before_response_started" | "upstream_reset_after_response_started",
+            Some(reason),
+        ) => {
             // The separator was a comma up to Envoy 1.30.
             let (reason, transport_reason) = reason.split_once(['|', ',']).unwrap_or((reason, ""));
             means.push(format!("{}: {}", reason.replace('_', " "), reset(reason)));
-            means.extend(transport(transport_reason).into_iter().flat_map(|reading| reading.means));
+            means.extend(
+                transport(transport_reason)
+                    .into_iter()
+                    .flat_map(|reading| reading.means),
+            );
         }
         (_, Some(argument)) if !argument.is_empty() => means.push(argument.replace('_', " ")),
         _ => {}
@@ -72,25 +110,35 @@ fn details(text: &str) -> Option<Reading> {
         "-" => "no flag goes with it".to_owned(),
         flags => format!("goes with flag {}", flags.replace(' ', " or ")),
     });
-    Some(Reading { what: format!("response code details {name}"), means })
+    Some(Reading {
+        what: format!("response code details {name}"),
+        means,
+    })
 }
 
 fn apart(text: &str) -> (&str, Option<&str>) {
     let open = text.find(['{', '[', '(']);
     // `codec_error:…` and `overload_error:…` have their argument behind a colon.
     match (open, text.split_once(':')) {
-        (Some(open), _) => {
-            (&text[..open], text[open + 1..].rfind(['}', ']', ')']).map(|close| &text[open + 1..open + 1 + close]))
-        }
+        (Some(open), _) => (
+            &text[..open],
+            text[open + 1..]
+                .rfind(['}', ']', ')'])
+                .map(|close| &text[open + 1..open + 1 + close]),
+        ),
         (None, Some((name, argument))) => (name, Some(argument)),
         (None, None) => (text, None),
     }
 }
 
-/// "Treat the list as open": what has the form of details is taken apart, even when its name is not known.
+/// "Treat the list as open": what has the form of details is taken apart, even when its name is not
+/// known.
 fn unknown_details(text: &str) -> Option<Reading> {
     let is_name = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
     };
     let (name, argument) = apart(text);
     let argument = argument.filter(|_| text.contains(['{', '[', '(']) && is_name(name))?;
@@ -99,12 +147,18 @@ fn unknown_details(text: &str) -> Option<Reading> {
             .to_owned(),
         argument.replace('_', " "),
     ];
-    Some(Reading { what: format!("response code details {name}"), means })
+    Some(Reading {
+        what: format!("response code details {name}"),
+        means,
+    })
 }
 
 /// `ns[shop]-policy[deny-admin]-rule[0]`
 fn policy_name(text: &str) -> String {
-    let part = |name: &str| text.split_once(&format!("{name}[")).and_then(|(_, rest)| rest.split(']').next());
+    let part = |name: &str| {
+        text.split_once(&format!("{name}["))
+            .and_then(|(_, rest)| rest.split(']').next())
+    };
     match (part("ns"), part("policy"), part("rule")) {
         (Some(namespace), Some(policy), Some(rule)) => {
             let custom = if text.contains("deny-due-to-bad-CUSTOM-action") {
@@ -163,8 +217,15 @@ pub const GRPC_STATUSES: [&str; 17] = [
 ];
 
 fn grpc(text: &str) -> Option<Reading> {
-    let text = text.trim_start_matches("grpc-status").trim_start_matches("grpc").trim_start_matches([':', ' ', '=']);
-    let number = text.parse().ok().or_else(|| GRPC_STATUSES.iter().position(|name| name.eq_ignore_ascii_case(text)))?;
+    let text = text
+        .trim_start_matches("grpc-status")
+        .trim_start_matches("grpc")
+        .trim_start_matches([':', ' ', '=']);
+    let number = text.parse().ok().or_else(|| {
+        GRPC_STATUSES
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(text))
+    })?;
     let name: &str = GRPC_STATUSES.get(number)?;
     let from_proxy = match number {
         14 => "a proxy sends it for UH, NC, UF, UO and other 502, 503, 504 and 429",
@@ -174,7 +235,10 @@ fn grpc(text: &str) -> Option<Reading> {
         13 => "a proxy sends it for 400",
         _ => "it comes from the application",
     };
-    Some(Reading { what: format!("grpc-status {number} {name}"), means: vec![from_proxy.to_owned()] })
+    Some(Reading {
+        what: format!("grpc-status {number} {name}"),
+        means: vec![from_proxy.to_owned()],
+    })
 }
 
 #[cfg(test)]
@@ -185,8 +249,14 @@ mod tests {
     fn what_proxies_say_of_connections_is_read() {
         let verify = "TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:verify_cert_failed:_SAN_matcher,_certificate_SANs_are_[spiffe://cluster.local/ns/foo/sa/server]:TLS_error_end";
         let said = means(verify);
-        assert!(said.contains("subjectAltNames") && said.contains("certificate verify failed"), "{said}");
-        assert!(said.contains("the certificate is for spiffe://cluster.local/ns/foo/sa/server"), "{said}");
+        assert!(
+            said.contains("subjectAltNames") && said.contains("certificate verify failed"),
+            "{said}"
+        );
+        assert!(
+            said.contains("the certificate is for spiffe://cluster.local/ns/foo/sa/server"),
+            "{said}"
+        );
         for (text, part) in [
             ("tcp_session_idle_timeout", "idle timeout"),
             ("tcp_initializion_failure:1", "no healthy upstream"),
@@ -195,7 +265,10 @@ mod tests {
                 "connection closed due to policy rejection: explicitly denied by: shop/deny-all",
                 "AuthorizationPolicy shop/deny-all",
             ),
-            ("connection timed out, maybe a NetworkPolicy is blocking HBONE port 15008: deadline has elapsed", "15008"),
+            (
+                "connection timed out, maybe a NetworkPolicy is blocking HBONE port 15008: deadline has elapsed",
+                "15008",
+            ),
             ("http2 handshake failed: x", "HBONE"),
             ("brand_new{because_of_x}", "because of x"),
         ] {
@@ -204,13 +277,19 @@ mod tests {
     }
 
     fn means(text: &str) -> String {
-        read(text).map(|reading| reading.means.join("; ")).unwrap_or_default()
+        read(text)
+            .map(|reading| reading.means.join("; "))
+            .unwrap_or_default()
     }
 
     #[test]
     fn sets_of_flags_are_read_in_any_order() {
         for text in ["URX,UF", "UF,URX"] {
-            assert!(means(text).contains("every try failed to connect"), "{text}: {}", means(text));
+            assert!(
+                means(text).contains("every try failed to connect"),
+                "{text}: {}",
+                means(text)
+            );
         }
         assert!(means("UH,XX").contains("XX: no flag of Envoy's own"));
         assert_eq!((read("XX"), read("UH,xx")), (None, None));
@@ -222,13 +301,21 @@ mod tests {
             means("rbac_access_denied_matched_policy[ns[shop]-policy[deny]-rule[2]]")
                 .contains("AuthorizationPolicy shop/deny, rule 2")
         );
-        assert!(means("rbac_access_denied_matched_policy[none]").contains("no ALLOW policy matched"));
+        assert!(
+            means("rbac_access_denied_matched_policy[none]").contains("no ALLOW policy matched")
+        );
         let reset = means(
             "upstream_reset_before_response_started{remote_connection_failure|delayed_connect_error:_Connection_refused}",
         );
-        assert!(reset.contains("(UF)") && reset.contains("nothing listens"), "{reset}");
+        assert!(
+            reset.contains("(UF)") && reset.contains("nothing listens"),
+            "{reset}"
+        );
         assert!(means("jwt_authn_access_denied{Jwt_is_expired}").contains("Jwt is expired"));
-        assert!(means("TLS_error:|268435703:SSL_routines:OPENSSL_internal:WRONG_VERSION_NUMBER").contains("plaintext"));
+        assert!(
+            means("TLS_error:|268435703:SSL_routines:OPENSSL_internal:WRONG_VERSION_NUMBER")
+                .contains("plaintext")
+        );
         assert!(means("14").contains("UH") && means("UNAVAILABLE").contains("UH"));
         assert_eq!(read("nothing_like_it"), None);
     }

@@ -26,7 +26,11 @@ const BARE: Flag = Flag {
 
 /// A cause and the command that confirms it.
 const fn cause(what: &'static str, confirm: &'static str) -> Cause {
-    Cause { what, confirm, at: &[] }
+    Cause {
+        what,
+        confirm,
+        at: &[],
+    }
 }
 
 /// The same where it can be the cause only in some places.

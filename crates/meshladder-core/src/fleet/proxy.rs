@@ -73,7 +73,10 @@ impl Documents {
     pub fn open(snapshot: &Snapshot, id: &ProxyRef) -> Self {
         let of = |file: &str| snapshot.open(&DocId::of_proxy(id, file)).ok();
         let slash = if id.source.is_empty() { "" } else { "/" };
-        let log = format!("{}{slash}logs/{}/{}/istio-proxy.log", id.source, id.namespace, id.pod);
+        let log = format!(
+            "{}{slash}logs/{}/{}/istio-proxy.log",
+            id.source, id.namespace, id.pod
+        );
         Self {
             id: id.clone(),
             config_dump: of("config_dump.json"),
@@ -90,7 +93,10 @@ impl Documents {
 impl<'d> Proxy<'d> {
     /// Indexes the dump.
     pub fn new(docs: &'d Documents, pod: Option<&'d PodFacts>) -> Self {
-        let dump = docs.config_dump.as_ref().and_then(|doc| Dump::index(&doc.text, &Section::ALL).ok());
+        let dump = docs
+            .config_dump
+            .as_ref()
+            .and_then(|doc| Dump::index(&doc.text, &Section::ALL).ok());
         Self { docs, pod, dump }
     }
 
@@ -108,10 +114,15 @@ impl<'d> Proxy<'d> {
         let connected = self.stat("control_plane.connected_state");
         let stats = self.docs.stats.as_ref().map(|doc| doc.id.clone());
         Summary {
-            connected: connected.zip(stats).map(|((value, line), doc)| (value == 1, doc, line)),
+            connected: connected
+                .zip(stats)
+                .map(|((value, line), doc)| (value == 1, doc, line)),
             rejected: self.rejected(),
             trouble: self.trouble(),
-            has_routes: self.dump.as_ref().map(|dump| dump.of(Section::Routes).any(|r| r.state == State::Active)),
+            has_routes: self
+                .dump
+                .as_ref()
+                .map(|dump| dump.of(Section::Routes).any(|r| r.state == State::Active)),
             inbound: self.inbound(),
         }
     }
@@ -120,14 +131,22 @@ impl<'d> Proxy<'d> {
         let (dump, doc) = (self.dump.as_ref()?, self.docs.config_dump.as_ref()?);
         let active = |r: &&Resource<'_>| r.name == "virtualInbound" && r.state == State::Active;
         let listener = dump.of(Section::Listeners).find(active)?;
-        Some((listener.last_updated.to_string(), doc.id.clone(), listener.entry.offset()))
+        Some((
+            listener.last_updated.to_string(),
+            doc.id.clone(),
+            listener.entry.offset(),
+        ))
     }
 
     fn rejected(&self) -> Vec<Rejected> {
-        let (Some(dump), Some(doc)) = (&self.dump, &self.docs.config_dump) else { return Vec::new() };
+        let (Some(dump), Some(doc)) = (&self.dump, &self.docs.config_dump) else {
+            return Vec::new();
+        };
         let mut rejected: Vec<Rejected> = Vec::new();
         for resource in &dump.resources {
-            let Some(error) = &resource.error else { continue };
+            let Some(error) = &resource.error else {
+                continue;
+            };
             let one = Rejected {
                 section: resource.section,
                 name: resource.name.to_string(),
@@ -143,13 +162,23 @@ impl<'d> Proxy<'d> {
         rejected
     }
 
-    /// The agent writes `time<TAB>level<TAB>…`, and Envoy in the same file with its own words for levels.
+    /// The agent writes `time<TAB>level<TAB>…`, and Envoy in the same file with its own words for
+    /// levels.
     fn trouble(&self) -> Vec<(DocId, usize, String)> {
         const KEPT: usize = 20;
-        let Some(log) = &self.docs.log else { return Vec::new() };
-        let bad = |line: &&str| matches!(line.split('\t').nth(1), Some("warn" | "warning" | "error" | "critical"));
+        let Some(log) = &self.docs.log else {
+            return Vec::new();
+        };
+        let bad = |line: &&str| {
+            matches!(
+                line.split('\t').nth(1),
+                Some("warn" | "warning" | "error" | "critical")
+            )
+        };
         let lines = log.text.lines().enumerate().filter(|(_, line)| bad(line));
-        let mut lines: Vec<_> = lines.map(|(i, line)| (log.id.clone(), i + 1, line.to_owned())).collect();
+        let mut lines: Vec<_> = lines
+            .map(|(i, line)| (log.id.clone(), i + 1, line.to_owned()))
+            .collect();
         lines.drain(..lines.len().saturating_sub(KEPT));
         lines
     }

@@ -24,19 +24,31 @@ pub struct Scope {
 /// # Errors
 /// When it is no list.
 pub fn read(text: &str) -> Result<Vec<Scope>, Fault> {
-    let own = |scope: Raw<'_>, key: &str| scope.string_at(key).map(std::borrow::Cow::into_owned).unwrap_or_default();
+    let own = |scope: Raw<'_>, key: &str| {
+        scope
+            .string_at(key)
+            .map(std::borrow::Cow::into_owned)
+            .unwrap_or_default()
+    };
     let one = |scope: Raw<'_>| Scope {
         name: own(scope, "name"),
         level: own(scope, "output_level"),
         stack_trace_level: own(scope, "stack_trace_level"),
-        log_callers: scope.get("log_callers").and_then(Raw::bool).unwrap_or(false),
+        log_callers: scope
+            .get("log_callers")
+            .and_then(Raw::bool)
+            .unwrap_or(false),
         description: own(scope, "description"),
     };
     let list = Raw::of(text)?;
     if list.kind() != Kind::Array {
         return Err(Fault::new(0, "it is no list of scopes"));
     }
-    Ok(list.elements().map(one).filter(|scope| !scope.name.is_empty() && !scope.level.is_empty()).collect())
+    Ok(list
+        .elements()
+        .map(one)
+        .filter(|scope| !scope.name.is_empty() && !scope.level.is_empty())
+        .collect())
 }
 
 impl Scope {
@@ -65,18 +77,28 @@ impl Defaults {
     /// What the pod's container `discovery` is started with; else `info` for all.
     pub fn of_pod(pod: &Node) -> Self {
         let containers = pod.at(["spec", "containers"]).map_or(&[][..], Node::items);
-        let discovery = containers.iter().find(|container| container.str_at("name") == Some("discovery"));
+        let discovery = containers
+            .iter()
+            .find(|container| container.str_at("name") == Some("discovery"));
         let args: Vec<String> = discovery
             .map_or(&[][..], |one| one.items_at("args"))
             .iter()
             .filter_map(Node::str)
             .map(str::to_owned)
             .collect();
-        let mut defaults = Self { all: "info".to_owned(), scopes: BTreeMap::new() };
-        for part in value_of(&args, "--log_output_level").unwrap_or_default().split(',') {
+        let mut defaults = Self {
+            all: "info".to_owned(),
+            scopes: BTreeMap::new(),
+        };
+        for part in value_of(&args, "--log_output_level")
+            .unwrap_or_default()
+            .split(',')
+        {
             match part.trim().split_once(':') {
                 Some(("default" | "all", level)) => level.clone_into(&mut defaults.all),
-                Some((scope, level)) => drop(defaults.scopes.insert(scope.to_owned(), level.to_owned())),
+                Some((scope, level)) => {
+                    drop(defaults.scopes.insert(scope.to_owned(), level.to_owned()))
+                }
                 None if part.trim().is_empty() => {}
                 None => part.trim().clone_into(&mut defaults.all),
             }
@@ -99,7 +121,10 @@ mod tests {
         let text = r#"[{"name":"ads","description":"ads \"debugging\"","output_level":"debug","stack_trace_level":"none","log_callers":true},{"name":""}]"#;
         let scopes = read(text).expect("JSON");
         assert_eq!(scopes.len(), 1);
-        assert_eq!((scopes[0].name.as_str(), scopes[0].level.as_str()), ("ads", "debug"));
+        assert_eq!(
+            (scopes[0].name.as_str(), scopes[0].level.as_str()),
+            ("ads", "debug")
+        );
         let expected = r#"{"name":"ads","description":"ads \"debugging\"","output_level":"info","stack_trace_level":"none","log_callers":true}"#;
         assert_eq!(scopes[0].with_level("info"), expected);
         assert!(read("<html>").is_err());
@@ -108,7 +133,8 @@ mod tests {
     #[test]
     fn an_istiod_starts_with_the_levels_of_its_arguments() {
         let of = |args: &str| {
-            let pod = format!(r#"{{"spec":{{"containers":[{{"name":"discovery","args":{args}}}]}}}}"#);
+            let pod =
+                format!(r#"{{"spec":{{"containers":[{{"name":"discovery","args":{args}}}]}}}}"#);
             Defaults::of_pod(&Node::from_json(Raw::of(&pod).expect("JSON")).expect("JSON"))
         };
         let named = of(r#"["discovery","--log_output_level=default:warn,ads:debug"]"#);

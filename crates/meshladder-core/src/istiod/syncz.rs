@@ -1,4 +1,5 @@
-//! `/debug/syncz`: which proxies an istiod serves, and whether each has acknowledged what it was sent.
+//! `/debug/syncz`: which proxies an istiod serves, and whether each has acknowledged what it was
+//! sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -51,7 +52,8 @@ pub enum Sync {
 }
 
 impl Watch<'_> {
-    /// In the order istiod decides it: an error first, then whether anything was sent, then the nonces.
+    /// In the order istiod decides it: an error first, then whether anything was sent, then the
+    /// nonces.
     pub fn sync(&self) -> Sync {
         if !self.last_error.is_empty() {
             Sync::Error
@@ -98,16 +100,27 @@ pub fn read(doc: &str) -> Result<(Vec<Connection<'_>>, Option<Fault>), Fault> {
         return Ok((Vec::new(), None));
     }
     if root.kind() != Kind::Array {
-        return Err(Fault::new(root.offset(), "not an answer of /debug/syncz: no list of proxies"));
+        return Err(Fault::new(
+            root.offset(),
+            "not an answer of /debug/syncz: no list of proxies",
+        ));
     }
     let mut connections = Vec::new();
     let mut elements = root.elements();
-    connections.extend(elements.by_ref().map(connection).filter(|c| !c.proxy.is_empty()));
+    connections.extend(
+        elements
+            .by_ref()
+            .map(connection)
+            .filter(|c| !c.proxy.is_empty()),
+    );
     Ok((connections, elements.fault().cloned()))
 }
 
 fn connection(raw: Raw<'_>) -> Connection<'_> {
-    let mut connection = Connection { at: raw.offset(), ..Connection::default() };
+    let mut connection = Connection {
+        at: raw.offset(),
+        ..Connection::default()
+    };
     let mut legacy: BTreeMap<&str, Watch<'_>> = BTreeMap::new();
     for (key, value) in raw.members() {
         let text = value.string().unwrap_or_default();
@@ -116,18 +129,29 @@ fn connection(raw: Raw<'_>) -> Connection<'_> {
             "cluster_id" => connection.cluster = text,
             "istio_version" => connection.version = text,
             "proxy_type" => connection.proxy_type = text,
-            "resources" => connection.types = value.members().map(|(url, watch)| (url, watch_of(watch))).collect(),
+            "resources" => {
+                connection.types = value
+                    .members()
+                    .map(|(url, watch)| (url, watch_of(watch)))
+                    .collect()
+            }
             other => {
                 if let Some((url, sent)) = legacy_field(other) {
                     let watch = legacy.entry(url).or_default();
-                    *(if sent { &mut watch.sent } else { &mut watch.acked }) = text;
+                    *(if sent {
+                        &mut watch.sent
+                    } else {
+                        &mut watch.acked
+                    }) = text;
                 }
             }
         }
     }
     if connection.types.is_empty() {
         // Istio before 1.23 has only these fields; a type with neither nonce is not subscribed.
-        let subscribed = legacy.into_iter().filter(|(_, w)| !(w.sent.is_empty() && w.acked.is_empty()));
+        let subscribed = legacy
+            .into_iter()
+            .filter(|(_, w)| !(w.sent.is_empty() && w.acked.is_empty()));
         connection.types = subscribed.map(|(url, watch)| (url.into(), watch)).collect();
     }
     connection
@@ -135,7 +159,12 @@ fn connection(raw: Raw<'_>) -> Connection<'_> {
 
 fn watch_of(raw: Raw<'_>) -> Watch<'_> {
     let text = |key| raw.string_at(key).unwrap_or_default();
-    Watch { sent: text("sent"), acked: text("acked"), sent_time: text("sentTime"), last_error: text("lastError") }
+    Watch {
+        sent: text("sent"),
+        acked: text("acked"),
+        sent_time: text("sentTime"),
+        last_error: text("lastError"),
+    }
 }
 
 /// The type URL of `cluster_sent` and its like, and whether it is the sent one.

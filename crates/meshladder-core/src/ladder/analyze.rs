@@ -15,7 +15,8 @@ use crate::snapshot::{Coverage, Need, Snapshot};
 pub struct Analysis {
     /// Only findings of this namespace, and of what is in none.
     pub namespace: Option<String>,
-    /// Findings that are not told: a code, and the object as `Kind namespace/name`, in which `*` stands for anything.
+    /// Findings that are not told: a code, and the object as `Kind namespace/name`, in which `*`
+    /// stands for anything.
     pub suppress: Vec<(String, String)>,
     /// Only findings at least this bad.
     pub least: Severity,
@@ -27,12 +28,23 @@ pub struct Analysis {
 
 impl Default for Analysis {
     fn default() -> Self {
-        Self { namespace: None, suppress: Vec::new(), least: Severity::Info, choice: Choice::default(), threads: 1 }
+        Self {
+            namespace: None,
+            suppress: Vec::new(),
+            least: Severity::Info,
+            choice: Choice::default(),
+            threads: 1,
+        }
     }
 }
 
 /// "resources in kube-system, kube-public, kube-node-lease, local-path-storage are ignored"
-const IGNORED: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"];
+const IGNORED: [&str; 4] = [
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "local-path-storage",
+];
 
 /// The annotation that lists codes, or `*`, not to be told of an object.
 const SUPPRESS: &str = "galley.istio.io/analyze-suppress";
@@ -41,11 +53,19 @@ const SUPPRESS: &str = "galley.istio.io/analyze-suppress";
 pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report {
     let fleet = Fleet::of_istiods(snapshot);
     let faults = Faults::default();
-    let facts = Facts { snapshot, mesh, fleet: &fleet, faults: &faults };
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
     let rules: Vec<&'static Rule> = chosen(analysis).collect();
     let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
     let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
-    let mut findings: Vec<Finding> = ran.iter_mut().flat_map(|ran| std::mem::take(&mut ran.sink.findings)).collect();
+    let mut findings: Vec<Finding> = ran
+        .iter_mut()
+        .flat_map(|ran| std::mem::take(&mut ran.sink.findings))
+        .collect();
     findings.retain(|finding| analysis.tells(finding, mesh));
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
@@ -55,8 +75,15 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
         question: "{\"objects\":true}".to_owned(),
         asked: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
-        verdict: if findings.iter().any(Finding::is_loud) { Verdict::Broken } else { Verdict::Healthy },
-        rungs: Rung::ALL.iter().map(|rung| rung_outcome(*rung, &ran, &findings, &coverage)).collect(),
+        verdict: if findings.iter().any(Finding::is_loud) {
+            Verdict::Broken
+        } else {
+            Verdict::Healthy
+        },
+        rungs: Rung::ALL
+            .iter()
+            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
+            .collect(),
         coverage,
         unknown: missing(&ran, &Scope::Mesh, None, Vec::new()),
         findings: report::tell(findings, snapshot),
@@ -64,8 +91,14 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
 }
 
 /// The rules that are not run, each with what it cannot do without.
-pub fn skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Vec<(&'static Rule, Need, Coverage)> {
-    let lacks = |rule: &'static Rule| lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage));
+pub fn skipped(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    analysis: &Analysis,
+) -> Vec<(&'static Rule, Need, Coverage)> {
+    let lacks = |rule: &'static Rule| {
+        lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
+    };
     chosen(analysis).filter_map(lacks).collect()
 }
 
@@ -87,58 +120,98 @@ const RUNNING: [&str; 9] = [
     "k8s/gatewayclasses.gateway.networking.k8s.io.json",
 ];
 
-/// Objects in files are judged as if they were all there is. But files that hold nothing that runs say nothing about what
-/// does; a Gateway is then for the ingress gateway that is assumed.
+/// Objects in files are judged as if they were all there is. But files that hold nothing that runs
+/// say nothing about what does; a Gateway is then for the ingress gateway that is assumed.
 pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
-    let is_assumed = rule.needs.contains(&"k8s/gateways.networking.istio.io.json")
+    let is_assumed = rule
+        .needs
+        .contains(&"k8s/gateways.networking.istio.io.json")
         && ["k8s/pods.json", "k8s/services.json"].contains(&path);
     let has_clusters = !mesh.clusters.is_empty();
-    RUNNING.contains(&path) && !is_assumed && !has_clusters && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+    RUNNING.contains(&path)
+        && !is_assumed
+        && !has_clusters
+        && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
 }
 
 /// istioctl's order: level, code, kind, name, namespace, text.
 fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
-    let ObjectRef { kind, namespace, name } = &finding.subject;
+    let ObjectRef {
+        kind,
+        namespace,
+        name,
+    } = &finding.subject;
     let code = rules::shown_code(finding.code);
-    (finding.severity, code, kind, name, namespace, &finding.message)
+    (
+        finding.severity,
+        code,
+        kind,
+        name,
+        namespace,
+        &finding.message,
+    )
 }
 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
         let subject = &finding.subject;
-        let namespace = if subject.kind == "Namespace" { &subject.name } else { &subject.namespace };
-        let is_asked = self.namespace.as_ref().is_none_or(|asked| namespace.is_empty() || namespace == asked);
+        let namespace = if subject.kind == "Namespace" {
+            &subject.name
+        } else {
+            &subject.namespace
+        };
+        let is_asked = self
+            .namespace
+            .as_ref()
+            .is_none_or(|asked| namespace.is_empty() || namespace == asked);
         // What was only assumed cannot be changed, and is in no file.
         let is_assumed = mesh.objects.find(subject).is_some_and(Stored::is_assumed);
         finding.severity <= self.least
             && is_asked
             && !is_assumed
             && !IGNORED.contains(&namespace.as_str())
-            && !self.suppress.iter().any(|(code, object)| is_coded(finding, code) && covers(object, subject))
+            && !self
+                .suppress
+                .iter()
+                .any(|(code, object)| is_coded(finding, code) && covers(object, subject))
             && !is_suppressed(finding, mesh)
     }
 }
 
 fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
-    let codes = mesh.objects.find(&finding.subject).and_then(|object| object.annotation(SUPPRESS)).unwrap_or_default();
-    codes.split(',').map(str::trim).any(|code| code == "*" || is_coded(finding, code))
+    let codes = mesh
+        .objects
+        .find(&finding.subject)
+        .and_then(|object| object.annotation(SUPPRESS))
+        .unwrap_or_default();
+    codes
+        .split(',')
+        .map(str::trim)
+        .any(|code| code == "*" || is_coded(finding, code))
 }
 
 /// Ours, or another tool's code for the same.
 fn is_coded(finding: &Finding, code: &str) -> bool {
     let is = |own: &str| own.eq_ignore_ascii_case(code);
-    is(finding.code) || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
+    is(finding.code)
+        || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
 }
 
 fn covers(pattern: &str, object: &ObjectRef) -> bool {
     let text = object.to_string();
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
     let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
     for part in parts {
-        let Some(at) = rest.find(part) else { return false };
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
     }
     rest.ends_with(last)

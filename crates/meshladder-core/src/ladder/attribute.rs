@@ -6,7 +6,16 @@ use crate::rules;
 
 /// Folds what another finding explains under it, and orders: root causes first, bottom up.
 pub(super) fn causes(findings: &mut Vec<Finding>) {
-    findings.sort_by_cached_key(|f| (f.rung, f.severity, f.code, f.subject.clone(), f.id(), f.message.clone()));
+    findings.sort_by_cached_key(|f| {
+        (
+            f.rung,
+            f.severity,
+            f.code,
+            f.subject.clone(),
+            f.id(),
+            f.message.clone(),
+        )
+    });
     findings.dedup_by(|again, first| {
         let is_same = again.id() == first.id() && again.message == first.message;
         if is_same {
@@ -21,7 +30,13 @@ pub(super) fn causes(findings: &mut Vec<Finding>) {
     };
     let explained: Vec<Vec<String>> = findings
         .iter()
-        .map(|symptom| findings.iter().filter(|cause| is_cause(cause, symptom)).map(Finding::id).collect())
+        .map(|symptom| {
+            findings
+                .iter()
+                .filter(|cause| is_cause(cause, symptom))
+                .map(Finding::id)
+                .collect()
+        })
         .collect();
     for (finding, caused_by) in findings.iter_mut().zip(explained) {
         finding.caused_by = caused_by;
@@ -34,19 +49,36 @@ pub(super) fn causes(findings: &mut Vec<Finding>) {
         first.caused_by.clear();
     }
     findings.sort_by_cached_key(|f| {
-        (f.severity == Severity::Info, !f.caused_by.is_empty(), f.rung, f.severity, f.code, f.subject.clone(), f.id())
+        (
+            f.severity == Severity::Info,
+            !f.caused_by.is_empty(),
+            f.rung,
+            f.severity,
+            f.code,
+            f.subject.clone(),
+            f.id(),
+        )
     });
 }
 
-/// Of two findings that explain each other, which one is the symptom: on one rung the later, else the lower, since a rule
-/// that names what lies below its own rung does so on purpose.
+/// Of two findings that explain each other, which one is the symptom: on one rung the later, else
+/// the lower, since a rule that names what lies below its own rung does so on purpose.
 fn gives_way(one: &Finding, other: &Finding) -> bool {
-    if one.rung == other.rung { (one.severity, one.code) > (other.severity, other.code) } else { one.rung < other.rung }
+    if one.rung == other.rung {
+        (one.severity, one.code) > (other.severity, other.code)
+    } else {
+        one.rung < other.rung
+    }
 }
 
-/// When no root cause can be told from others without a fact that is missing, nothing is blamed. Returns those facts.
+/// When no root cause can be told from others without a fact that is missing, nothing is blamed.
+/// Returns those facts.
 pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<String> {
-    let roots = || findings.iter().filter(|finding| finding.is_loud() && finding.caused_by.is_empty());
+    let roots = || {
+        findings
+            .iter()
+            .filter(|finding| finding.is_loud() && finding.caused_by.is_empty())
+    };
     if roots().next().is_none() || roots().any(|root| root.unsettled.is_empty()) {
         return Vec::new();
     }
@@ -58,14 +90,25 @@ pub(super) fn unsettled(findings: &mut [Finding]) -> Vec<String> {
 }
 
 fn explains(cause: &Finding, symptom: &Finding) -> bool {
-    let named =
-        || rules::named(cause.code).is_some_and(|rule| rule.explains.iter().any(|code| symptom.code.starts_with(code)));
-    cause.is_loud() && symptom.is_loud() && cause.code != symptom.code && named() && meet(cause, symptom)
+    let named = || {
+        rules::named(cause.code).is_some_and(|rule| {
+            rule.explains
+                .iter()
+                .any(|code| symptom.code.starts_with(code))
+        })
+    };
+    cause.is_loud()
+        && symptom.is_loud()
+        && cause.code != symptom.code
+        && named()
+        && meet(cause, symptom)
 }
 
 /// Whether they are about the same: a finding that hits nobody in particular is about everybody.
 fn meet(cause: &Finding, symptom: &Finding) -> bool {
-    let about = |finding: &Finding, object: &ObjectRef| finding.subject == *object || finding.hits.contains(object);
+    let about = |finding: &Finding, object: &ObjectRef| {
+        finding.subject == *object || finding.hits.contains(object)
+    };
     cause.hits.is_empty()
         || symptom.hits.is_empty()
         || about(cause, &symptom.subject)

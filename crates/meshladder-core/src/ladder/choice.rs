@@ -12,15 +12,20 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Words name a rule by its code, its name or another tool's code, or several by the start of their codes: `ML21`.
+    /// Words name a rule by its code, its name or another tool's code, or several by the start of
+    /// their codes: `ML21`.
     ///
     /// # Errors
     /// The first word that names no rule of `analyze`.
     pub fn new(select: &[String], ignore: &[String]) -> Result<Self, String> {
-        let unknown = |word: &&String| !rules::all().any(|rule| rule.is_of_objects() && is_named(rule, word));
+        let unknown =
+            |word: &&String| !rules::all().any(|rule| rule.is_of_objects() && is_named(rule, word));
         match select.iter().chain(ignore).find(unknown) {
             Some(word) => Err(format!("no rule of analyze is called `{word}`")),
-            None => Ok(Self { select: select.to_vec(), ignore: ignore.to_vec() }),
+            None => Ok(Self {
+                select: select.to_vec(),
+                ignore: ignore.to_vec(),
+            }),
         }
     }
 
@@ -32,12 +37,19 @@ impl Choice {
 
 /// Whether there is such a code, ours or another tool's, or such a rule.
 pub fn is_known(word: &str) -> bool {
-    CODES.iter().any(|code| code.code.eq_ignore_ascii_case(word)) || rules::named(word).is_some()
+    CODES
+        .iter()
+        .any(|code| code.code.eq_ignore_ascii_case(word))
+        || rules::named(word).is_some()
 }
 
 fn is_named(rule: &Rule, word: &str) -> bool {
-    let starts = |code: &&str| code.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    !word.is_empty() && (rule.name.eq_ignore_ascii_case(word) || [rule.code].iter().chain(rule.aka).any(starts))
+    let starts = |code: &&str| {
+        code.get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    };
+    !word.is_empty()
+        && (rule.name.eq_ignore_ascii_case(word) || [rule.code].iter().chain(rule.aka).any(starts))
 }
 
 #[cfg(test)]
@@ -45,9 +57,17 @@ mod tests {
     use super::*;
 
     fn codes(select: &[&str], ignore: &[&str]) -> Vec<&'static str> {
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
         let choice = Choice::new(&words(select), &words(ignore)).expect("all are known");
-        rules::all().filter(|rule| rule.is_of_objects() && choice.has(rule)).map(|rule| rule.code).collect()
+        rules::all()
+            .filter(|rule| rule.is_of_objects() && choice.has(rule))
+            .map(|rule| rule.code)
+            .collect()
     }
 
     #[test]
@@ -55,10 +75,18 @@ mod tests {
         for word in ["ML2101", "ml2101", "tls-without-ca", "IST0128"] {
             assert_eq!(codes(&[word], &[]), ["ML2101"], "{word}");
         }
-        assert!(codes(&["ML21"], &[]).iter().all(|code| code.starts_with("ML21")));
+        assert!(
+            codes(&["ML21"], &[])
+                .iter()
+                .all(|code| code.starts_with("ML21"))
+        );
         assert!(codes(&["ML21", "ML22"], &["ML2101"]).contains(&"ML2201"));
         assert!(!codes(&["ML21"], &["IST0128"]).contains(&"ML2101"));
-        assert!(codes(&[], &["IST"]).iter().all(|code| rules::named(code).is_some_and(|rule| rule.ist().is_none())));
+        assert!(
+            codes(&[], &["IST"])
+                .iter()
+                .all(|code| rules::named(code).is_some_and(|rule| rule.ist().is_none()))
+        );
     }
 
     #[test]

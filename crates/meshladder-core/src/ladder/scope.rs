@@ -43,8 +43,14 @@ impl Scope {
                 let Some(seen) = seen else { return json };
                 let details = seen.details.as_deref().map_or("null".to_owned(), escape);
                 let flags = escape(&seen.flags.join(","));
-                let seen = format!("{{\"code\":{},\"flags\":{flags},\"details\":{details}}}", seen.code);
-                format!("{},\"seen\":{seen}}}", json.strip_suffix('}').unwrap_or(&json))
+                let seen = format!(
+                    "{{\"code\":{},\"flags\":{flags},\"details\":{details}}}",
+                    seen.code
+                );
+                format!(
+                    "{},\"seen\":{seen}}}",
+                    json.strip_suffix('}').unwrap_or(&json)
+                )
             }
         }
     }
@@ -67,7 +73,11 @@ impl Scope {
             _ => return None,
         };
         let is_here = facts.mesh.objects.find(object).is_some();
-        if is_here { None } else { facts.unread(&path_of_kind(&object.kind)) }
+        if is_here {
+            None
+        } else {
+            facts.unread(&path_of_kind(&object.kind))
+        }
     }
 
     /// Whether a rung says anything about what was asked.
@@ -84,7 +94,12 @@ fn path(object: &ObjectRef) -> String {
 }
 
 /// What does not bear on the question is worth knowing, and no more.
-pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>, asked: Option<&Asked<'_>>) {
+pub(super) fn quieten(
+    findings: &mut [Finding],
+    scope: &Scope,
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+) {
     let on_path = asked.map(|asked| path_of(asked, facts));
     for finding in findings.iter_mut() {
         let bears = match (scope, &on_path) {
@@ -114,23 +129,40 @@ pub(super) fn quieten(findings: &mut [Finding], scope: &Scope, facts: &Facts<'_>
 /// Of a mesh whose traffic suffers, how loud its logs are is no cause: nobody is hit by it.
 pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
     let is_wide = matches!(scope, Scope::Mesh | Scope::Namespace(_));
-    if is_wide && findings.iter().any(|finding| finding.is_loud() && finding.rung != Rung::Telemetry) {
-        for finding in findings.iter_mut().filter(|finding| finding.rung == Rung::Telemetry) {
+    if is_wide
+        && findings
+            .iter()
+            .any(|finding| finding.is_loud() && finding.rung != Rung::Telemetry)
+    {
+        for finding in findings
+            .iter_mut()
+            .filter(|finding| finding.rung == Rung::Telemetry)
+        {
             finding.severity(Severity::Info);
         }
     }
 }
 
-/// What objects ask for as they are would be so with every proxy up to date. Only what the caller's own proxy lacks may
-/// still have led its request there.
+/// What objects ask for as they are would be so with every proxy up to date. Only what the caller's
+/// own proxy lacks may still have led its request there.
 pub(super) fn put_asked_for_first(findings: &mut [Finding], asked: &Asked<'_>) {
     let client = asked.client.map(PodFacts::reference);
-    if !findings.iter().any(|finding| finding.is_loud() && finding.is_asked_for) {
+    if !findings
+        .iter()
+        .any(|finding| finding.is_loud() && finding.is_asked_for)
+    {
         return;
     }
     let is_of_push = |finding: &Finding| matches!(finding.rung, Rung::ControlPlane | Rung::Sync);
-    let is_of_client = |finding: &Finding| client.as_ref().is_some_and(|client| finding.hits.contains(client));
-    for finding in findings.iter_mut().filter(|finding| is_of_push(finding) && !is_of_client(finding)) {
+    let is_of_client = |finding: &Finding| {
+        client
+            .as_ref()
+            .is_some_and(|client| finding.hits.contains(client))
+    };
+    for finding in findings
+        .iter_mut()
+        .filter(|finding| is_of_push(finding) && !is_of_client(finding))
+    {
         finding.severity(Severity::Info);
     }
 }
@@ -145,25 +177,31 @@ fn everywhere(finding: &Finding) -> bool {
 }
 
 fn in_namespace(finding: &Finding, namespace: &str) -> bool {
-    let is = |o: &ObjectRef| o.namespace == namespace || (o.kind == "Namespace" && o.name == namespace);
+    let is =
+        |o: &ObjectRef| o.namespace == namespace || (o.kind == "Namespace" && o.name == namespace);
     touches(finding, is) || everywhere(finding)
 }
 
-/// Objects are cited by pointer: a finding that cites the object is about it too. One that keeps proxies from getting
-/// any configuration is about every object.
+/// Objects are cited by pointer: a finding that cites the object is about it too. One that keeps
+/// proxies from getting any configuration is about every object.
 fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> bool {
     let stored = facts.mesh.objects.find(object);
     let cites = stored.is_some_and(|stored| {
         finding.evidence.iter().any(|evidence| {
             let inside = |pointer: &str| {
-                pointer.strip_prefix(&*stored.pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                pointer
+                    .strip_prefix(&*stored.pointer)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             evidence.doc == stored.doc && evidence.spot.pointer().is_some_and(inside)
         })
     });
     let reaches = || {
         let in_reach = |pod: &ObjectRef| pod.kind == "Pod" && facts.mesh.reaches(object, pod);
-        matches!(finding.rung, Rung::ControlPlane | Rung::Enrolment | Rung::Sync) && finding.hits.iter().any(in_reach)
+        matches!(
+            finding.rung,
+            Rung::ControlPlane | Rung::Enrolment | Rung::Sync
+        ) && finding.hits.iter().any(in_reach)
     };
     // A route is as good as what it leads to.
     let leads_to = || {
@@ -171,25 +209,43 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
             .filter(|_| finding.rung == Rung::Endpoints)
             .map(|service| destinations(service, &facts.mesh.domain))
             .unwrap_or_default();
-        led_to.iter().filter_map(|to| facts.mesh.service_of_host(&to.host)).any(|to| touches(finding, |o| *o == to.id))
+        led_to
+            .iter()
+            .filter_map(|to| facts.mesh.service_of_host(&to.host))
+            .any(|to| touches(finding, |o| *o == to.id))
     };
     cites || touches(finding, |o| o == object) || everywhere(finding) || reaches() || leads_to()
 }
 
 /// The pods on the way of a request.
 fn path_of(asked: &Asked<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
-    let mut on_path: BTreeSet<ObjectRef> =
-        asked.client.iter().chain(&asked.servers).map(|pod| pod.reference()).collect();
+    let mut on_path: BTreeSet<ObjectRef> = asked
+        .client
+        .iter()
+        .chain(&asked.servers)
+        .map(|pod| pod.reference())
+        .collect();
     for hop in &asked.trace.hops {
-        let pod = hop.proxy.split_once('/').and_then(|(namespace, name)| facts.mesh.pod(namespace, name));
+        let pod = hop
+            .proxy
+            .split_once('/')
+            .and_then(|(namespace, name)| facts.mesh.pod(namespace, name));
         on_path.extend(pod.map(PodFacts::reference));
     }
     // A Service whose pods were never made is on the way too.
-    on_path.extend(asked.service.map(|service| ObjectRef::new("Service", &service.namespace, &service.name)));
+    on_path.extend(
+        asked
+            .service
+            .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
+    );
     // Where no pod is ready, that may be why the request fails.
     if super::asked::bad_end(asked).is_some() {
-        let service = asked.service.and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
-        let selected = service.map(|service| facts.mesh.selected_pods(service)).unwrap_or_default();
+        let service = asked
+            .service
+            .and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
+        let selected = service
+            .map(|service| facts.mesh.selected_pods(service))
+            .unwrap_or_default();
         if !selected.iter().any(|pod| is_ready(pod)) {
             on_path.extend(selected.into_iter().map(|pod| pod.id.clone()));
         }
@@ -197,10 +253,15 @@ fn path_of(asked: &Asked<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     on_path
 }
 
-/// What lies above sync is judged on the request itself, by rules that look at it; the mesh around it is not asked about.
+/// What lies above sync is judged on the request itself, by rules that look at it; the mesh around
+/// it is not asked about.
 fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
-    let looks_at_request =
-        named(finding.code).is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
-    let below = matches!(finding.rung, Rung::ControlPlane | Rung::Enrolment | Rung::Sync);
-    looks_at_request || (below && (everywhere(finding) || touches(finding, |o| on_path.contains(o))))
+    let looks_at_request = named(finding.code)
+        .is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
+    let below = matches!(
+        finding.rung,
+        Rung::ControlPlane | Rung::Enrolment | Rung::Sync
+    );
+    looks_at_request
+        || (below && (everywhere(finding) || touches(finding, |o| on_path.contains(o))))
 }

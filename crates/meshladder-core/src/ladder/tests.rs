@@ -16,7 +16,11 @@ const FINE: Rule = Rule {
     docs: "",
     check: Check::Mesh(|_, out| {
         let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
-        out.find(ObjectRef::new("Service", "shop", "cart"), "it is found", proof);
+        out.find(
+            ObjectRef::new("Service", "shop", "cart"),
+            "it is found",
+            proof,
+        );
     }),
 };
 
@@ -27,7 +31,11 @@ static BREAKS: Rule = Rule {
     name: "breaks",
     check: Check::Mesh(|_, out| {
         let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
-        out.find(ObjectRef::new("Service", "shop", "cart"), "half an answer", proof);
+        out.find(
+            ObjectRef::new("Service", "shop", "cart"),
+            "half an answer",
+            proof,
+        );
         panic!("an index out of bounds");
     }),
     ..FINE
@@ -37,10 +45,21 @@ static BREAKS: Rule = Rule {
 fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     let (snapshot, mesh, fleet) = (Builder::new().finish(), Mesh::default(), Fleet::default());
     let faults = Faults::default();
-    let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet, faults: &faults };
-    let ran: Vec<Ran> = [&BREAKS, &ANSWERS].into_iter().filter_map(|rule| run(rule, &facts, None)).collect();
+    let facts = Facts {
+        snapshot: &snapshot,
+        mesh: &mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let ran: Vec<Ran> = [&BREAKS, &ANSWERS]
+        .into_iter()
+        .filter_map(|rule| run(rule, &facts, None))
+        .collect();
     let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
-    let told: Vec<_> = findings.iter().map(|f| (f.code, f.severity, f.subject.to_string())).collect();
+    let told: Vec<_> = findings
+        .iter()
+        .map(|f| (f.code, f.severity, f.subject.to_string()))
+        .collect();
     assert_eq!(
         told,
         [
@@ -48,13 +67,20 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
             ("ML9901", Severity::Error, "Service shop/cart".to_owned()),
         ]
     );
-    assert!(findings[0].message.contains("a bug of meshladder"), "{}", findings[0].message);
+    assert!(
+        findings[0].message.contains("a bug of meshladder"),
+        "{}",
+        findings[0].message
+    );
 }
 
 /// A plain GET, or a connection, of a pod.
 fn question(namespace: &str, name: &str, to: &str) -> Question {
     Question {
-        from: Caller::Pod { namespace: namespace.to_owned(), name: name.to_owned() },
+        from: Caller::Pod {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        },
         to: Url::parse(to).expect("it is a URL"),
         method: "GET".to_owned(),
         headers: Vec::new(),
@@ -68,7 +94,13 @@ fn question(namespace: &str, name: &str, to: &str) -> Question {
 
 fn found(message: &str) -> Finding {
     let proof = Evidence::document(&DocId::new("manifest.json"), "the whole");
-    Sink::new(&ANSWERS).find(ObjectRef::new("Deployment", "shop", message), message, proof).clone()
+    Sink::new(&ANSWERS)
+        .find(
+            ObjectRef::new("Deployment", "shop", message),
+            message,
+            proof,
+        )
+        .clone()
 }
 
 #[test]
@@ -89,7 +121,11 @@ fn a_cause_that_is_settled_stays_loud_beside_one_that_is_not() {
 
 #[test]
 fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
-    let of_log = || Finding { rung: Rung::Telemetry, severity: Severity::Warning, ..found("debug") };
+    let of_log = || Finding {
+        rung: Rung::Telemetry,
+        severity: Severity::Warning,
+        ..found("debug")
+    };
     let mut alone = vec![of_log()];
     scope::put_traffic_first(&mut alone, &Scope::Mesh);
     assert!(alone[0].is_loud());
@@ -98,7 +134,13 @@ fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
     assert!(beside[0].is_loud() && !beside[1].is_loud());
     let mut asked = vec![found("down"), of_log()];
     let object = ObjectRef::new("Deployment", "shop", "debug");
-    scope::put_traffic_first(&mut asked, &Scope::Workload { object, pods: Vec::new() });
+    scope::put_traffic_first(
+        &mut asked,
+        &Scope::Workload {
+            object,
+            pods: Vec::new(),
+        },
+    );
     assert!(asked[1].is_loud());
 }
 

@@ -1,4 +1,5 @@
-//! From counts to causes: what a request's last failing hop says explains what the hops before it say.
+//! From counts to causes: what a request's last failing hop says explains what the hops before it
+//! say.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,12 +51,30 @@ impl Stats {
     /// Tells causes from what only relays them.
     pub fn summary(mut self) -> Summary {
         let mut keyed: Vec<(u64, Group)> = std::mem::take(&mut self.groups).into_iter().collect();
-        let order = |group: &Group| (group.judgement.class, std::cmp::Reverse(group.count), group.code);
-        let names = |group: &Group| (group.flags.clone(), group.details.clone(), group.cluster.clone());
+        let order = |group: &Group| {
+            (
+                group.judgement.class,
+                std::cmp::Reverse(group.count),
+                group.code,
+            )
+        };
+        let names = |group: &Group| {
+            (
+                group.flags.clone(),
+                group.details.clone(),
+                group.cluster.clone(),
+            )
+        };
         keyed.sort_by(|(_, a), (_, b)| {
-            order(a).cmp(&order(b)).then_with(|| (names(a), a.judgement.side).cmp(&(names(b), b.judgement.side)))
+            order(a)
+                .cmp(&order(b))
+                .then_with(|| (names(a), a.judgement.side).cmp(&(names(b), b.judgement.side)))
         });
-        let places: HashMap<u64, usize> = keyed.iter().enumerate().map(|(i, (key, _))| (*key, i)).collect();
+        let places: HashMap<u64, usize> = keyed
+            .iter()
+            .enumerate()
+            .map(|(i, (key, _))| (*key, i))
+            .collect();
         let groups: Vec<Group> = keyed.into_iter().map(|(_, group)| group).collect();
         let is_partial = self.joins.is_partial;
         let links = Links::of(&std::mem::take(&mut self.joins).requests(), &places);
@@ -65,10 +84,19 @@ impl Stats {
             .collect();
         let weight = |cause: &Cause| {
             let class = groups[cause.group].judgement.class;
-            (class, std::cmp::Reverse(groups[cause.group].count), cause.group)
+            (
+                class,
+                std::cmp::Reverse(groups[cause.group].count),
+                cause.group,
+            )
         };
         causes.sort_by_key(weight);
-        Summary { groups, causes, joined: links.joined, stats: self }
+        Summary {
+            groups,
+            causes,
+            joined: links.joined,
+            stats: self,
+        }
     }
 }
 
@@ -84,15 +112,19 @@ fn is_told(group: &Group) -> bool {
 /// The hop that others only relay: the last that failed by itself, else the last that failed.
 fn root(hops: &[Hop]) -> Option<&Hop> {
     let failed = || hops.iter().rev().filter(|hop| hop.class == Class::Failed);
-    failed().find(|hop| hop.by != By::NextHop).or_else(|| failed().next())
+    failed()
+        .find(|hop| hop.by != By::NextHop)
+        .or_else(|| failed().next())
 }
 
 impl Links {
     fn of(requests: &[Vec<Hop>], places: &HashMap<u64, usize>) -> Self {
         let mut links = Self::default();
         for hops in requests {
-            let told: Vec<(&Hop, usize)> =
-                hops.iter().filter_map(|hop| Some((hop, *places.get(&hop.group)?))).collect();
+            let told: Vec<(&Hop, usize)> = hops
+                .iter()
+                .filter_map(|hop| Some((hop, *places.get(&hop.group)?)))
+                .collect();
             let mut here: Vec<usize> = told.iter().map(|(_, place)| *place).collect();
             here.sort_unstable();
             here.dedup();
@@ -103,19 +135,31 @@ impl Links {
             if let ([_], [place]) = (&hops[..], &here[..]) {
                 *links.alone.entry(*place).or_insert(0) += 1;
             }
-            let Some(root) = root(hops).and_then(|root| places.get(&root.group)) else { continue };
+            let Some(root) = root(hops).and_then(|root| places.get(&root.group)) else {
+                continue;
+            };
             let follows = |place: &&usize| {
-                let class = told.iter().find(|(_, own)| own == *place).map(|(hop, _)| hop.class);
+                let class = told
+                    .iter()
+                    .find(|(_, own)| own == *place)
+                    .map(|(hop, _)| hop.class);
                 **place != *root && class != Some(Class::Fine)
             };
-            here.iter().filter(follows).for_each(|place| *links.follows.entry((*place, *root)).or_insert(0) += 1);
+            here.iter()
+                .filter(follows)
+                .for_each(|place| *links.follows.entry((*place, *root)).or_insert(0) += 1);
         }
         links
     }
 
     /// Whether most requests of a group follow from another group.
     fn is_explained(&self, group: usize) -> bool {
-        let explained: u64 = self.follows.iter().filter(|((from, _), _)| *from == group).map(|(_, count)| count).sum();
+        let explained: u64 = self
+            .follows
+            .iter()
+            .filter(|((from, _), _)| *from == group)
+            .map(|(_, count)| count)
+            .sum();
         explained > 0 && explained * 2 >= self.kept.get(&group).copied().unwrap_or(0)
     }
 
@@ -129,14 +173,28 @@ impl Links {
         also.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
         let own = &groups[group];
         let mut says = reason::says(own);
-        says.extend(reason::beside(own, also.iter().map(|(place, _)| &groups[*place])));
+        says.extend(reason::beside(
+            own,
+            also.iter().map(|(place, _)| &groups[*place]),
+        ));
         let alone = self.alone.get(&group).copied().unwrap_or(0);
         if own.judgement.by == By::NextHop && alone > 0 {
-            let lacking = if is_partial { "not among the lines that were kept" } else { "not among these logs" };
-            says.push(format!("the next hop's own line is {lacking}: its log tells who failed"));
+            let lacking = if is_partial {
+                "not among the lines that were kept"
+            } else {
+                "not among these logs"
+            };
+            says.push(format!(
+                "the next hop's own line is {lacking}: its log tells who failed"
+            ));
         }
         says.extend(chainless(own, stats));
-        Cause { group, also, says, leads: reason::leads(own) }
+        Cause {
+            group,
+            also,
+            says,
+            leads: reason::leads(own),
+        }
     }
 }
 
@@ -147,8 +205,17 @@ fn chainless(group: &Group, stats: &Stats) -> Option<String> {
         return None;
     }
     let client = address(&group.sample.remote);
-    let met = |host: &str| stats.chainless.get(&(client.to_owned(), host.to_owned())).copied();
-    let (host, count) = group.upstreams.sorted().into_iter().find_map(|(host, _)| Some((host, met(host)?)))?;
+    let met = |host: &str| {
+        stats
+            .chainless
+            .get(&(client.to_owned(), host.to_owned()))
+            .copied()
+    };
+    let (host, count) = group
+        .upstreams
+        .sorted()
+        .into_iter()
+        .find_map(|(host, _)| Some((host, met(host)?)))?;
     Some(format!(
         "the proxy at {host} had no filter chain for {count} connections from {client}: plaintext where it wants mutual TLS, or an ALPN or server name that it does not serve"
     ))

@@ -56,16 +56,34 @@ impl Codes {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no status: try 503, 5xx or 500-504");
-        let number = |text: &str| text.parse::<u16>().ok().filter(|code| *code < 1000).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.parse::<u16>()
+                .ok()
+                .filter(|code| *code < 1000)
+                .ok_or_else(wrong)
+        };
         let lower = text.to_ascii_lowercase();
         if let Some(hundreds) = lower.strip_suffix("xx") {
             let hundreds = number(hundreds)?;
-            let from = hundreds.checked_mul(100).filter(|from| *from < 1000).ok_or_else(wrong)?;
-            return Ok(Self { from, to: from + 99 });
+            let from = hundreds
+                .checked_mul(100)
+                .filter(|from| *from < 1000)
+                .ok_or_else(wrong)?;
+            return Ok(Self {
+                from,
+                to: from + 99,
+            });
         }
         let (from, to) = lower.split_once('-').unwrap_or((&lower, &lower));
-        let codes = Self { from: number(from)?, to: number(to)? };
-        if codes.from > codes.to { Err(wrong()) } else { Ok(codes) }
+        let codes = Self {
+            from: number(from)?,
+            to: number(to)?,
+        };
+        if codes.from > codes.to {
+            Err(wrong())
+        } else {
+            Ok(codes)
+        }
     }
 
     fn has(self, code: u16) -> bool {
@@ -88,8 +106,16 @@ impl Filter {
         (!self.failed || judgement.class == Class::Failed)
             && in_time(self.since, |start, since| start >= since)
             && in_time(self.until, |start, until| start < until)
-            && self.wanted.checks(record).iter().all(|met| met.unwrap_or(true))
-            && !self.unwanted.checks(record).iter().any(|met| met.unwrap_or(false))
+            && self
+                .wanted
+                .checks(record)
+                .iter()
+                .all(|met| met.unwrap_or(true))
+            && !self
+                .unwanted
+                .checks(record)
+                .iter()
+                .any(|met| met.unwrap_or(false))
     }
 }
 
@@ -121,17 +147,34 @@ impl Terms {
             }
         };
         let part = |field| {
-            move |text: &str| if text == "-" { record.get(field).is_empty() } else { record.get(field).contains(text) }
+            move |text: &str| {
+                if text == "-" {
+                    record.get(field).is_empty()
+                } else {
+                    record.get(field).contains(text)
+                }
+            }
         };
-        let path = || record.get(Field::Path).split(['?', '#']).next().unwrap_or_default();
-        let codes = (!self.codes.is_empty()).then(|| self.codes.iter().any(|codes| codes.has(record.code())));
+        let path = || {
+            record
+                .get(Field::Path)
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default()
+        };
+        let codes = (!self.codes.is_empty())
+            .then(|| self.codes.iter().any(|codes| codes.has(record.code())));
         [
             codes,
             any(&self.flags, &flag),
             any(&self.clusters, &part(Field::Cluster)),
             any(&self.paths, &|pattern| path_fits(pattern, path())),
-            any(&self.methods, &|method| record.get(Field::Method).eq_ignore_ascii_case(method)),
-            any(&self.upstreams, &|start| record.get(Field::UpstreamHost).starts_with(start)),
+            any(&self.methods, &|method| {
+                record.get(Field::Method).eq_ignore_ascii_case(method)
+            }),
+            any(&self.upstreams, &|start| {
+                record.get(Field::UpstreamHost).starts_with(start)
+            }),
             any(&self.request_ids, &|id| record.get(Field::RequestId) == id),
             any(&self.details, &part(Field::Details)),
             any(&self.hosts, &part(Field::Authority)),
@@ -142,11 +185,15 @@ impl Terms {
 /// `/api` fits what starts with it; with `*`, which stands for anything, the whole path must fit.
 fn path_fits(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = path.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = path.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut last = None;
     for part in parts {
         if let Some(before) = last.replace(part) {
-            let Some(at) = rest.find(before) else { return false };
+            let Some(at) = rest.find(before) else {
+                return false;
+            };
             rest = &rest[at + before.len()..];
         }
     }
@@ -159,7 +206,12 @@ mod tests {
 
     #[test]
     fn statuses_are_numbers_classes_and_ranges() {
-        for (text, inside, outside) in [("503", 503, 504), ("5xx", 599, 499), ("500-504", 504, 505), ("0", 0, 1)] {
+        for (text, inside, outside) in [
+            ("503", 503, 504),
+            ("5xx", 599, 499),
+            ("500-504", 504, 505),
+            ("0", 0, 1),
+        ] {
             let codes = Codes::parse(text).expect(text);
             assert!(codes.has(inside) && !codes.has(outside), "{text}");
         }

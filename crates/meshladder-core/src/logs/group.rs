@@ -60,7 +60,8 @@ pub struct Group {
     pub sample: Line,
 }
 
-/// How many values are counted one by one. With more, which of them depends on how the lines were shared out.
+/// How many values are counted one by one. With more, which of them depends on how the lines were
+/// shared out.
 const MOST_VALUES: usize = 256;
 
 /// How many lines are kept as evidence.
@@ -78,29 +79,47 @@ impl Top {
     }
 
     fn merge(&mut self, other: &Self) {
-        other.counts.iter().for_each(|(value, count)| self.add(value, *count));
+        other
+            .counts
+            .iter()
+            .for_each(|(value, count)| self.add(value, *count));
         self.more += other.more;
     }
 
     /// The most frequent first.
     pub fn sorted(&self) -> Vec<(&str, u64)> {
-        let mut all: Vec<_> = self.counts.iter().map(|(value, count)| (value.as_str(), *count)).collect();
+        let mut all: Vec<_> = self
+            .counts
+            .iter()
+            .map(|(value, count)| (value.as_str(), *count))
+            .collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all
     }
 }
 
 impl Group {
-    /// What lines of one group have in common. "Compare as sets, never as strings": the order of flags does not count.
+    /// What lines of one group have in common. "Compare as sets, never as strings": the order of
+    /// flags does not count.
     pub(super) fn key(record: &Record<'_>, side: Side) -> u64 {
-        let flags = record.flags().fold(0, |sum: u64, flag| sum.wrapping_add(hash(flag)));
-        let texts = [record.get(Field::Code), details(record), record.get(Field::Cluster)];
-        texts.iter().fold(mix(flags, side as u64), |key, text| mix(key, hash(text)))
+        let flags = record
+            .flags()
+            .fold(0, |sum: u64, flag| sum.wrapping_add(hash(flag)));
+        let texts = [
+            record.get(Field::Code),
+            details(record),
+            record.get(Field::Cluster),
+        ];
+        texts
+            .iter()
+            .fold(mix(flags, side as u64), |key, text| mix(key, hash(text)))
     }
 
     /// Whether a line is of this group, should two keys ever be the same by chance.
     pub(super) fn is_of(&self, record: &Record<'_>, side: Side) -> bool {
-        let flags = || record.flags().all(|flag| self.has(flag)) && record.flags().count() == self.flags.len();
+        let flags = || {
+            record.flags().all(|flag| self.has(flag)) && record.flags().count() == self.flags.len()
+        };
         self.cluster == record.get(Field::Cluster)
             && self.details == details(record)
             && self.judgement.side == side
@@ -132,10 +151,16 @@ impl Group {
         self.count += 1;
         if let Some(start) = start {
             self.histogram.add(start.seconds);
-            self.between = Some(self.between.map_or((start, start), |(a, b)| (a.min(start), b.max(start))));
+            self.between = Some(
+                self.between
+                    .map_or((start, start), |(a, b)| (a.min(start), b.max(start))),
+            );
         }
         if let Some(ms) = record.number(Field::Duration) {
-            self.duration = Some(self.duration.map_or((ms, ms, ms), |(a, b, sum)| (a.min(ms), b.max(ms), sum + ms)));
+            self.duration = Some(
+                self.duration
+                    .map_or((ms, ms, ms), |(a, b, sum)| (a.min(ms), b.max(ms), sum + ms)),
+            );
         }
         if self.judgement.class == Class::Fine {
             return;
@@ -143,12 +168,25 @@ impl Group {
         self.upstreams.add(record.get(Field::UpstreamHost), 1);
         self.failures.add(record.get(Field::Failure), 1);
         if !record.is_connection() {
-            let path = record.get(Field::Path).split(['?', '#']).next().unwrap_or_default();
-            self.requests.add(&format!("{} {path}", record.get(Field::Method)), 1);
+            let path = record
+                .get(Field::Path)
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default();
+            self.requests
+                .add(&format!("{} {path}", record.get(Field::Method)), 1);
         }
         if self.examples.len() < MOST_EXAMPLES {
-            let Example { source, number, text } = example;
-            self.examples.push(Example { source, number, text: text.trim_end().to_owned() });
+            let Example {
+                source,
+                number,
+                text,
+            } = example;
+            self.examples.push(Example {
+                source,
+                number,
+                text: text.trim_end().to_owned(),
+            });
         }
     }
 
@@ -176,7 +214,12 @@ impl Group {
 
     /// Whether it is about connections, not about requests of HTTP.
     pub fn is_connection(&self) -> bool {
-        let Line { method, protocol, path, .. } = &self.sample;
+        let Line {
+            method,
+            protocol,
+            path,
+            ..
+        } = &self.sample;
         self.code == 0 && [method, protocol, path].iter().all(|text| text.is_empty())
     }
 
@@ -187,17 +230,28 @@ impl Group {
 
     /// The flags as a log shows them.
     pub fn flags_text(&self) -> String {
-        if self.flags.is_empty() { "-".to_owned() } else { self.flags.join(",") }
+        if self.flags.is_empty() {
+            "-".to_owned()
+        } else {
+            self.flags.join(",")
+        }
     }
 
     /// The details without what stands in brackets.
     pub fn details_name(&self) -> &str {
-        self.details.split(['{', '[', '(']).next().unwrap_or_default()
+        self.details
+            .split(['{', '[', '('])
+            .next()
+            .unwrap_or_default()
     }
 }
 
 /// Response code details, or for a connection why it was ended.
 pub(super) fn details<'r>(record: &'r Record<'_>) -> &'r str {
     let details = record.get(Field::Details);
-    if details.is_empty() { record.get(Field::Termination) } else { details }
+    if details.is_empty() {
+        record.get(Field::Termination)
+    } else {
+        details
+    }
 }

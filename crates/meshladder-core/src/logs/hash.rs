@@ -16,7 +16,9 @@ impl Hasher for AsItIs {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| mix(hash, u64::from(*byte)));
+        self.0 = bytes
+            .iter()
+            .fold(self.0, |hash, byte| mix(hash, u64::from(*byte)));
     }
 
     fn write_u64(&mut self, key: u64) {
@@ -27,8 +29,12 @@ impl Hasher for AsItIs {
 /// The hash of a text: eight bytes at a time, and its length.
 pub(super) fn hash(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let hash = words.iter().fold(text.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let hash = words.iter().fold(text.len() as u64, |hash, word| {
+        mix(hash, u64::from_le_bytes(*word))
+    });
+    let rest = rest
+        .iter()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte));
     mix(hash, rest)
 }
 

@@ -32,7 +32,10 @@ impl Histogram {
 
     /// Every bar from the first to the last, empty ones too: where it starts, and its count.
     pub fn bars(&self) -> Vec<(i64, u64)> {
-        (self.first..).zip(&self.counts).map(|(at, count)| (at * self.width(), *count)).collect()
+        (self.first..)
+            .zip(&self.counts)
+            .map(|(at, count)| (at * self.width(), *count))
+            .collect()
     }
 
     /// The bars as one line of text.
@@ -46,7 +49,11 @@ impl Histogram {
         while self.step < other.step {
             self.widen();
         }
-        other.bars().into_iter().filter(|(_, count)| *count > 0).for_each(|(start, count)| self.count(start, count));
+        other
+            .bars()
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .for_each(|(start, count)| self.count(start, count));
         self.outliers += other.outliers;
     }
 
@@ -56,7 +63,10 @@ impl Histogram {
             if self.counts.is_empty() {
                 self.first = at;
             }
-            let (first, last) = (self.first.min(at), (self.first + self.bar_count() - 1).max(at));
+            let (first, last) = (
+                self.first.min(at),
+                (self.first + self.bar_count() - 1).max(at),
+            );
             if last - first < MOST {
                 return self.count_at(at, first, last, count);
             }
@@ -76,10 +86,12 @@ impl Histogram {
         // Both differences are below MOST.
         let places = |from: i64, to: i64| usize::try_from(to - from).unwrap_or(0);
         if first < self.first {
-            self.counts.splice(0..0, std::iter::repeat_n(0, places(first, self.first)));
+            self.counts
+                .splice(0..0, std::iter::repeat_n(0, places(first, self.first)));
             self.first = first;
         }
-        self.counts.resize(self.counts.len().max(places(first, last) + 1), 0);
+        self.counts
+            .resize(self.counts.len().max(places(first, last) + 1), 0);
         self.counts[places(first, at)] += count;
     }
 
@@ -87,7 +99,9 @@ impl Histogram {
         let bars = self.bars();
         self.step += 1;
         self.counts.clear();
-        bars.into_iter().filter(|(_, count)| *count > 0).for_each(|(start, count)| self.count(start, count));
+        bars.into_iter()
+            .filter(|(_, count)| *count > 0)
+            .for_each(|(start, count)| self.count(start, count));
     }
 }
 
@@ -95,7 +109,11 @@ fn bar(count: u64, most: u64) -> char {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     match count {
         0 => ' ',
-        _ => BARS[usize::try_from((count * 8).div_ceil(most.max(1)) - 1).unwrap_or(7).min(7)],
+        _ => {
+            BARS[usize::try_from((count * 8).div_ceil(most.max(1)) - 1)
+                .unwrap_or(7)
+                .min(7)]
+        }
     }
 }
 
@@ -113,10 +131,16 @@ mod tests {
 
     #[test]
     fn bars_grow_wider_instead_of_more() {
-        assert_eq!((of(&[100, 101, 101]).width(), of(&[100, 101, 101]).bars()), (1, vec![(100, 1), (101, 2)]));
+        assert_eq!(
+            (of(&[100, 101, 101]).width(), of(&[100, 101, 101]).bars()),
+            (1, vec![(100, 1), (101, 2)])
+        );
         let long = of(&(0..1000).collect::<Vec<_>>());
         assert!(long.bars().len() <= 40, "{long:?}");
-        assert_eq!(long.bars().iter().map(|(_, count)| count).sum::<u64>(), 1000);
+        assert_eq!(
+            long.bars().iter().map(|(_, count)| count).sum::<u64>(),
+            1000
+        );
         let far = of(&[0, 1_000_000_000_000]);
         assert_eq!((far.bars().len(), far.outliers), (1, 1));
         assert_eq!(of(&[0, 0, 0, 0, 2]).sparkline(), "█ ▂");
@@ -124,9 +148,12 @@ mod tests {
 
     #[test]
     fn merged_is_as_if_counted_together() {
-        for (a, b) in
-            [(vec![0, 1, 2], vec![1, 90]), (vec![], vec![7]), (vec![-5, 3600 * 50], vec![0]), (vec![3], vec![-90_000])]
-        {
+        for (a, b) in [
+            (vec![0, 1, 2], vec![1, 90]),
+            (vec![], vec![7]),
+            (vec![-5, 3600 * 50], vec![0]),
+            (vec![3], vec![-90_000]),
+        ] {
             let mut merged = of(&a);
             merged.merge(&of(&b));
             assert_eq!(merged, of(&[a, b].concat()));

@@ -31,15 +31,37 @@ const ALL: usize = 50_000;
 /// Up to this many.
 const MOST: usize = 200_000;
 
-/// A request crosses few proxies; the id of one that retries for ever, or is not unique, must not fill the memory.
+/// A request crosses few proxies; the id of one that retries for ever, or is not unique, must not
+/// fill the memory.
 const MOST_HOPS: usize = 32;
 
 impl Joins {
     /// `id` is the hash of a request's id.
-    pub(super) fn add(&mut self, id: u64, judgement: Judgement, start: Option<Time>, group: u64, source: usize) {
-        let full = self.hops.len() >= if judgement.class == Class::Fine { ALL } else { MOST };
-        let Judgement { side, by, class, .. } = judgement;
-        let hop = Hop { start, side, by, class, group, source };
+    pub(super) fn add(
+        &mut self,
+        id: u64,
+        judgement: Judgement,
+        start: Option<Time>,
+        group: u64,
+        source: usize,
+    ) {
+        let full = self.hops.len()
+            >= if judgement.class == Class::Fine {
+                ALL
+            } else {
+                MOST
+            };
+        let Judgement {
+            side, by, class, ..
+        } = judgement;
+        let hop = Hop {
+            start,
+            side,
+            by,
+            class,
+            group,
+            source,
+        };
         match self.hops.get_mut(&id) {
             Some(hops) if hops.len() < MOST_HOPS => hops.push(hop),
             Some(_) => self.is_partial = true,
@@ -63,7 +85,10 @@ impl Joins {
 
     /// Every request's hops, the first proxy first.
     pub(super) fn requests(self) -> Vec<Vec<Hop>> {
-        let mut requests: Vec<Vec<Hop>> = sorted(self.hops).into_iter().map(|(_, hops)| hops).collect();
+        let mut requests: Vec<Vec<Hop>> = sorted(self.hops)
+            .into_iter()
+            .map(|(_, hops)| hops)
+            .collect();
         for hops in &mut requests {
             hops.sort();
         }

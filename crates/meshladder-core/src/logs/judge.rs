@@ -54,8 +54,8 @@ pub struct Judgement {
     pub side: Side,
     /// How it went.
     pub class: Class,
-    /// A failure that HTTP shows as 200: "a local reply to a request with content-type `application/grpc*` is sent as
-    /// HTTP 200 with a grpc-status".
+    /// A failure that HTTP shows as 200: "a local reply to a request with content-type
+    /// `application/grpc*` is sent as HTTP 200 with a grpc-status".
     pub is_grpc: bool,
 }
 
@@ -63,8 +63,17 @@ pub struct Judgement {
 pub fn judge(record: &Record<'_>) -> Judgement {
     let side = side(record);
     let details = record.get(Field::Details);
-    let relayed = if side == Side::Server { By::Application } else { By::NextHop };
-    let judgement = |by, class| Judgement { by, side, class, is_grpc: false };
+    let relayed = if side == Side::Server {
+        By::Application
+    } else {
+        By::NextHop
+    };
+    let judgement = |by, class| Judgement {
+        by,
+        side,
+        class,
+        is_grpc: false,
+    };
     // Nearly all lines of most logs.
     if details == "via_upstream" && record.get(Field::Flags).is_empty() {
         return judgement(relayed, of_answer(record));
@@ -77,15 +86,24 @@ pub fn judge(record: &Record<'_>) -> Judgement {
         let is_fine = record.get(Field::Flags).is_empty()
             && record.get(Field::Termination).is_empty()
             && record.get(Field::ClientFailure).is_empty();
-        return if is_fine { judgement(By::Nobody, Class::Fine) } else { judgement(By::ThisProxy, Class::Failed) };
+        return if is_fine {
+            judgement(By::Nobody, Class::Fine)
+        } else {
+            judgement(By::ThisProxy, Class::Failed)
+        };
     }
     match details {
         "via_upstream" => judgement(relayed, of_answer(record)),
         "" => without_details(record, relayed, judgement),
-        _ if details.starts_with("upstream_reset_after_response_started") => judgement(relayed, Class::Failed),
+        _ if details.starts_with("upstream_reset_after_response_started") => {
+            judgement(relayed, Class::Failed)
+        }
         _ if code >= 400 || code == 0 => judgement(By::ThisProxy, Class::Failed),
         _ if is_answer_of_its_own(details) => judgement(By::ThisProxy, Class::Fine),
-        _ => Judgement { is_grpc: code == 200, ..judgement(By::ThisProxy, Class::Failed) },
+        _ => Judgement {
+            is_grpc: code == 200,
+            ..judgement(By::ThisProxy, Class::Failed)
+        },
     }
 }
 
@@ -114,18 +132,28 @@ fn of_answer(record: &Record<'_>) -> Class {
 }
 
 /// Releases before Istio 1.9, and custom formats: the flags have to do.
-fn without_details(record: &Record<'_>, relayed: By, judgement: impl Fn(By, Class) -> Judgement) -> Judgement {
-    let failing = record.flags().any(|flag| !matches!(flag, "DI" | "RFCF" | "URX"));
+fn without_details(
+    record: &Record<'_>,
+    relayed: By,
+    judgement: impl Fn(By, Class) -> Judgement,
+) -> Judgement {
+    let failing = record
+        .flags()
+        .any(|flag| !matches!(flag, "DI" | "RFCF" | "URX"));
     if failing {
         let is_grpc = record.code() == 200 && record.get(Field::ServiceTime).is_empty();
-        return Judgement { is_grpc, ..judgement(By::ThisProxy, Class::Failed) };
+        return Judgement {
+            is_grpc,
+            ..judgement(By::ThisProxy, Class::Failed)
+        };
     }
     let answered = record.flags().next().is_some() || !record.get(Field::ServiceTime).is_empty();
     let by = if answered { relayed } else { By::Unknown };
     judgement(by, of_answer(record))
 }
 
-/// Details of answers below 400 that a proxy gives on purpose. With any other such a status is gRPC's way to fail.
+/// Details of answers below 400 that a proxy gives on purpose. With any other such a status is
+/// gRPC's way to fail.
 fn is_answer_of_its_own(details: &str) -> bool {
     const ON_PURPOSE: [&str; 12] = [
         "direct_response",
@@ -144,7 +172,8 @@ fn is_answer_of_its_own(details: &str) -> bool {
     ON_PURPOSE.iter().any(|name| details.starts_with(name))
 }
 
-/// Told by the cluster's direction, by the server name a client's proxy sends, and by whose address stands where.
+/// Told by the cluster's direction, by the server name a client's proxy sends, and by whose address
+/// stands where.
 fn side(record: &Record<'_>) -> Side {
     let cluster = record.get(Field::Cluster);
     if cluster.starts_with("inbound") || cluster.starts_with("InboundPassthrough") {
@@ -160,7 +189,11 @@ fn side(record: &Record<'_>) -> Side {
     if !cluster.starts_with("outbound") {
         let from_proxy = record.get(Field::ServerName).starts_with("outbound_");
         let no_chain = record.get(Field::Details) == "filter_chain_not_found";
-        return if from_proxy || no_chain { Side::Server } else { Side::Unknown };
+        return if from_proxy || no_chain {
+            Side::Server
+        } else {
+            Side::Unknown
+        };
     }
     // A sidecar's client is the pod itself; a gateway's is not.
     let own = address(record.get(Field::UpstreamLocal));

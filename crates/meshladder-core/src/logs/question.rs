@@ -21,7 +21,8 @@ pub struct Asking {
     pub seen: Seen,
 }
 
-/// The request of a group's first line, which stands in `doc`; none when the line does not say what was called.
+/// The request of a group's first line, which stands in `doc`; none when the line does not say what
+/// was called.
 pub fn question(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     let line = &group.sample;
     let own = pod_of(doc, mesh);
@@ -35,18 +36,26 @@ pub fn question(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     };
     let caller = match side {
         Side::Gateway => None,
-        Side::Server => {
-            address(&line.remote).trim_matches(['[', ']']).parse().ok().and_then(|ip: IpAddr| mesh.pod_at(ip))
-        }
+        Side::Server => address(&line.remote)
+            .trim_matches(['[', ']'])
+            .parse()
+            .ok()
+            .and_then(|ip: IpAddr| mesh.pod_at(ip)),
         Side::Client | Side::Unknown => own,
     };
     let from = match caller {
         Some(pod) if is_gateway(pod) => Caller::Outside,
-        Some(pod) => Caller::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() },
+        Some(pod) => Caller::Pod {
+            namespace: pod.namespace.clone(),
+            name: pod.name.clone(),
+        },
         None if side == Side::Gateway => Caller::Outside,
         None => Caller::Somebody,
     };
-    Some(Asking { question: asked(line, url(line, side)?, from), seen: seen(group, side) })
+    Some(Asking {
+        question: asked(line, url(line, side)?, from),
+        seen: seen(group, side),
+    })
 }
 
 fn asked(line: &Line, to: Url, from: Caller) -> Question {
@@ -98,16 +107,24 @@ fn url(line: &Line, side: Side) -> Option<Url> {
             Some(service) => tcp(service.host, service.port),
             None if side == Side::Client => Url::parse(&format!("tcp://{}", line.local)).ok(),
             // A connection that no filter chain took: what was sent is not known, only where to.
-            None if line.details == "filter_chain_not_found" => Url::parse(&format!("http://{}/", line.local)).ok(),
+            None if line.details == "filter_chain_not_found" => {
+                Url::parse(&format!("http://{}/", line.local)).ok()
+            }
             None => None,
         };
     }
     let is_https = side == Side::Gateway && !line.server_name.is_empty();
     let scheme = if is_https { "https" } else { "http" };
-    let host = if line.authority.is_empty() { service?.host } else { line.authority.as_str() };
+    let host = if line.authority.is_empty() {
+        service?.host
+    } else {
+        line.authority.as_str()
+    };
     let mut url = Url::parse(&format!("{scheme}://{host}{}", line.path)).ok()?;
     if !url.has_port && side != Side::Gateway {
-        let port = service.or(cluster).and_then(|cluster| cluster.port.parse().ok());
+        let port = service
+            .or(cluster)
+            .and_then(|cluster| cluster.port.parse().ok());
         // The port that the client connected to.
         let port = port.or_else(|| line.local.rsplit_once(':')?.1.parse().ok());
         (url.port, url.has_port) = (port.unwrap_or(url.port), port.is_some());
@@ -115,7 +132,8 @@ fn url(line: &Line, side: Side) -> Option<Url> {
     Some(url)
 }
 
-/// The command that asks it of a source, named as ` -s PATH`, or of the cluster; what is not known stands in capitals.
+/// The command that asks it of a source, named as ` -s PATH`, or of the cluster; what is not known
+/// stands in capitals.
 pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<String> {
     let line = &group.sample;
     let side = group.judgement.side;
@@ -125,13 +143,26 @@ pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<S
         None if side == Side::Gateway => "outside".to_owned(),
         Some(Caller::Somebody) | None => "CLIENT".to_owned(),
     };
-    let to = asking.map_or_else(|| url(line, side), |asking| Some(asking.question.to.clone()))?;
+    let to = asking.map_or_else(
+        || url(line, side),
+        |asking| Some(asking.question.to.clone()),
+    )?;
     let seen = asking.map_or_else(|| seen(group, side), |asking| asking.seen.clone());
-    let method =
-        if matches!(line.method.as_str(), "" | "GET") { String::new() } else { format!("-X {} ", line.method) };
-    let flags = if seen.flags.is_empty() { String::new() } else { format!("/{}", seen.flags.join(",")) };
+    let method = if matches!(line.method.as_str(), "" | "GET") {
+        String::new()
+    } else {
+        format!("-X {} ", line.method)
+    };
+    let flags = if seen.flags.is_empty() {
+        String::new()
+    } else {
+        format!("/{}", seen.flags.join(","))
+    };
     let to = written(&to);
-    Some(format!("meshladder why --from {from} {method}--to {to} --seen {}{flags}{source}", seen.code))
+    Some(format!(
+        "meshladder why --from {from} {method}--to {to} --seen {}{flags}{source}",
+        seen.code
+    ))
 }
 
 /// What a line's request called, as a shell takes it.
@@ -140,13 +171,27 @@ pub(super) fn called(line: &Line, side: Side) -> Option<String> {
 }
 
 fn written(url: &Url) -> String {
-    let Url { scheme, host, port, path, .. } = url;
-    let path = if *scheme == Scheme::Tcp { "" } else { path.as_str() };
+    let Url {
+        scheme,
+        host,
+        port,
+        path,
+        ..
+    } = url;
+    let path = if *scheme == Scheme::Tcp {
+        ""
+    } else {
+        path.as_str()
+    };
     quoted(&format!("{}://{host}:{port}{path}", scheme.word()))
 }
 
 /// In quotes where a shell would take it apart.
 pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%+,=[]".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

@@ -63,7 +63,10 @@ impl Stats {
         }
         self.classes[judgement.class as usize] += 1;
         if let Some(start) = start {
-            self.between = Some(self.between.map_or((start, start), |(a, b)| (a.min(start), b.max(start))));
+            self.between = Some(
+                self.between
+                    .map_or((start, start), |(a, b)| (a.min(start), b.max(start))),
+            );
             if judgement.class == Class::Failed {
                 self.failed.add(start.seconds);
             }
@@ -90,15 +93,28 @@ impl Stats {
     pub(super) fn malformed(&mut self, example: Example<&str>) {
         self.malformed += 1;
         if self.malformed_examples.len() < MOST_MALFORMED {
-            let Example { source, number, text } = example;
-            self.malformed_examples.push(Example { source, number, text: text.to_owned() });
+            let Example {
+                source,
+                number,
+                text,
+            } = example;
+            self.malformed_examples.push(Example {
+                source,
+                number,
+                text: text.to_owned(),
+            });
         }
     }
 
     /// Such a line has no request id; addresses tell whose connection it was.
     fn chainless(&mut self, record: &Record<'_>) {
-        if record.get(Field::Details) == "filter_chain_not_found" && self.chainless.len() < MOST_PAIRS {
-            let pair = (address(record.get(Field::Remote)).to_owned(), record.get(Field::Local).to_owned());
+        if record.get(Field::Details) == "filter_chain_not_found"
+            && self.chainless.len() < MOST_PAIRS
+        {
+            let pair = (
+                address(record.get(Field::Remote)).to_owned(),
+                record.get(Field::Local).to_owned(),
+            );
             *self.chainless.entry(pair).or_insert(0) += 1;
         }
     }
@@ -111,7 +127,10 @@ impl Stats {
         self.malformed += other.malformed;
         self.other += other.other;
         self.ungrouped += other.ungrouped;
-        self.classes.iter_mut().zip(other.classes).for_each(|(own, other)| *own += other);
+        self.classes
+            .iter_mut()
+            .zip(other.classes)
+            .for_each(|(own, other)| *own += other);
         self.failed.merge(&other.failed);
         self.between = match (self.between, other.between) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
@@ -132,7 +151,10 @@ impl Stats {
             }
         }
         self.joins.merge(other.joins);
-        other.chainless.into_iter().for_each(|(pair, count)| *self.chainless.entry(pair).or_insert(0) += count);
+        other
+            .chainless
+            .into_iter()
+            .for_each(|(pair, count)| *self.chainless.entry(pair).or_insert(0) += count);
     }
 
     /// How many are of a class.

@@ -18,7 +18,11 @@ fn summary(lines: &[String]) -> Summary {
 fn summary_of(lines: &[String], filter: &Filter) -> Summary {
     let own = LogFormats::default();
     let mut collector = Collector::new(&own, filter);
-    collector.chunk(Chunk { source: 0, first_line: 1, text: &lines.concat() });
+    collector.chunk(Chunk {
+        source: 0,
+        first_line: 1,
+        text: &lines.concat(),
+    });
     collector.finish().summary()
 }
 
@@ -30,11 +34,41 @@ fn of(end: &str, tail: &str) -> Judgement {
 fn it_is_told_who_ended_a_request() {
     let grpc = |end| of(end, CLIENT);
     for (end, tail, by, side, class) in [
-        ("503 - via_upstream", CLIENT, By::NextHop, Side::Client, Class::Failed),
-        ("503 - via_upstream", SERVER, By::Application, Side::Server, Class::Failed),
-        ("404 - via_upstream", SERVER, By::Application, Side::Server, Class::Refused),
-        ("503 URX via_upstream", CLIENT, By::NextHop, Side::Client, Class::Failed),
-        ("200 DI via_upstream", CLIENT, By::NextHop, Side::Client, Class::Fine),
+        (
+            "503 - via_upstream",
+            CLIENT,
+            By::NextHop,
+            Side::Client,
+            Class::Failed,
+        ),
+        (
+            "503 - via_upstream",
+            SERVER,
+            By::Application,
+            Side::Server,
+            Class::Failed,
+        ),
+        (
+            "404 - via_upstream",
+            SERVER,
+            By::Application,
+            Side::Server,
+            Class::Refused,
+        ),
+        (
+            "503 URX via_upstream",
+            CLIENT,
+            By::NextHop,
+            Side::Client,
+            Class::Failed,
+        ),
+        (
+            "200 DI via_upstream",
+            CLIENT,
+            By::NextHop,
+            Side::Client,
+            Class::Fine,
+        ),
         (
             "503 UC upstream_reset_before_response_started{connection_termination}",
             SERVER,
@@ -49,18 +83,59 @@ fn it_is_told_who_ended_a_request() {
             Side::Server,
             Class::Failed,
         ),
-        ("0 DC downstream_remote_disconnect", CLIENT, By::Client, Side::Client, Class::Left),
-        ("0 DR http2.remote_reset", SERVER, By::Client, Side::Server, Class::Left),
-        ("403 - rbac_access_denied_matched_policy[none]", SERVER, By::ThisProxy, Side::Server, Class::Failed),
-        ("301 - direct_response", CLIENT, By::ThisProxy, Side::Client, Class::Fine),
-        ("200 - via_upstream", CLIENT, By::NextHop, Side::Client, Class::Fine),
+        (
+            "0 DC downstream_remote_disconnect",
+            CLIENT,
+            By::Client,
+            Side::Client,
+            Class::Left,
+        ),
+        (
+            "0 DR http2.remote_reset",
+            SERVER,
+            By::Client,
+            Side::Server,
+            Class::Left,
+        ),
+        (
+            "403 - rbac_access_denied_matched_policy[none]",
+            SERVER,
+            By::ThisProxy,
+            Side::Server,
+            Class::Failed,
+        ),
+        (
+            "301 - direct_response",
+            CLIENT,
+            By::ThisProxy,
+            Side::Client,
+            Class::Fine,
+        ),
+        (
+            "200 - via_upstream",
+            CLIENT,
+            By::NextHop,
+            Side::Client,
+            Class::Fine,
+        ),
     ] {
         let found = of(end, tail);
-        assert_eq!((found.by, found.side, found.class, found.is_grpc), (by, side, class, false), "{end}");
+        assert_eq!(
+            (found.by, found.side, found.class, found.is_grpc),
+            (by, side, class, false),
+            "{end}"
+        );
     }
-    for end in ["200 UH no_healthy_upstream", "200 - rbac_access_denied_matched_policy[none]", "200 NR route_not_found"]
-    {
-        assert_eq!((grpc(end).class, grpc(end).is_grpc, grpc(end).by), (Class::Failed, true, By::ThisProxy), "{end}");
+    for end in [
+        "200 UH no_healthy_upstream",
+        "200 - rbac_access_denied_matched_policy[none]",
+        "200 NR route_not_found",
+    ] {
+        assert_eq!(
+            (grpc(end).class, grpc(end).is_grpc, grpc(end).by),
+            (Class::Failed, true, By::ThisProxy),
+            "{end}"
+        );
     }
 }
 
@@ -71,8 +146,18 @@ fn connections_are_no_requests() {
         summary(&[line(1, &format!("0 {flags} -"), tail, "").replace("GET /a HTTP/1.1", "- - -")])
     };
     let (fine, failed) = (tcp("-"), tcp("UF,URX"));
-    assert_eq!((fine.stats.requests, fine.stats.connections, fine.groups[0].judgement.class), (0, 1, Class::Fine));
-    assert_eq!((failed.groups[0].judgement.by, failed.causes.len()), (By::ThisProxy, 1));
+    assert_eq!(
+        (
+            fine.stats.requests,
+            fine.stats.connections,
+            fine.groups[0].judgement.class
+        ),
+        (0, 1, Class::Fine)
+    );
+    assert_eq!(
+        (failed.groups[0].judgement.by, failed.causes.len()),
+        (By::ThisProxy, 1)
+    );
     assert_eq!(failed.groups[0].flags, ["UF", "URX"]);
 }
 
@@ -83,7 +168,12 @@ fn the_server_s_line_explains_the_client_s() {
             let id = format!("id-{i}");
             [
                 line(i * 10, "503 - via_upstream", CLIENT, &id),
-                line(i * 10 + 3, "503 UC upstream_reset_before_response_started{connection_termination}", SERVER, &id),
+                line(
+                    i * 10 + 3,
+                    "503 UC upstream_reset_before_response_started{connection_termination}",
+                    SERVER,
+                    &id,
+                ),
             ]
         })
         .collect();
@@ -92,7 +182,11 @@ fn the_server_s_line_explains_the_client_s() {
     let cause = &found.causes[0];
     assert_eq!(found.groups[cause.group].flags, ["UC"]);
     assert_eq!((cause.also.len(), cause.also[0].1), (1, 4));
-    assert!(cause.says[0].contains("server's proxy answered itself"), "{:?}", cause.says);
+    assert!(
+        cause.says[0].contains("server's proxy answered itself"),
+        "{:?}",
+        cause.says
+    );
 }
 
 #[test]
@@ -103,7 +197,10 @@ fn a_caller_that_timed_out_is_why_the_server_saw_it_leave() {
     ]);
     assert_eq!(found.causes.len(), 1);
     assert!(
-        found.causes[0].says.iter().any(|text| text.contains("behind the server's proxy")),
+        found.causes[0]
+            .says
+            .iter()
+            .any(|text| text.contains("behind the server's proxy")),
         "{:?}",
         found.causes[0]
     );
@@ -113,22 +210,44 @@ fn a_caller_that_timed_out_is_why_the_server_saw_it_leave() {
 fn a_refusal_by_the_server_s_proxy_explains_a_relayed_403() {
     let found = summary(&[
         line(1, "403 - via_upstream", CLIENT, "x"),
-        line(3, "403 - rbac_access_denied_matched_policy[ns[shop]-policy[deny]-rule[0]]", SERVER, "x"),
+        line(
+            3,
+            "403 - rbac_access_denied_matched_policy[ns[shop]-policy[deny]-rule[0]]",
+            SERVER,
+            "x",
+        ),
     ]);
     assert_eq!(found.causes.len(), 1);
-    assert!(found.causes[0].says.iter().any(|text| text.contains("AuthorizationPolicy shop/deny, rule 0")));
+    assert!(
+        found.causes[0]
+            .says
+            .iter()
+            .any(|text| text.contains("AuthorizationPolicy shop/deny, rule 0"))
+    );
 }
 
 #[test]
 fn plaintext_to_strict_is_told_by_the_listener_s_line() {
     let listener = r#"[2026-11-15T06:31:02.005Z] "- - -" 0 NR filter_chain_not_found - "-" 0 0 1 - "-" "-" "-" "-" "-" - - 10.0.0.9:8080 10.0.0.2:42 - -"#;
     let found = summary(&[
-        line(1, "503 UC upstream_reset_before_response_started{connection_termination}", CLIENT, "x"),
+        line(
+            1,
+            "503 UC upstream_reset_before_response_started{connection_termination}",
+            CLIENT,
+            "x",
+        ),
         format!("{listener}\n"),
     ]);
-    let client = found.causes.iter().find(|cause| found.groups[cause.group].has("UC")).expect("a cause");
+    let client = found
+        .causes
+        .iter()
+        .find(|cause| found.groups[cause.group].has("UC"))
+        .expect("a cause");
     assert!(
-        client.says.iter().any(|text| text.contains("no filter chain for 1 connections from 10.0.0.2")),
+        client
+            .says
+            .iter()
+            .any(|text| text.contains("no filter chain for 1 connections from 10.0.0.2")),
         "{client:?}"
     );
 }
@@ -137,24 +256,39 @@ fn plaintext_to_strict_is_told_by_the_listener_s_line() {
 fn counts_of_several_collectors_are_merged() {
     let lines: Vec<String> = (0..30)
         .map(|i| {
-            let end =
-                ["503 UF,URX a{b}", "503 URX,UF a{b}", "200 - via_upstream"][usize::try_from(i).expect("small") % 3];
+            let end = ["503 UF,URX a{b}", "503 URX,UF a{b}", "200 - via_upstream"]
+                [usize::try_from(i).expect("small") % 3];
             line(i, end, CLIENT, &format!("id-{}", i / 2))
         })
         .collect();
-    let text = format!("{}[2026-11-15T06:31:02.005Z] \"GET / HTTP/1.1\" x\nother\n", lines.concat());
+    let text = format!(
+        "{}[2026-11-15T06:31:02.005Z] \"GET / HTTP/1.1\" x\nother\n",
+        lines.concat()
+    );
     let (filter, own) = (Filter::default(), LogFormats::default());
     let whole = {
         let mut one = Collector::new(&own, &filter);
-        one.chunk(Chunk { source: 0, first_line: 1, text: &text });
+        one.chunk(Chunk {
+            source: 0,
+            first_line: 1,
+            text: &text,
+        });
         one.finish().summary()
     };
-    let cut = text.match_indices('\n').nth(12).map(|(at, _)| at + 1).expect("many lines");
+    let cut = text
+        .match_indices('\n')
+        .nth(12)
+        .map(|(at, _)| at + 1)
+        .expect("many lines");
     let parts = [(1, &text[..cut]), (14, &text[cut..])];
     let mut stats = Stats::default();
     for (first_line, text) in parts.into_iter().rev() {
         let mut one = Collector::new(&own, &filter);
-        one.chunk(Chunk { source: 0, first_line, text });
+        one.chunk(Chunk {
+            source: 0,
+            first_line,
+            text,
+        });
         stats.merge(one.finish());
     }
     let merged = stats.summary();
@@ -162,12 +296,33 @@ fn counts_of_several_collectors_are_merged() {
         let groups: Vec<_> = summary
             .groups
             .iter()
-            .map(|group| (group.code, group.flags.clone(), group.count, group.between, group.examples.clone()))
+            .map(|group| {
+                (
+                    group.code,
+                    group.flags.clone(),
+                    group.count,
+                    group.between,
+                    group.examples.clone(),
+                )
+            })
             .collect();
-        (groups, summary.joined, summary.stats.malformed_examples.clone(), summary.stats.other, summary.stats.requests)
+        (
+            groups,
+            summary.joined,
+            summary.stats.malformed_examples.clone(),
+            summary.stats.other,
+            summary.stats.requests,
+        )
     };
     assert_eq!(told(&merged), told(&whole));
-    assert_eq!((whole.groups[0].count, whole.stats.malformed, whole.stats.other), (20, 1, 1));
+    assert_eq!(
+        (
+            whole.groups[0].count,
+            whole.stats.malformed,
+            whole.stats.other
+        ),
+        (20, 1, 1)
+    );
     assert_eq!(whole.stats.malformed_examples[0].number, 31);
 }
 
@@ -188,7 +343,15 @@ fn filters_hold_one_by_one_and_against() {
         ((|t| t.flags = vec!["uh".into()]) as fn(&mut Terms), 1),
         (|t| t.flags = vec!["-".into()], 2),
         (|t| t.clusters = vec!["cart.shop".into()], 1),
-        (|t| t.codes = vec![Codes::parse("4xx").expect("codes"), Codes::parse("503").expect("codes")], 2),
+        (
+            |t| {
+                t.codes = vec![
+                    Codes::parse("4xx").expect("codes"),
+                    Codes::parse("503").expect("codes"),
+                ]
+            },
+            2,
+        ),
         (|t| t.paths = vec!["/a".into()], 3),
         (|t| t.methods = vec!["POST".into()], 0),
         (|t| t.upstreams = vec!["10.0.0.9".into()], 3),
@@ -196,13 +359,43 @@ fn filters_hold_one_by_one_and_against() {
         (|t| t.details = vec!["via".into()], 2),
         (|t| t.hosts = vec!["cart".into()], 3),
     ] {
-        assert_eq!(count(Filter { wanted: terms(change), ..Filter::default() }), yes);
-        assert_eq!(count(Filter { unwanted: terms(change), ..Filter::default() }), 3 - yes);
+        assert_eq!(
+            count(Filter {
+                wanted: terms(change),
+                ..Filter::default()
+            }),
+            yes
+        );
+        assert_eq!(
+            count(Filter {
+                unwanted: terms(change),
+                ..Filter::default()
+            }),
+            3 - yes
+        );
     }
     let at = Time::parse("2026-11-15T06:31:02.900Z");
-    assert_eq!(count(Filter { since: at, ..Filter::default() }), 2);
-    assert_eq!(count(Filter { until: at, ..Filter::default() }), 1);
-    assert_eq!(count(Filter { failed: true, ..Filter::default() }), 1);
+    assert_eq!(
+        count(Filter {
+            since: at,
+            ..Filter::default()
+        }),
+        2
+    );
+    assert_eq!(
+        count(Filter {
+            until: at,
+            ..Filter::default()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            failed: true,
+            ..Filter::default()
+        }),
+        1
+    );
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub enum Patch {
 }
 
 impl Change {
-    /// The object as it would be; none when it would be gone. A patch that cannot be read changes nothing.
+    /// The object as it would be; none when it would be gone. A patch that cannot be read changes
+    /// nothing.
     pub(crate) fn apply(&self, node: &Node) -> Option<Node> {
         let mut node = node.clone();
         match &self.patch {
@@ -50,7 +51,9 @@ impl Change {
 
     /// The object that it creates.
     pub(super) fn created(&self) -> Option<Node> {
-        let Patch::Create(text) = &self.patch else { return None };
+        let Patch::Create(text) = &self.patch else {
+            return None;
+        };
         yaml::load(text).documents.into_iter().next()
     }
 }
@@ -59,8 +62,9 @@ fn json(text: &str) -> Option<Node> {
     Node::from_json(Raw::of(text).ok()?).ok()
 }
 
-/// "If the provided merge patch contains members that do not appear within the target, those members are added. […]
-/// Null values in the merge patch are given special meaning to indicate the removal of existing values."
+/// "If the provided merge patch contains members that do not appear within the target, those
+/// members are added. […] Null values in the merge patch are given special meaning to indicate the
+/// removal of existing values."
 fn merge(target: &mut Node, patch: &Node) {
     let Value::Object(changes) = &patch.value else {
         target.clone_from(patch);
@@ -69,7 +73,9 @@ fn merge(target: &mut Node, patch: &Node) {
     if !matches!(target.value, Value::Object(_)) {
         target.value = Value::Object(Box::default());
     }
-    let Value::Object(members) = &mut target.value else { return };
+    let Value::Object(members) = &mut target.value else {
+        return;
+    };
     for change in changes {
         let known = members.iter().position(|member| member.key == change.key);
         match (&change.value.value, known) {
@@ -77,9 +83,16 @@ fn merge(target: &mut Node, patch: &Node) {
             (Value::Null, None) => {}
             (_, Some(at)) => merge(&mut members[at].value, &change.value),
             (_, None) => {
-                let mut value = Node { value: Value::Null, span: patch.span };
+                let mut value = Node {
+                    value: Value::Null,
+                    span: patch.span,
+                };
                 merge(&mut value, &change.value);
-                let member = Member { key: change.key.clone(), key_span: change.key_span, value };
+                let member = Member {
+                    key: change.key.clone(),
+                    key_span: change.key_span,
+                    value,
+                };
                 edit(members, |members| members.push(member));
             }
         }
@@ -87,10 +100,16 @@ fn merge(target: &mut Node, patch: &Node) {
 }
 
 fn operate(root: &mut Node, operation: &Node) {
-    let (Some(op), Some(path)) = (operation.str_at("op"), operation.str_at("path")) else { return };
-    let Some((parent, token)) = path.rsplit_once('/') else { return };
+    let (Some(op), Some(path)) = (operation.str_at("op"), operation.str_at("path")) else {
+        return;
+    };
+    let Some((parent, token)) = path.rsplit_once('/') else {
+        return;
+    };
     let token = token.replace("~1", "/").replace("~0", "~");
-    let Some(parent) = step_to(root, parent) else { return };
+    let Some(parent) = step_to(root, parent) else {
+        return;
+    };
     match (&mut parent.value, op, operation.get("value")) {
         (Value::Array(items), "remove", _) => {
             if let Some(at) = token.parse().ok().filter(|at: &usize| *at < items.len()) {
@@ -98,8 +117,14 @@ fn operate(root: &mut Node, operation: &Node) {
             }
         }
         (Value::Array(items), "add", Some(value)) => {
-            let at = if token == "-" { items.len() } else { token.parse().unwrap_or(items.len()) };
-            edit(items, |items| items.insert(at.min(items.len()), value.clone()));
+            let at = if token == "-" {
+                items.len()
+            } else {
+                token.parse().unwrap_or(items.len())
+            };
+            edit(items, |items| {
+                items.insert(at.min(items.len()), value.clone())
+            });
         }
         (Value::Array(items), "replace", Some(value)) => {
             if let Some(item) = token.parse().ok().and_then(|at: usize| items.get_mut(at)) {
@@ -107,13 +132,19 @@ fn operate(root: &mut Node, operation: &Node) {
             }
         }
         (Value::Object(members), "remove", _) => {
-            edit(members, |members| members.retain(|member| *member.key != *token));
+            edit(members, |members| {
+                members.retain(|member| *member.key != *token)
+            });
         }
         (Value::Object(members), "add" | "replace", Some(value)) => {
             if let Some(member) = members.iter_mut().find(|member| *member.key == *token) {
                 member.value.clone_from(value);
             } else {
-                let member = Member { key: (*token).into(), key_span: Span::default(), value: value.clone() };
+                let member = Member {
+                    key: (*token).into(),
+                    key_span: Span::default(),
+                    value: value.clone(),
+                };
                 edit(members, |members| members.push(member));
             }
         }
@@ -126,7 +157,10 @@ fn step_to<'n>(root: &'n mut Node, pointer: &str) -> Option<&'n mut Node> {
         let token = token.replace("~1", "/").replace("~0", "~");
         match &mut node.value {
             Value::Array(items) => items.get_mut(token.parse::<usize>().ok()?),
-            Value::Object(members) => members.iter_mut().find(|m| *m.key == *token).map(|m| &mut m.value),
+            Value::Object(members) => members
+                .iter_mut()
+                .find(|m| *m.key == *token)
+                .map(|m| &mut m.value),
             _ => None,
         }
     })
@@ -139,7 +173,11 @@ mod tests {
     /// What is left at `/a`, as a pointer finds it.
     fn after(patch: Patch) -> Option<Node> {
         let object = json(r#"{"a":{"b":[1,2],"c":"x"}}"#).expect("it is JSON");
-        Change { object: ObjectRef::default(), patch }.apply(&object)
+        Change {
+            object: ObjectRef::default(),
+            patch,
+        }
+        .apply(&object)
     }
 
     fn text(node: &Node, pointer: &str) -> Option<String> {
@@ -148,10 +186,19 @@ mod tests {
 
     #[test]
     fn a_merge_patch_adds_replaces_and_removes() {
-        let node = after(Patch::Merge(r#"{"a":{"c":null,"b":[3],"d":{"e":1,"f":null}}}"#.to_owned())).expect("kept");
+        let node = after(Patch::Merge(
+            r#"{"a":{"c":null,"b":[3],"d":{"e":1,"f":null}}}"#.to_owned(),
+        ))
+        .expect("kept");
         assert_eq!(text(&node, "/a/c"), None);
-        assert_eq!((text(&node, "/a/b/0"), text(&node, "/a/b/1")), (Some("Number(\"3\")".to_owned()), None));
-        assert_eq!((text(&node, "/a/d/e"), text(&node, "/a/d/f")), (Some("Number(\"1\")".to_owned()), None));
+        assert_eq!(
+            (text(&node, "/a/b/0"), text(&node, "/a/b/1")),
+            (Some("Number(\"3\")".to_owned()), None)
+        );
+        assert_eq!(
+            (text(&node, "/a/d/e"), text(&node, "/a/d/f")),
+            (Some("Number(\"1\")".to_owned()), None)
+        );
     }
 
     #[test]

@@ -78,19 +78,33 @@ impl MeshConfig {
         let default = Self::default();
         let text = |key: &str| config.str_at(key).filter(|text| !text.is_empty());
         let list = |key: &str| config.get(key).map_or(&[][..], Node::items);
-        let strings = |key: &str| list(key).iter().filter_map(Node::str).map(Into::into).collect::<Vec<_>>();
+        let strings = |key: &str| {
+            list(key)
+                .iter()
+                .filter_map(Node::str)
+                .map(Into::into)
+                .collect::<Vec<_>>()
+        };
         let export_to = |key: &str| Some(strings(key)).filter(|names| !names.is_empty());
         let trust_domain = text("trustDomain").unwrap_or("cluster.local");
         Self {
             object: None,
             tree: Some(config.clone()),
             root_namespace: text("rootNamespace").map_or(default.root_namespace, Into::into),
-            trust_domains: std::iter::once(trust_domain.into()).chain(strings("trustDomainAliases")).collect(),
-            providers: list("extensionProviders").iter().filter_map(provider).collect(),
+            trust_domains: std::iter::once(trust_domain.into())
+                .chain(strings("trustDomainAliases"))
+                .collect(),
+            providers: list("extensionProviders")
+                .iter()
+                .filter_map(provider)
+                .collect(),
             is_registry_only: is_registry_only(config).unwrap_or(false),
-            auto_mtls: config.get("enableAutoMtls").is_none_or(|on| on.value != Value::Bool(false)),
+            auto_mtls: config
+                .get("enableAutoMtls")
+                .is_none_or(|on| on.value != Value::Bool(false)),
             access_log_file: text("accessLogFile").unwrap_or_default().into(),
-            service_export_to: export_to("defaultServiceExportTo").unwrap_or(default.service_export_to),
+            service_export_to: export_to("defaultServiceExportTo")
+                .unwrap_or(default.service_export_to),
             virtual_service_export_to: export_to("defaultVirtualServiceExportTo")
                 .unwrap_or(default.virtual_service_export_to),
             destination_rule_export_to: export_to("defaultDestinationRuleExportTo")
@@ -99,12 +113,17 @@ impl MeshConfig {
         }
     }
 
-    /// The mesh's settings: from the ConfigMap of the default revision, else of another one, else as istiod tells them.
+    /// The mesh's settings: from the ConfigMap of the default revision, else of another one, else
+    /// as istiod tells them.
     pub(super) fn find(objects: &Objects, snapshot: &Snapshot) -> Self {
         let mut maps: Vec<_> = config_maps(objects).collect();
-        maps.sort_by_key(|(revision, map)| (*revision != "default", map.id.namespace != "istio-system"));
+        maps.sort_by_key(|(revision, map)| {
+            (*revision != "default", map.id.namespace != "istio-system")
+        });
         let first = maps.first().map(|(_, map)| Self::of_config_map(map));
-        first.or_else(|| Self::from_istiod(snapshot)).unwrap_or_default()
+        first
+            .or_else(|| Self::from_istiod(snapshot))
+            .unwrap_or_default()
     }
 
     /// The settings after a change of ConfigMaps.
@@ -115,26 +134,56 @@ impl MeshConfig {
 
     /// The settings in a ConfigMap.
     pub fn of_config_map(map: &Stored) -> Self {
-        let text = map.node.at(["data", "mesh"]).and_then(Node::str).unwrap_or_default();
-        let read = yaml::load(text).documents.first().map(Self::read).unwrap_or_default();
-        let networks = map.node.at(["data", "meshNetworks"]).and_then(Node::str).map(yaml::load);
+        let text = map
+            .node
+            .at(["data", "mesh"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let read = yaml::load(text)
+            .documents
+            .first()
+            .map(Self::read)
+            .unwrap_or_default();
+        let networks = map
+            .node
+            .at(["data", "meshNetworks"])
+            .and_then(Node::str)
+            .map(yaml::load);
         let tree = networks.and_then(|networks| networks.documents.into_iter().next());
-        let networks = tree.map(|tree| MeshNetworks { tree, of: Some(map.id.clone()) });
-        Self { object: Some(map.id.clone()), networks, ..read }
+        let networks = tree.map(|tree| MeshNetworks {
+            tree,
+            of: Some(map.id.clone()),
+        });
+        Self {
+            object: Some(map.id.clone()),
+            networks,
+            ..read
+        }
     }
 
     /// The answer of `/debug/mesh`.
     fn from_istiod(snapshot: &Snapshot) -> Option<Self> {
-        let id = snapshot.ids().find(|id| id.as_str().ends_with("/debug/mesh.json"))?;
+        let id = snapshot
+            .ids()
+            .find(|id| id.as_str().ends_with("/debug/mesh.json"))?;
         let document = snapshot.open(id).ok()?;
-        Some(Self::read(&Node::from_json(Raw::of(&document.text).ok()?).ok()?))
+        Some(Self::read(
+            &Node::from_json(Raw::of(&document.text).ok()?).ok()?,
+        ))
     }
 
-    /// Whether it is a trust domain of the mesh, or one whose certificates it takes. In a policy "cluster.local" stands
-    /// for the mesh's own, whatever that is called.
+    /// Whether it is a trust domain of the mesh, or one whose certificates it takes. In a policy
+    /// "cluster.local" stands for the mesh's own, whatever that is called.
     pub fn trusts(&self, domain: &str) -> bool {
-        let authorities = self.tree.as_ref().and_then(|tree| tree.get("caCertificates")).map_or(&[][..], Node::items);
-        let mut taken = authorities.iter().filter_map(|one| one.get("trustDomains")).flat_map(Node::items);
+        let authorities = self
+            .tree
+            .as_ref()
+            .and_then(|tree| tree.get("caCertificates"))
+            .map_or(&[][..], Node::items);
+        let mut taken = authorities
+            .iter()
+            .filter_map(|one| one.get("trustDomains"))
+            .flat_map(Node::items);
         domain == "cluster.local"
             || self.trust_domains.iter().any(|known| **known == *domain)
             || taken.any(|taken| taken.str() == Some(domain))
@@ -143,7 +192,9 @@ impl MeshConfig {
     /// The provider of that name that a CUSTOM policy may ask.
     pub fn authorization_provider(&self, name: &str) -> Option<&ExtensionProvider> {
         let decides = |kind: &str| ["envoyExtAuthzHttp", "envoyExtAuthzGrpc"].contains(&kind);
-        self.providers.iter().find(|provider| *provider.name == *name && decides(&provider.kind))
+        self.providers
+            .iter()
+            .find(|provider| *provider.name == *name && decides(&provider.kind))
     }
 
     /// A setting of `defaultConfig`, which every proxy starts from.
@@ -156,7 +207,11 @@ impl MeshConfig {
 pub fn config_maps(objects: &Objects) -> impl Iterator<Item = (&str, &Stored)> {
     objects.of_kind("ConfigMap").iter().filter_map(|map| {
         let revision = map.id.name.strip_prefix("istio")?;
-        let revision = if revision.is_empty() { "default" } else { revision.strip_prefix('-')? };
+        let revision = if revision.is_empty() {
+            "default"
+        } else {
+            revision.strip_prefix('-')?
+        };
         map.node.at(["data", "mesh"]).map(|_| (revision, map))
     })
 }
@@ -167,8 +222,14 @@ pub fn is_registry_only(config: &Node) -> Option<bool> {
 }
 
 fn provider(node: &Node) -> Option<ExtensionProvider> {
-    let kind = node.members().iter().find(|member| &*member.key != "name")?;
-    Some(ExtensionProvider { name: node.str_at("name")?.into(), kind: (*kind.key).into() })
+    let kind = node
+        .members()
+        .iter()
+        .find(|member| &*member.key != "name")?;
+    Some(ExtensionProvider {
+        name: node.str_at("name")?.into(),
+        kind: (*kind.key).into(),
+    })
 }
 
 #[cfg(test)]
@@ -177,16 +238,27 @@ mod tests {
     use crate::mesh::tests::mesh_of;
     use crate::snapshot::{Builder, DocId};
 
-    const MAP: &str = "kind: ConfigMap\nmetadata: {name: NAME, namespace: NS}\ndata:\n  mesh: |\n    ";
+    const MAP: &str =
+        "kind: ConfigMap\nmetadata: {name: NAME, namespace: NS}\ndata:\n  mesh: |\n    ";
 
     fn map(namespace: &str, name: &str, line: &str) -> String {
-        format!("{}{line}\n---\n", MAP.replace("NAME", name).replace("NS", namespace))
+        format!(
+            "{}{line}\n---\n",
+            MAP.replace("NAME", name).replace("NS", namespace)
+        )
     }
 
     #[test]
     fn what_is_not_set_is_as_istio_has_it() {
         let config = mesh_of("").config;
-        assert_eq!((&*config.root_namespace, config.auto_mtls, config.is_registry_only), ("istio-system", true, false));
+        assert_eq!(
+            (
+                &*config.root_namespace,
+                config.auto_mtls,
+                config.is_registry_only
+            ),
+            ("istio-system", true, false)
+        );
         assert_eq!(config.virtual_service_export_to, ["*".into()]);
     }
 
@@ -200,24 +272,52 @@ mod tests {
              defaultVirtualServiceExportTo: [.], extensionProviders: [{name: z, zipkin: {}}, {name: a, envoyExtAuthzGrpc: {}}]}",
         ))
         .config;
-        assert_eq!(config.object.as_ref().map(ToString::to_string).as_deref(), Some("ConfigMap infra/istio"));
-        assert_eq!((&*config.root_namespace, config.auto_mtls, config.is_registry_only), ("infra", false, true));
+        assert_eq!(
+            config.object.as_ref().map(ToString::to_string).as_deref(),
+            Some("ConfigMap infra/istio")
+        );
+        assert_eq!(
+            (
+                &*config.root_namespace,
+                config.auto_mtls,
+                config.is_registry_only
+            ),
+            ("infra", false, true)
+        );
         assert_eq!(config.trust_domains, ["new".into(), "old".into()]);
         assert_eq!(config.virtual_service_export_to, [".".into()]);
-        assert!(config.default_config("concurrency").is_some() && config.default_config("proxyAdminPort").is_none());
-        assert!(config.authorization_provider("a").is_some() && config.authorization_provider("z").is_none());
+        assert!(
+            config.default_config("concurrency").is_some()
+                && config.default_config("proxyAdminPort").is_none()
+        );
+        assert!(
+            config.authorization_provider("a").is_some()
+                && config.authorization_provider("z").is_none()
+        );
     }
 
     #[test]
     fn the_default_revision_comes_first_and_istiod_last() {
         let canary = map("istio-system", "istio-canary", "rootNamespace: canary");
         let default = map("istio-system", "istio", "rootNamespace: default");
-        let other =
-            "kind: ConfigMap\nmetadata: {name: istio-ca-root-cert, namespace: a}\ndata: {root-cert.pem: x}\n---\n";
-        assert_eq!(&*mesh_of(&format!("{other}{canary}")).config.root_namespace, "canary");
-        assert_eq!(&*mesh_of(&format!("{canary}{default}")).config.root_namespace, "default");
+        let other = "kind: ConfigMap\nmetadata: {name: istio-ca-root-cert, namespace: a}\ndata: {root-cert.pem: x}\n---\n";
+        assert_eq!(
+            &*mesh_of(&format!("{other}{canary}")).config.root_namespace,
+            "canary"
+        );
+        assert_eq!(
+            &*mesh_of(&format!("{canary}{default}")).config.root_namespace,
+            "default"
+        );
         let mut builder = Builder::new();
-        builder.add(DocId::new("istiod/a/debug/mesh.json"), "mesh.json", r#"{"rootNamespace":"told"}"#.into());
-        assert_eq!(&*Mesh::build(&builder.finish()).config.root_namespace, "told");
+        builder.add(
+            DocId::new("istiod/a/debug/mesh.json"),
+            "mesh.json",
+            r#"{"rootNamespace":"told"}"#.into(),
+        );
+        assert_eq!(
+            &*Mesh::build(&builder.finish()).config.root_namespace,
+            "told"
+        );
     }
 }

@@ -23,7 +23,8 @@ impl Domain {
     /// By the flags of istiod and of the proxies, or else by what a proxy calls itself.
     pub(super) fn find(objects: &Objects, snapshot: &Snapshot) -> Self {
         let told = objects.of("Pod", "").find_map(of_pod).map(str::to_owned);
-        told.or_else(|| of_a_proxy(snapshot)).map_or_else(Self::default, |domain| Self(domain.into()))
+        told.or_else(|| of_a_proxy(snapshot))
+            .map_or_else(Self::default, |domain| Self(domain.into()))
     }
 
     /// The domain itself.
@@ -31,8 +32,8 @@ impl Domain {
         &self.0
     }
 
-    /// The full name of a host in an object of this namespace. Only a name without any dot is short: `catalog.shop`
-    /// stays `catalog.shop`, which is no Service.
+    /// The full name of a host in an object of this namespace. Only a name without any dot is
+    /// short: `catalog.shop` stays `catalog.shop`, which is no Service.
     pub fn fqdn<'h>(&self, host: &'h str, namespace: &str) -> Cow<'h, str> {
         if host.is_empty() || host == "*" || host.contains('.') || host.parse::<IpAddr>().is_ok() {
             return Cow::Borrowed(host);
@@ -52,16 +53,24 @@ impl Domain {
 
     /// Name and namespace of the Service that a full name stands for, whether there is one or not.
     pub fn service_name<'h>(&self, host: &'h str) -> Option<(&'h str, &'h str)> {
-        self.without(host)?.split_once('.').filter(|(_, namespace)| !namespace.contains('.'))
+        self.without(host)?
+            .split_once('.')
+            .filter(|(_, namespace)| !namespace.contains('.'))
     }
 }
 
-/// `discovery --domain cluster.local` in a pod of istiod's, `proxy sidecar --domain $(POD_NAMESPACE).svc.cluster.local`
-/// in others.
+/// `discovery --domain cluster.local` in a pod of istiod's, `proxy sidecar --domain
+/// $(POD_NAMESPACE).svc.cluster.local` in others.
 fn of_pod(pod: &Stored) -> Option<&str> {
-    let containers = ["containers", "initContainers"].into_iter().flat_map(|list| pod.spec_list(list));
+    let containers = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|list| pod.spec_list(list));
     containers.into_iter().find_map(|container| {
-        let mut args = container.get("args").map_or(&[][..], Node::items).iter().filter_map(Node::str);
+        let mut args = container
+            .get("args")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::str);
         let told = match container.str_at("name")? {
             "discovery" | "istio-proxy" => args.find(|arg| *arg == "--domain").and(args.next())?,
             _ => return None,
@@ -76,7 +85,9 @@ fn of_a_proxy(snapshot: &Snapshot) -> Option<String> {
     let (_, id) = snapshot.proxies_with(Shape::ConfigDump).next()?;
     let document = snapshot.open(id).ok()?;
     let mut configs = Raw::of(&document.text).ok()?.get("configs")?.elements();
-    let node = configs.find_map(|config| config.at(["bootstrap", "node", "id"]))?.string()?;
+    let node = configs
+        .find_map(|config| config.at(["bootstrap", "node", "id"]))?
+        .string()?;
     let (_, domain) = node.rsplit_once('~')?.1.split_once(".svc.")?;
     (!domain.is_empty()).then(|| domain.to_owned())
 }

@@ -20,20 +20,27 @@ pub enum Export<'m> {
 const SERVICE_ANNOTATION: &str = "networking.istio.io/exportTo";
 
 impl Mesh {
-    /// Where an object (`VirtualService`, `DestinationRule`, `ServiceEntry`, `Service`) can be seen.
+    /// Where an object (`VirtualService`, `DestinationRule`, `ServiceEntry`, `Service`) can be
+    /// seen.
     pub fn export<'m>(&'m self, object: &'m Stored) -> Export<'m> {
         let own = object.id.namespace.as_str();
         // "destination rules with workloadSelector should not be exported to other namespaces"
         if object.id.kind == "DestinationRule" && selector(object.spec()).is_some() {
             return Export::OwnNamespace;
         }
-        let annotation = object.annotation(SERVICE_ANNOTATION).filter(|_| object.id.kind == "Service");
+        let annotation = object
+            .annotation(SERVICE_ANNOTATION)
+            .filter(|_| object.id.kind == "Service");
         let mut names: Vec<&str> = match annotation {
             Some(list) => list.split(',').map(str::trim).collect(),
             None => object.spec_strings("exportTo").collect(),
         };
         if names.is_empty() {
-            names = self.default_export(&object.id.kind).iter().map(|name| &**name).collect();
+            names = self
+                .default_export(&object.id.kind)
+                .iter()
+                .map(|name| &**name)
+                .collect();
         }
         if names.contains(&"*") {
             return Export::Everywhere;
@@ -42,7 +49,10 @@ impl Mesh {
         if names.contains(&"~") {
             return Export::Nowhere;
         }
-        let mut namespaces: Vec<_> = names.iter().map(|name| if *name == "." { own } else { name }).collect();
+        let mut namespaces: Vec<_> = names
+            .iter()
+            .map(|name| if *name == "." { own } else { name })
+            .collect();
         namespaces.sort_unstable();
         namespaces.dedup();
         match namespaces.as_slice() {
@@ -73,7 +83,9 @@ impl Mesh {
 /// What says where an object is exported to; none when the mesh's default does.
 pub fn export_node(object: &Stored) -> Option<&Node> {
     match object.id.kind.as_str() {
-        "Service" => object.node.at(["metadata", "annotations", SERVICE_ANNOTATION]),
+        "Service" => object
+            .node
+            .at(["metadata", "annotations", SERVICE_ANNOTATION]),
         _ => object.spec_at(["exportTo"]),
     }
 }
@@ -101,8 +113,14 @@ mod tests {
             let mesh = mesh_of(&format!(
                 "{config}kind: VirtualService\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n"
             ));
-            let object = mesh.objects.get("VirtualService", "shop", "a").expect("it is there");
-            let seen = (mesh.is_exported_to(object, "shop"), mesh.is_exported_to(object, "tools"));
+            let object = mesh
+                .objects
+                .get("VirtualService", "shop", "a")
+                .expect("it is there");
+            let seen = (
+                mesh.is_exported_to(object, "shop"),
+                mesh.is_exported_to(object, "tools"),
+            );
             assert_eq!(seen, (in_shop, in_tools), "{config}{spec}");
         }
     }
@@ -112,8 +130,14 @@ mod tests {
         let mesh = mesh_of(
             "kind: Service\nmetadata: {name: a, namespace: shop, annotations: {networking.istio.io/exportTo: 'tools, .'}}\n",
         );
-        let object = mesh.objects.get("Service", "shop", "a").expect("it is there");
-        assert_eq!(mesh.export(object), Export::Namespaces(vec!["shop", "tools"]));
+        let object = mesh
+            .objects
+            .get("Service", "shop", "a")
+            .expect("it is there");
+        assert_eq!(
+            mesh.export(object),
+            Export::Namespaces(vec!["shop", "tools"])
+        );
         assert!(export_node(object).is_some());
     }
 }

@@ -29,55 +29,96 @@ const GROUP: &str = "networking.istio.io";
 impl Mesh {
     /// The Gateway of that name.
     pub fn gateway(&self, namespace: &str, name: &str) -> Option<&Stored> {
-        self.objects.named("Gateway", namespace, name).find(|gateway| gateway.group == GROUP)
+        self.objects
+            .named("Gateway", namespace, name)
+            .find(|gateway| gateway.group == GROUP)
     }
 
     /// The pods that a Gateway configures, in whatever namespace.
     pub fn gateway_pods<'m>(&'m self, gateway: &'m Stored) -> Vec<&'m Stored> {
-        match gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty()) {
+        match gateway
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty())
+        {
             Some(selector) => self.pods_with(None, selector).collect(),
-            None => self.objects.of_kind("Pod").iter().filter(|pod| super::scope::is_router(pod)).collect(),
+            None => self
+                .objects
+                .of_kind("Pod")
+                .iter()
+                .filter(|pod| super::scope::is_router(pod))
+                .collect(),
         }
     }
 
     /// The Gateways that configure a pod, the oldest first.
     pub fn gateways_of(&self, pod: &Stored) -> Vec<&Stored> {
-        let mut found: Vec<_> = self.objects.of("Gateway", GROUP).filter(|gateway| configures(gateway, pod)).collect();
+        let mut found: Vec<_> = self
+            .objects
+            .of("Gateway", GROUP)
+            .filter(|gateway| configures(gateway, pod))
+            .collect();
         found.sort_by_key(|gateway| age(&gateway.node));
         found
     }
 
-    /// The VirtualServices that name a Gateway, the oldest first, whether or not any server of it takes their hosts.
+    /// The VirtualServices that name a Gateway, the oldest first, whether or not any server of it
+    /// takes their hosts.
     pub fn naming(&self, gateway: &Stored) -> Vec<&Stored> {
         let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
         let names = |service: &&Stored| {
-            service.spec_strings("gateways").any(|name| gateway_name(name, &service.id.namespace) == id)
+            service
+                .spec_strings("gateways")
+                .any(|name| gateway_name(name, &service.id.namespace) == id)
         };
-        let mut found: Vec<_> = self.objects.of_kind("VirtualService").iter().filter(names).collect();
+        let mut found: Vec<_> = self
+            .objects
+            .of_kind("VirtualService")
+            .iter()
+            .filter(names)
+            .collect();
         found.sort_by_key(|service| age(&service.node));
         found
     }
 
-    /// The VirtualServices that a gateway's pods in `namespace` route by on this server, merged in this order.
+    /// The VirtualServices that a gateway's pods in `namespace` route by on this server, merged in
+    /// this order.
     pub fn bound<'m>(&'m self, server: Server<'_>, namespace: &str) -> Vec<&'m Stored> {
-        let takes =
-            |service: &Stored| service.spec_list("hosts").iter().any(|host| server.takes(service, host, &self.domain));
+        let takes = |service: &Stored| {
+            service
+                .spec_list("hosts")
+                .iter()
+                .any(|host| server.takes(service, host, &self.domain))
+        };
         let visible = |service: &&Stored| self.is_exported_to(service, namespace) && takes(service);
-        self.naming(server.gateway).into_iter().filter(visible).collect()
+        self.naming(server.gateway)
+            .into_iter()
+            .filter(visible)
+            .collect()
     }
 
-    /// The server that answers for a host on a port of a gateway's pod: the most specific, then the oldest Gateway's.
+    /// The server that answers for a host on a port of a gateway's pod: the most specific, then the
+    /// oldest Gateway's.
     pub fn server_for<'m>(&'m self, pod: &Stored, port: u16, host: &str) -> Option<Server<'m>> {
-        let servers = self.gateways_of(pod).into_iter().flat_map(servers).filter(|server| server.port == port);
+        let servers = self
+            .gateways_of(pod)
+            .into_iter()
+            .flat_map(servers)
+            .filter(|server| server.port == port);
         let best = servers.filter_map(|server| Some((server.host_for(host)?, server)));
-        best.min_by_key(|(pattern, _)| specificity(pattern)).map(|(_, server)| server)
+        best.min_by_key(|(pattern, _)| specificity(pattern))
+            .map(|(_, server)| server)
     }
 }
 
 impl<'m> Server<'m> {
     /// Its hosts, each with the namespaces it takes VirtualServices from: a name, `.` or `*`.
     pub fn hosts(&self) -> impl Iterator<Item = (&'m str, &'m str)> + use<'m> {
-        let hosts = self.node.get("hosts").map_or(&[][..], Node::items).iter().filter_map(Node::str);
+        let hosts = self
+            .node
+            .get("hosts")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::str);
         hosts.map(|host| host.split_once('/').unwrap_or(("*", host)))
     }
 
@@ -96,7 +137,10 @@ impl<'m> Server<'m> {
 
     /// The most specific of its hosts that covers a request's.
     fn host_for(&self, host: &str) -> Option<&'m str> {
-        let patterns = self.hosts().map(|(_, pattern)| pattern).filter(|pattern| covers(pattern, host));
+        let patterns = self
+            .hosts()
+            .map(|(_, pattern)| pattern)
+            .filter(|pattern| covers(pattern, host));
         patterns.min_by_key(|pattern| specificity(pattern))
     }
 }
@@ -117,7 +161,8 @@ pub fn servers(gateway: &Stored) -> impl Iterator<Item = Server<'_>> {
     })
 }
 
-/// Namespace and name that a VirtualService's `gateways` entry means: `ns/name`, `./name`, `name`, and the old `name.ns`.
+/// Namespace and name that a VirtualService's `gateways` entry means: `ns/name`, `./name`, `name`,
+/// and the old `name.ns`.
 pub fn gateway_name<'g>(entry: &'g str, namespace: &'g str) -> (&'g str, &'g str) {
     match (entry.split_once('/'), entry.split_once('.')) {
         (Some((".", name)), _) => (namespace, name),
@@ -129,8 +174,13 @@ pub fn gateway_name<'g>(entry: &'g str, namespace: &'g str) -> (&'g str, &'g str
 
 /// A Gateway without a selector configures every gateway's proxy.
 fn configures(gateway: &Stored, pod: &Stored) -> bool {
-    let selector = gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty());
-    selector.map_or_else(|| super::scope::is_router(pod), |selector| has_labels(selector, pod.labels()))
+    let selector = gateway
+        .spec_at(["selector"])
+        .filter(|selector| !selector.members().is_empty());
+    selector.map_or_else(
+        || super::scope::is_router(pod),
+        |selector| has_labels(selector, pod.labels()),
+    )
 }
 
 #[cfg(test)]
@@ -186,24 +236,38 @@ spec: {hosts: [a.test], gateways: [main]}
 ";
 
     fn names<'m>(objects: impl IntoIterator<Item = &'m Stored>) -> Vec<&'m str> {
-        objects.into_iter().map(|object| object.id.name.as_str()).collect()
+        objects
+            .into_iter()
+            .map(|object| object.id.name.as_str())
+            .collect()
     }
 
     #[test]
     fn a_gateway_binds_pods_and_virtual_services() {
         let mesh = mesh_of(OBJECTS);
         let main = mesh.gateway("ingress", "main").expect("it is there");
-        let pod = mesh.objects.get("Pod", "ingress", "gw").expect("it is there");
-        assert_eq!((names(mesh.gateway_pods(main)), names(mesh.gateways_of(pod))), (vec!["gw"], vec!["older", "main"]));
+        let pod = mesh
+            .objects
+            .get("Pod", "ingress", "gw")
+            .expect("it is there");
+        assert_eq!(
+            (names(mesh.gateway_pods(main)), names(mesh.gateways_of(pod))),
+            (vec!["gw"], vec!["older", "main"])
+        );
         assert_eq!(names(mesh.naming(main)), ["a", "b", "c", "private"]);
-        let bound: Vec<_> = servers(main).map(|server| names(mesh.bound(server, "ingress"))).collect();
+        let bound: Vec<_> = servers(main)
+            .map(|server| names(mesh.bound(server, "ingress")))
+            .collect();
         assert_eq!(bound, [vec!["a", "c"], vec!["a", "b", "c"]]);
     }
 
     #[test]
     fn the_most_specific_server_answers_then_the_oldest() {
         let mesh = mesh_of(OBJECTS);
-        let pod = mesh.objects.get("Pod", "ingress", "gw").expect("it is there");
+        let pod = mesh
+            .objects
+            .get("Pod", "ingress", "gw")
+            .expect("it is there");
         for (port, host, expected) in [
             (80, "x.test", Some("older")),
             (80, "own.test", Some("main")),
@@ -212,10 +276,17 @@ spec: {hosts: [a.test], gateways: [main]}
             (81, "x.test", None),
         ] {
             let found = mesh.server_for(pod, port, host);
-            assert_eq!(found.map(|server| server.gateway.id.name.as_str()), expected, "{port} {host}");
+            assert_eq!(
+                found.map(|server| server.gateway.id.name.as_str()),
+                expected,
+                "{port} {host}"
+            );
         }
         let tls = mesh.server_for(pod, 443, "a.example").expect("it is there");
-        assert_eq!((tls.tls_mode, tls.credential_name, tls.protocol), (Some("SIMPLE"), Some("cert"), Protocol::Https));
+        assert_eq!(
+            (tls.tls_mode, tls.credential_name, tls.protocol),
+            (Some("SIMPLE"), Some("cert"), Protocol::Https)
+        );
     }
 
     #[test]

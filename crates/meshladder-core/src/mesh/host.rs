@@ -1,10 +1,12 @@
-//! Names of hosts as Istio reads them: short names, wildcards, and which of several is the most specific.
+//! Names of hosts as Istio reads them: short names, wildcards, and which of several is the most
+//! specific.
 
 use std::cmp::Ordering;
 
 use crate::doc::text::Text;
 
-/// Whether every name that `host` stands for is one that `pattern` stands for: `*.com` covers `*.b.com` and `a.com`.
+/// Whether every name that `host` stands for is one that `pattern` stands for: `*.com` covers
+/// `*.b.com` and `a.com`.
 pub fn covers(pattern: &str, host: &str) -> bool {
     match (pattern.strip_prefix('*'), host.strip_prefix('*')) {
         (Some(suffix), Some(rest)) => rest.ends_with(suffix),
@@ -49,13 +51,20 @@ impl HostIndex {
             list.sort_unstable();
             list.dedup();
         }
-        Self { exact: exact.into(), wildcards: wildcards.into(), odd: odd.into() }
+        Self {
+            exact: exact.into(),
+            wildcards: wildcards.into(),
+            odd: odd.into(),
+        }
     }
 
     /// All whose hosts cover this one, in the order of their positions.
     pub(super) fn covering(&self, host: &str) -> Vec<usize> {
         let tail = host.strip_prefix('*').unwrap_or(host);
-        let suffixes = tail.match_indices('.').map(|(at, _)| &tail[at..]).chain([""]);
+        let suffixes = tail
+            .match_indices('.')
+            .map(|(at, _)| &tail[at..])
+            .chain([""]);
         let mut found: Vec<usize> = Vec::new();
         if tail == host {
             found.extend(named(&self.exact, |own| own.cmp(host)));
@@ -65,7 +74,9 @@ impl HostIndex {
         }
         if !self.odd.is_empty() {
             let suffixes = tail.char_indices().map(|(at, _)| &tail[at..]);
-            found.extend(suffixes.flat_map(|suffix| named(&self.odd, move |own| own[1..].cmp(suffix))));
+            found.extend(
+                suffixes.flat_map(|suffix| named(&self.odd, move |own| own[1..].cmp(suffix))),
+            );
         }
         found.sort_unstable();
         found.dedup();
@@ -74,9 +85,14 @@ impl HostIndex {
 }
 
 /// The positions of those that compare as equal.
-fn named(sorted: &[(Text, usize)], compare: impl Fn(&str) -> Ordering) -> impl Iterator<Item = usize> {
+fn named(
+    sorted: &[(Text, usize)],
+    compare: impl Fn(&str) -> Ordering,
+) -> impl Iterator<Item = usize> {
     let start = sorted.partition_point(|(own, _)| compare(own).is_lt());
-    let alike = sorted[start..].iter().take_while(move |(own, _)| compare(own).is_eq());
+    let alike = sorted[start..]
+        .iter()
+        .take_while(move |(own, _)| compare(own).is_eq());
     alike.map(|(_, position)| *position)
 }
 
@@ -97,16 +113,31 @@ mod tests {
             ("a.test", "*.test", false, true),
             ("*-x.test", "a-x.test", true, true),
         ] {
-            assert_eq!((covers(pattern, host), overlaps(pattern, host)), (covered, overlap), "{pattern} {host}");
+            assert_eq!(
+                (covers(pattern, host), overlaps(pattern, host)),
+                (covered, overlap),
+                "{pattern} {host}"
+            );
         }
     }
 
     #[test]
     fn the_index_finds_what_covers_a_host() {
-        let hosts = ["*", "a.b.test", "*.test", "*-x.test", "c.test", "*.b.test", "a.b.test"];
-        let index = HostIndex::of(hosts.iter().enumerate().map(|(position, host)| ((*host).into(), position)));
-        for host in ["a.b.test", "c-x.test", "c.test", "test", "*.b.test", "*.test", "*"] {
-            let expected: Vec<_> = (0..hosts.len()).filter(|&i| covers(hosts[i], host)).collect();
+        let hosts = [
+            "*", "a.b.test", "*.test", "*-x.test", "c.test", "*.b.test", "a.b.test",
+        ];
+        let index = HostIndex::of(
+            hosts
+                .iter()
+                .enumerate()
+                .map(|(position, host)| ((*host).into(), position)),
+        );
+        for host in [
+            "a.b.test", "c-x.test", "c.test", "test", "*.b.test", "*.test", "*",
+        ] {
+            let expected: Vec<_> = (0..hosts.len())
+                .filter(|&i| covers(hosts[i], host))
+                .collect();
             assert_eq!(index.covering(host), expected, "{host}");
         }
     }

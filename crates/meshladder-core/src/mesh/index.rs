@@ -29,25 +29,42 @@ pub(super) struct Index {
 
 impl Index {
     /// The kinds it looks at.
-    pub(super) const KINDS: [&str; 6] =
-        ["VirtualService", "DestinationRule", "ServiceEntry", "EndpointSlice", "Pod", "Service"];
+    pub(super) const KINDS: [&str; 6] = [
+        "VirtualService",
+        "DestinationRule",
+        "ServiceEntry",
+        "EndpointSlice",
+        "Pod",
+        "Service",
+    ];
 
     pub(super) fn of(objects: &Objects, domain: &Domain) -> Self {
         let mut index = Self {
-            virtual_services: by_host(objects, domain, "VirtualService", |object| object.spec_list("hosts")),
+            virtual_services: by_host(objects, domain, "VirtualService", |object| {
+                object.spec_list("hosts")
+            }),
             destination_rules: by_host(objects, domain, "DestinationRule", |object| {
                 object.spec_at(["host"]).map_or(&[], std::slice::from_ref)
             }),
-            service_entries: by_host(objects, domain, "ServiceEntry", |object| object.spec_list("hosts")),
+            service_entries: by_host(objects, domain, "ServiceEntry", |object| {
+                object.spec_list("hosts")
+            }),
             slices: BTreeMap::new(),
             running_at: BTreeMap::new(),
-            pods: LabelIndex::of(objects.of_kind("Pod").iter().map(|pod| pod.labels().map_or(&[][..], Node::members))),
+            pods: LabelIndex::of(
+                objects
+                    .of_kind("Pod")
+                    .iter()
+                    .map(|pod| pod.labels().map_or(&[][..], Node::members)),
+            ),
             selectors: LabelIndex::of(objects.of_kind("Service").iter().map(|service| {
                 let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
                 &pairs[..pairs.len().min(1)]
             })),
         };
-        let pods = objects.of("Pod", "").filter_map(|stored| Pod::of(stored.object()));
+        let pods = objects
+            .of("Pod", "")
+            .filter_map(|stored| Pod::of(stored.object()));
         for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
             for ip in ips(pod.0.node) {
                 index.running_at.entry(ip).or_insert(position);
@@ -56,7 +73,10 @@ impl Index {
         for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {
             if let Some(service) = slice.label("kubernetes.io/service-name") {
                 let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();
-                in_namespace.entry(service.to_owned()).or_default().push(position);
+                in_namespace
+                    .entry(service.to_owned())
+                    .or_default()
+                    .push(position);
             }
         }
         index
@@ -64,19 +84,31 @@ impl Index {
 
     /// The EndpointSlices of a Service.
     pub(super) fn slices(&self, namespace: &str, service: &str) -> &[usize] {
-        self.slices.get(namespace).and_then(|services| services.get(service)).map_or(&[], Vec::as_slice)
+        self.slices
+            .get(namespace)
+            .and_then(|services| services.get(service))
+            .map_or(&[], Vec::as_slice)
     }
 }
 
-fn by_host(objects: &Objects, domain: &Domain, kind: &str, hosts: impl Fn(&Stored) -> &[Node]) -> HostIndex {
+fn by_host(
+    objects: &Objects,
+    domain: &Domain,
+    kind: &str,
+    hosts: impl Fn(&Stored) -> &[Node],
+) -> HostIndex {
     // A ServiceEntry's host is taken as it stands.
     let full = |host: Text, namespace: &str| match domain.fqdn(&host, namespace) {
         Cow::Owned(full) if kind != "ServiceEntry" => full.as_str().into(),
         _ => host,
     };
-    let all = objects.of_kind(kind).iter().enumerate().flat_map(|(position, object)| {
-        let hosts = hosts(object).iter().filter_map(Node::text);
-        hosts.map(move |host| (full(host, &object.id.namespace), position))
-    });
+    let all = objects
+        .of_kind(kind)
+        .iter()
+        .enumerate()
+        .flat_map(|(position, object)| {
+            let hosts = hosts(object).iter().filter_map(Node::text);
+            hosts.map(move |host| (full(host, &object.id.namespace), position))
+        });
     HostIndex::of(all)
 }

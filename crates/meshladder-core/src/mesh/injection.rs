@@ -1,6 +1,8 @@
-//! Injection: whether a pod gets a proxy when it is created, and the one label, selector or field that decides it.
+//! Injection: whether a pod gets a proxy when it is created, and the one label, selector or field
+//! that decides it.
 //!
-//! Two decide, one after the other: the API server by the selectors of the injector webhooks, then istiod by the pod.
+//! Two decide, one after the other: the API server by the selectors of the injector webhooks, then
+//! istiod by the pod.
 
 use std::collections::BTreeSet;
 
@@ -38,13 +40,15 @@ pub struct Injectors<'m> {
 /// Whether a pod gets a proxy.
 #[derive(Clone, Debug)]
 pub struct Injection<'m> {
-    /// Whether it does, as far as objects tell. That the webhook also answers is [`Injectors::served`].
+    /// Whether it does, as far as objects tell. That the webhook also answers is
+    /// [`Injectors::served`].
     pub expected: Tri,
     /// What decided.
     pub decided_by: Decision<'m>,
     /// The revision of the webhook that selects the pod.
     pub revision: Option<&'m str>,
-    /// Every webhook, and why it does not select the pod. More than one that does is a fault of its own.
+    /// Every webhook, and why it does not select the pod. More than one that does is a fault of its
+    /// own.
     pub candidates: Vec<Candidate<'m>>,
 }
 
@@ -75,10 +79,14 @@ pub struct NamespaceLabels<'m> {
 impl NamespaceLabels<'_> {
     /// Whether one of them asks for a proxy, be there a webhook that hears it or not.
     pub fn asks(&self) -> bool {
-        self.revision.is_some() || self.injection.is_some_and(|label| label.str() == Some("enabled"))
+        self.revision.is_some()
+            || self
+                .injection
+                .is_some_and(|label| label.str() == Some("enabled"))
     }
 
-    /// Whether both labels are there: `istio-injection` then decides alone, and the revision is not heeded.
+    /// Whether both labels are there: `istio-injection` then decides alone, and the revision is not
+    /// heeded.
     pub fn both(&self) -> bool {
         self.injection.is_some() && self.revision.is_some()
     }
@@ -87,18 +95,35 @@ impl NamespaceLabels<'_> {
 impl Mesh {
     /// Every injector webhook. Made once and asked for each pod.
     pub fn injectors(&self) -> Injectors<'_> {
-        let policies = self.objects.of_kind("ConfigMap").iter().filter_map(Policy::of).collect();
-        Injectors { mesh: self, webhooks: webhook::all(self), policies }
+        let policies = self
+            .objects
+            .of_kind("ConfigMap")
+            .iter()
+            .filter_map(Policy::of)
+            .collect();
+        Injectors {
+            mesh: self,
+            webhooks: webhook::all(self),
+            policies,
+        }
     }
 }
 
 impl<'m> Injectors<'m> {
     /// Whether a pod made from this template gets a proxy.
     pub fn injection(&self, template: Template<'m>) -> Injection<'m> {
-        let candidates: Vec<_> = self.webhooks.iter().map(|hook| hook.candidate(self.mesh, template)).collect();
-        let selecting = candidates.iter().find(|candidate| candidate.selects == Tri::Yes);
+        let candidates: Vec<_> = self
+            .webhooks
+            .iter()
+            .map(|hook| hook.candidate(self.mesh, template))
+            .collect();
+        let selecting = candidates
+            .iter()
+            .find(|candidate| candidate.selects == Tri::Yes);
         let revision = selecting.and_then(|candidate| candidate.injector.revision);
-        let unknown = candidates.iter().find(|candidate| matches!(candidate.selects, Tri::Unknown(_)));
+        let unknown = candidates
+            .iter()
+            .find(|candidate| matches!(candidate.selects, Tri::Unknown(_)));
         let (expected, decided_by) = if let Some(refusal) = policy::refusal(template) {
             (Tri::No, refusal)
         } else if let Some(candidate) = selecting {
@@ -108,7 +133,12 @@ impl<'m> Injectors<'m> {
         } else {
             (Tri::No, self.explain(template, &candidates))
         };
-        Injection { expected, decided_by, revision, candidates }
+        Injection {
+            expected,
+            decided_by,
+            revision,
+            candidates,
+        }
     }
 
     /// What istiod answers once the API server asks it.
@@ -121,13 +151,26 @@ impl<'m> Injectors<'m> {
         if let Some((injects, decision)) = policy.and_then(|policy| policy.decide(template)) {
             return (injects.into(), decision);
         }
-        let what = format!("webhook {} of {} selects it", injector.name, injector.config.id);
-        (Tri::Yes, Decision { what, object: injector.config, node: injector.node })
+        let what = format!(
+            "webhook {} of {} selects it",
+            injector.name, injector.config.id
+        );
+        (
+            Tri::Yes,
+            Decision {
+                what,
+                object: injector.config,
+                node: injector.node,
+            },
+        )
     }
 
     /// The revisions and tags that some webhook selects.
     pub fn revisions(&self) -> BTreeSet<&'m str> {
-        self.webhooks.iter().flat_map(|hook| hook.selected_revisions()).collect()
+        self.webhooks
+            .iter()
+            .flat_map(|hook| hook.selected_revisions())
+            .collect()
     }
 
     /// What the labels of a namespace say; none when its object is not here.
@@ -136,8 +179,14 @@ impl<'m> Injectors<'m> {
         let label = |key| object.node.at(["metadata", "labels", key]);
         let revision = label(REVISION);
         let named = revision.and_then(Node::str);
-        let revision_is_provided = named.is_some_and(|revision| self.revisions().contains(revision));
-        Some(NamespaceLabels { object, injection: label(INJECTION), revision, revision_is_provided })
+        let revision_is_provided =
+            named.is_some_and(|revision| self.revisions().contains(revision));
+        Some(NamespaceLabels {
+            object,
+            injection: label(INJECTION),
+            revision,
+            revision_is_provided,
+        })
     }
 
     /// Whether anything answers a webhook's calls.
@@ -148,7 +197,11 @@ impl<'m> Injectors<'m> {
 
 impl<'m> Decision<'m> {
     fn new(object: &'m Stored, node: Option<&'m Node>, what: String) -> Self {
-        Self { what, object, node: node.unwrap_or(&object.node) }
+        Self {
+            what,
+            object,
+            node: node.unwrap_or(&object.node),
+        }
     }
 }
 

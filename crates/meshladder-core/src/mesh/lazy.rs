@@ -14,7 +14,9 @@ pub struct Lazy<T>(Arc<LazyLock<Vec<T>, Read<T>>>);
 impl<T: 'static> Lazy<T> {
     pub(super) fn of(objects: &Objects, read: fn(&Objects) -> Vec<T>) -> Self {
         let objects = objects.clone();
-        Self(Arc::new(LazyLock::new(Box::new(move || reads::aside(|| read(&objects))))))
+        Self(Arc::new(LazyLock::new(Box::new(move || {
+            reads::aside(|| read(&objects))
+        }))))
     }
 }
 

@@ -18,13 +18,20 @@ pub(super) enum Selected<'m> {
 }
 
 impl Mesh {
-    /// Whether a `namespaceSelector` selects a namespace. Without the Namespace object, an empty selector can be
-    /// decided, and one by the namespace's name.
-    pub(super) fn selects_namespace<'m>(&'m self, selector: &'m Node, namespace: &str) -> Selected<'m> {
+    /// Whether a `namespaceSelector` selects a namespace. Without the Namespace object, an empty
+    /// selector can be decided, and one by the namespace's name.
+    pub(super) fn selects_namespace<'m>(
+        &'m self,
+        selector: &'m Node,
+        namespace: &str,
+    ) -> Selected<'m> {
         if let Some(object) = self.objects.get("Namespace", "", namespace) {
             return selector::unmet(selector, object.labels()).map_or(Selected::Yes, Selected::No);
         }
-        let has_expressions = !selector.get("matchExpressions").map_or(&[][..], Node::items).is_empty();
+        let has_expressions = !selector
+            .get("matchExpressions")
+            .map_or(&[][..], Node::items)
+            .is_empty();
         match selector.get("matchLabels").map_or(&[][..], Node::members) {
             _ if has_expressions => Selected::Unknown,
             [] => Selected::Yes,

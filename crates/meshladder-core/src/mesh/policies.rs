@@ -18,20 +18,33 @@ pub struct Workload<'w> {
 impl<'w> Workload<'w> {
     /// A pod as a workload.
     pub fn of(pod: &'w Stored) -> Self {
-        Self { namespace: &pod.id.namespace, labels: pod.labels(), service: None }
+        Self {
+            namespace: &pod.id.namespace,
+            labels: pod.labels(),
+            service: None,
+        }
     }
 }
 
 impl Mesh {
-    /// The policies of a kind (`AuthorizationPolicy`, `RequestAuthentication`, `PeerAuthentication`, `Telemetry`,
-    /// `EnvoyFilter`, `WasmPlugin`, …) that reach a workload, the oldest first.
+    /// The policies of a kind (`AuthorizationPolicy`, `RequestAuthentication`,
+    /// `PeerAuthentication`, `Telemetry`, `EnvoyFilter`, `WasmPlugin`, …) that reach a workload,
+    /// the oldest first.
     pub fn policies<'m>(&'m self, kind: &str, workload: &Workload<'_>) -> Vec<&'m Stored> {
         let root = &*self.config.root_namespace;
-        let mut namespaces = vec![root, workload.namespace, workload.service.map_or(root, |(namespace, _)| namespace)];
+        let mut namespaces = vec![
+            root,
+            workload.namespace,
+            workload.service.map_or(root, |(namespace, _)| namespace),
+        ];
         namespaces.sort_unstable();
         namespaces.dedup();
-        let near = namespaces.into_iter().flat_map(|namespace| self.objects.in_namespace(kind, namespace));
-        let mut found: Vec<_> = near.filter(|policy| reaches(&policy.node, workload, root)).collect();
+        let near = namespaces
+            .into_iter()
+            .flat_map(|namespace| self.objects.in_namespace(kind, namespace));
+        let mut found: Vec<_> = near
+            .filter(|policy| reaches(&policy.node, workload, root))
+            .collect();
         found.sort_by_key(|policy| age(&policy.node));
         found
     }
@@ -39,7 +52,11 @@ impl Mesh {
 
 /// What istiod sorts objects by, the oldest first: creation time, then name, then namespace.
 pub fn age(object: &Node) -> (&str, &str, &str) {
-    (metadata(object, "creationTimestamp"), metadata(object, "name"), metadata(object, "namespace"))
+    (
+        metadata(object, "creationTimestamp"),
+        metadata(object, "name"),
+        metadata(object, "namespace"),
+    )
 }
 
 /// Whether a policy is in the workload's namespace, or the root namespace, and selects it.
@@ -50,26 +67,38 @@ pub fn reaches(policy: &Node, workload: &Workload<'_>, root_namespace: &str) -> 
 }
 
 fn metadata<'o>(object: &'o Node, key: &str) -> &'o str {
-    object.at(["metadata", key]).and_then(Node::str).unwrap_or_default()
+    object
+        .at(["metadata", key])
+        .and_then(Node::str)
+        .unwrap_or_default()
 }
 
 fn attaches(policy: &Node, workload: &Workload<'_>, root_namespace: &str) -> bool {
     let spec = policy.get("spec");
-    let refs = spec.and_then(|spec| spec.get("targetRefs")).map_or(&[][..], Node::items);
-    let single = spec.and_then(|spec| spec.get("targetRef")).filter(|_| refs.is_empty());
+    let refs = spec
+        .and_then(|spec| spec.get("targetRefs"))
+        .map_or(&[][..], Node::items);
+    let single = spec
+        .and_then(|spec| spec.get("targetRef"))
+        .filter(|_| refs.is_empty());
     let mut refs = refs.iter().chain(single).peekable();
-    let gateway = workload.labels.and_then(|labels| labels.str_at("gateway.networking.k8s.io/gateway-name"));
+    let gateway = workload
+        .labels
+        .and_then(|labels| labels.str_at("gateway.networking.k8s.io/gateway-name"));
     match (gateway, refs.peek().is_some()) {
         // "if targetRef is specified, ignore the policy altogether"
         (None, true) => false,
         (None, false) => selects(spec, workload.labels),
         // "waypoints never use selector"
         (Some(_), false) => workload.service.is_none() && selects(spec, workload.labels),
-        (Some(gateway), true) => refs.any(|target| targets(target, policy, gateway, workload, root_namespace)),
+        (Some(gateway), true) => {
+            refs.any(|target| targets(target, policy, gateway, workload, root_namespace))
+        }
     }
 }
 
-/// Whether the spec's selector takes a workload with these labels; one without a selector takes all.
+/// Whether the spec's selector takes a workload with these labels; one without a selector takes
+/// all.
 pub(super) fn selects(spec: Option<&Node>, labels: Option<&Node>) -> bool {
     selector(spec).is_none_or(|wanted| has_labels(wanted, labels))
 }
@@ -84,17 +113,27 @@ pub fn selector(spec: Option<&Node>) -> Option<&Node> {
     found.filter(|labels| !labels.members().is_empty())
 }
 
-fn targets(target: &Node, policy: &Node, gateway: &str, workload: &Workload<'_>, root_namespace: &str) -> bool {
+fn targets(
+    target: &Node,
+    policy: &Node,
+    gateway: &str,
+    workload: &Workload<'_>,
+    root_namespace: &str,
+) -> bool {
     let text = |key: &str| target.str_at(key).unwrap_or_default();
     let own = metadata(policy, "namespace");
     let same = |namespace: &str| own == namespace && ["", namespace].contains(&text("namespace"));
     match (text("group"), text("kind"), workload.service) {
         ("" | "core", "Service", Some((namespace, name)))
-        | ("networking.istio.io", "ServiceEntry", Some((namespace, name))) => text("name") == name && own == namespace,
+        | ("networking.istio.io", "ServiceEntry", Some((namespace, name))) => {
+            text("name") == name && own == namespace
+        }
         ("gateway.networking.k8s.io", "GatewayClass", Some(_)) => {
             own == root_namespace && text("name") == "istio-waypoint"
         }
-        ("gateway.networking.k8s.io", "Gateway", _) => text("name") == gateway && same(workload.namespace),
+        ("gateway.networking.k8s.io", "Gateway", _) => {
+            text("name") == gateway && same(workload.namespace)
+        }
         _ => false,
     }
 }
@@ -125,7 +164,10 @@ kind: EnvoyFilter
 metadata: {name: elsewhere, namespace: tools}
 ",
         );
-        let pod = mesh.objects.get("Pod", "shop", "cart").expect("it is there");
+        let pod = mesh
+            .objects
+            .get("Pod", "shop", "cart")
+            .expect("it is there");
         let found = mesh.policies("EnvoyFilter", &Workload::of(pod));
         let names: Vec<_> = found.iter().map(|object| object.id.name.as_str()).collect();
         assert_eq!(names, ["everywhere", "mine"]);

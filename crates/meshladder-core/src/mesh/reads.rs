@@ -1,4 +1,5 @@
-//! Which kinds of object a rule reads: recorded for the test that compares it with what the rule declares.
+//! Which kinds of object a rule reads: recorded for the test that compares it with what the rule
+//! declares.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,9 +15,14 @@ struct Watch {
     kinds: BTreeSet<String>,
 }
 
-/// Runs `work` and gives the kinds that the rule of that code read on this thread, as paths of the bundle layout.
+/// Runs `work` and gives the kinds that the rule of that code read on this thread, as paths of the
+/// bundle layout.
 pub fn of_rule(code: &str, work: impl FnOnce()) -> BTreeSet<String> {
-    WATCHED.set(Some(Watch { code: code.to_owned(), running: false, kinds: BTreeSet::new() }));
+    WATCHED.set(Some(Watch {
+        code: code.to_owned(),
+        running: false,
+        kinds: BTreeSet::new(),
+    }));
     work();
     WATCHED.take().map(|watch| watch.kinds).unwrap_or_default()
 }
@@ -33,7 +39,11 @@ pub fn running(code: &str) {
 /// Does something that no rule has a part in, though one may be the first to need it.
 pub(super) fn aside<T>(work: impl FnOnce() -> T) -> T {
     let pause = |to: bool| {
-        WATCHED.with_borrow_mut(|watch| watch.as_mut().is_some_and(|watch| std::mem::replace(&mut watch.running, to)))
+        WATCHED.with_borrow_mut(|watch| {
+            watch
+                .as_mut()
+                .is_some_and(|watch| std::mem::replace(&mut watch.running, to))
+        })
     };
     let was = pause(false);
     let done = work();
@@ -66,13 +76,17 @@ pub fn path(kind: &str) -> String {
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ".apps",
         "EndpointSlice" => ".discovery.k8s.io",
         "NetworkPolicy" => ".networking.k8s.io",
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => ".admissionregistration.k8s.io",
-        "AuthorizationPolicy" | "PeerAuthentication" | "RequestAuthentication" => ".security.istio.io",
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            ".admissionregistration.k8s.io"
+        }
+        "AuthorizationPolicy" | "PeerAuthentication" | "RequestAuthentication" => {
+            ".security.istio.io"
+        }
         "CustomResourceDefinition" => ".apiextensions.k8s.io",
         "Telemetry" => ".telemetry.istio.io",
         "WasmPlugin" | "TrafficExtension" => ".extensions.istio.io",
-        "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "UDPRoute" | "ReferenceGrant" | "GatewayClass"
-        | "BackendTLSPolicy" | "ListenerSet" => ".gateway.networking.k8s.io",
+        "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute" | "UDPRoute" | "ReferenceGrant"
+        | "GatewayClass" | "BackendTLSPolicy" | "ListenerSet" => ".gateway.networking.k8s.io",
         _ => ".networking.istio.io",
     };
     let plural = kind.to_lowercase();

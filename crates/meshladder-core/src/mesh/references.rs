@@ -29,7 +29,9 @@ impl<'m> Reference<'m> {
             node,
             group: text("group").unwrap_or(group),
             kind: text("kind").unwrap_or(kind),
-            namespace: text("namespace").filter(|text| !text.is_empty()).unwrap_or(&route.id.namespace),
+            namespace: text("namespace")
+                .filter(|text| !text.is_empty())
+                .unwrap_or(&route.id.namespace),
             name: text("name").unwrap_or_default(),
         }
     }
@@ -47,7 +49,10 @@ impl<'m> Reference<'m> {
 
 /// What a route is attached to.
 pub fn parents(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
-    route.spec_list("parentRefs").iter().map(|node| Reference::of(route, node, GROUP, "Gateway"))
+    route
+        .spec_list("parentRefs")
+        .iter()
+        .map(|node| Reference::of(route, node, GROUP, "Gateway"))
 }
 
 /// Where a route leads, mirrors too.
@@ -55,7 +60,10 @@ pub fn backends(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
     let rules = route.spec_list("rules").iter();
     let nodes = rules.flat_map(|rule| {
         let refs = rule.items_at("backendRefs").iter();
-        let filters = rule.items_at("filters").iter().chain(refs.clone().flat_map(|one| one.items_at("filters")));
+        let filters = rule
+            .items_at("filters")
+            .iter()
+            .chain(refs.clone().flat_map(|one| one.items_at("filters")));
         refs.chain(filters.filter_map(|filter| filter.at(["requestMirror", "backendRef"])))
     });
     nodes.map(|node| Reference::of(route, node, "", "Service"))

@@ -15,7 +15,8 @@ pub struct Object<'a> {
     pub node: &'a Node,
     /// The source it was seen in, when there are several.
     pub source: &'a str,
-    /// Where it stands in its document: an RFC 6901 pointer. Several YAML documents in one file count as an array.
+    /// Where it stands in its document: an RFC 6901 pointer. Several YAML documents in one file
+    /// count as an array.
     pub pointer: &'a str,
     kind: &'a str,
 }
@@ -23,7 +24,12 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// An object that was taken out of its document.
     pub fn of(node: &'a Node, kind: &'a str, pointer: &'a str, source: &'a str) -> Self {
-        Self { node, source, pointer, kind }
+        Self {
+            node,
+            source,
+            pointer,
+            kind,
+        }
     }
 
     /// `Pod`, `VirtualService`, …
@@ -38,7 +44,9 @@ impl<'a> Object<'a> {
 
     /// The API group; empty for core kinds.
     pub fn group(self) -> &'a str {
-        self.api_version().split_once('/').map_or("", |(group, _)| group)
+        self.api_version()
+            .split_once('/')
+            .map_or("", |(group, _)| group)
     }
 
     /// `metadata.name`
@@ -52,7 +60,10 @@ impl<'a> Object<'a> {
     }
 
     fn metadata(self, key: &str) -> &'a str {
-        self.node.at(["metadata", key]).and_then(Node::str).unwrap_or_default()
+        self.node
+            .at(["metadata", key])
+            .and_then(Node::str)
+            .unwrap_or_default()
     }
 }
 
@@ -62,7 +73,10 @@ pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Probl
 }
 
 /// Like [`each`], with the document an object stands in.
-pub fn each_with_id(snapshot: &Snapshot, mut visit: impl FnMut(&DocId, Object<'_>)) -> Vec<Problem> {
+pub fn each_with_id(
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(&DocId, Object<'_>),
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         match snapshot.open(id) {
@@ -88,9 +102,13 @@ pub struct Taken {
     pub pointer: Box<str>,
 }
 
-/// Takes every object out of the Snapshot, document by document, and gives what cannot be read. The parts of a YAML file
-/// are read on several threads.
-pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId, Taken)) -> Vec<Problem> {
+/// Takes every object out of the Snapshot, document by document, and gives what cannot be read. The
+/// parts of a YAML file are read on several threads.
+pub fn take_all(
+    snapshot: &Snapshot,
+    threads: usize,
+    mut take: impl FnMut(&DocId, Taken),
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         let doc = match snapshot.open(id) {
@@ -103,18 +121,38 @@ pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId
         if yaml::is_json(&doc.text) {
             let faults = each_json(&doc.text, &mut |object| {
                 let (kind, pointer) = (object.kind.into(), object.pointer.into());
-                take(id, Taken { node: object.node.clone(), kind, pointer });
+                take(
+                    id,
+                    Taken {
+                        node: object.node.clone(),
+                        kind,
+                        pointer,
+                    },
+                );
             });
             problems.extend(faults.iter().map(|fault| doc.problem(fault)));
             continue;
         }
         let loaded = load(&doc.text, threads);
-        problems.extend(loaded.iter().flat_map(|loaded| &loaded.problems).map(|fault| doc.problem(fault)));
+        problems.extend(
+            loaded
+                .iter()
+                .flat_map(|loaded| &loaded.problems)
+                .map(|fault| doc.problem(fault)),
+        );
         // A large text is gone before there is more of its objects than their trees.
         drop(doc);
         let count: usize = loaded.iter().map(|loaded| loaded.documents.len()).sum();
-        for (number, node) in loaded.into_iter().flat_map(|loaded| loaded.documents).enumerate() {
-            let at = if count == 1 { String::new() } else { format!("/{number}") };
+        for (number, node) in loaded
+            .into_iter()
+            .flat_map(|loaded| loaded.documents)
+            .enumerate()
+        {
+            let at = if count == 1 {
+                String::new()
+            } else {
+                format!("/{number}")
+            };
             take_node(node, &at, &mut |taken| take(id, taken));
         }
     }
@@ -123,14 +161,19 @@ pub fn take_all(snapshot: &Snapshot, threads: usize, mut take: impl FnMut(&DocId
 
 /// Loads the documents of a YAML text, some at a time.
 fn load(text: &str, threads: usize) -> Vec<Loaded> {
-    /// Small enough that all threads have work to the end, large enough that they find the same names again.
+    /// Small enough that all threads have work to the end, large enough that they find the same
+    /// names again.
     const PARTS: usize = 256;
     let parts = yaml::split(text);
     let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
     parallel::each(&chunks, threads, |parts| {
         let mut scalars = Scalars::default();
         let mut all = Loaded::default();
-        for Loaded { documents, problems } in parts.iter().map(|part| part.load(&mut scalars)) {
+        for Loaded {
+            documents,
+            problems,
+        } in parts.iter().map(|part| part.load(&mut scalars))
+        {
             all.documents.extend(documents);
             all.problems.extend(problems);
         }
@@ -143,22 +186,34 @@ fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
     let is_list = kind.ends_with("List") && node.get("items").is_some();
     let (items, list_kind, folder) = match node.value {
         Value::Object(members) if is_list => {
-            let items = members.into_iter().find(|member| &*member.key == "items").map(|member| member.value.value);
+            let items = members
+                .into_iter()
+                .find(|member| &*member.key == "items")
+                .map(|member| member.value.value);
             (items, kind, "/items")
         }
         Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
         value => return take_one(Node { value, ..node }, "", at, take),
     };
-    let Some(Value::Array(items)) = items else { return };
+    let Some(Value::Array(items)) = items else {
+        return;
+    };
     for (i, item) in items.into_iter().enumerate() {
         take_one(item, &list_kind, &format!("{at}{folder}/{i}"), take);
     }
 }
 
 fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Taken)) {
-    let kind = node.get("kind").and_then(Node::text).unwrap_or_else(|| kind_of(&node, list_kind).into());
+    let kind = node
+        .get("kind")
+        .and_then(Node::text)
+        .unwrap_or_else(|| kind_of(&node, list_kind).into());
     if !kind.is_empty() {
-        take(Taken { node, kind, pointer: pointer.into() });
+        take(Taken {
+            node,
+            kind,
+            pointer: pointer.into(),
+        });
     }
 }
 
@@ -170,7 +225,10 @@ pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> 
         let loaded = yaml::load(&doc.text);
         match &loaded.documents[..] {
             [only] => each_node(only, "", visit),
-            several => several.iter().enumerate().for_each(|(i, node)| each_node(node, &format!("/{i}"), visit)),
+            several => several
+                .iter()
+                .enumerate()
+                .for_each(|(i, node)| each_node(node, &format!("/{i}"), visit)),
         }
         loaded.problems
     }
@@ -216,17 +274,27 @@ fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {
         _ if node.items().is_empty() => return visit_one(node, "", at, visit),
         _ => (node.items(), "", ""),
     };
-    items.iter().enumerate().for_each(|(i, item)| visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit));
+    items
+        .iter()
+        .enumerate()
+        .for_each(|(i, item)| visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit));
 }
 
 /// The items of a typed list (`PodList`) need not repeat their kind.
 fn kind_of<'n>(node: &'n Node, list_kind: &'n str) -> &'n str {
-    node.str_at("kind").or_else(|| list_kind.strip_suffix("List")).unwrap_or_default()
+    node.str_at("kind")
+        .or_else(|| list_kind.strip_suffix("List"))
+        .unwrap_or_default()
 }
 
 fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(Object<'_>)) {
     let kind = kind_of(node, list_kind);
     if !kind.is_empty() {
-        visit(Object { node, kind, source: "", pointer });
+        visit(Object {
+            node,
+            kind,
+            source: "",
+            pointer,
+        });
     }
 }

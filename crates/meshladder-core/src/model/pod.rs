@@ -29,39 +29,67 @@ impl<'a> Pod<'a> {
 
     /// `Running`, `Pending`, …
     pub fn phase(self) -> &'a str {
-        self.at(["status", "phase"]).and_then(Node::str).unwrap_or_default()
+        self.at(["status", "phase"])
+            .and_then(Node::str)
+            .unwrap_or_default()
     }
 
-    /// Whether a proxy runs in it: as a container, or as an init container, which a native sidecar is.
+    /// Whether a proxy runs in it: as a container, or as an init container, which a native sidecar
+    /// is.
     pub fn has_proxy(self) -> bool {
         let named = |list: &str| {
             let containers = self.at(["spec", list]).map_or(&[][..], Node::items);
-            containers.iter().any(|c| c.str_at("name") == Some("istio-proxy"))
+            containers
+                .iter()
+                .any(|c| c.str_at("name") == Some("istio-proxy"))
         };
         named("containers") || named("initContainers")
     }
 
-    /// How good a choice the pod is for a question about its workload; the smallest is the best. The order is that of
-    /// `kubectl logs deploy/x`: scheduled, running, ready, ready for longest, restarted most, oldest.
+    /// How good a choice the pod is for a question about its workload; the smallest is the best.
+    /// The order is that of `kubectl logs deploy/x`: scheduled, running, ready, ready for longest,
+    /// restarted most, oldest.
     pub fn preference(self) -> Preference {
-        let scheduled = self.at(["spec", "nodeName"]).and_then(Node::str).is_some_and(|n| !n.is_empty());
+        let scheduled = self
+            .at(["spec", "nodeName"])
+            .and_then(Node::str)
+            .is_some_and(|n| !n.is_empty());
         let phase = match self.phase() {
             "Running" => 0,
             "Pending" => 2,
             _ => 1,
         };
-        let ready = self.condition("Ready").filter(|c| c.str_at("status") == Some("True"));
-        let since = ready.and_then(|c| c.str_at("lastTransitionTime")).unwrap_or_default();
-        let created = self.at(["metadata", "creationTimestamp"]).and_then(Node::str).unwrap_or_default();
-        (!scheduled, phase, ready.is_none(), since.to_owned(), Reverse(self.restarts()), created.to_owned())
+        let ready = self
+            .condition("Ready")
+            .filter(|c| c.str_at("status") == Some("True"));
+        let since = ready
+            .and_then(|c| c.str_at("lastTransitionTime"))
+            .unwrap_or_default();
+        let created = self
+            .at(["metadata", "creationTimestamp"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        (
+            !scheduled,
+            phase,
+            ready.is_none(),
+            since.to_owned(),
+            Reverse(self.restarts()),
+            created.to_owned(),
+        )
     }
 
     fn condition(self, kind: &str) -> Option<&'a Node> {
-        self.at(["status", "conditions"])?.items().iter().find(|c| c.str_at("type") == Some(kind))
+        self.at(["status", "conditions"])?
+            .items()
+            .iter()
+            .find(|c| c.str_at("type") == Some(kind))
     }
 
     fn restarts(self) -> u64 {
-        let statuses = self.at(["status", "containerStatuses"]).map_or(&[][..], Node::items);
+        let statuses = self
+            .at(["status", "containerStatuses"])
+            .map_or(&[][..], Node::items);
         let count = |status: &Node| match &status.get("restartCount")?.value {
             Value::Number(text) => text.parse().ok(),
             _ => None,

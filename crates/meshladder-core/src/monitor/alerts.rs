@@ -1,4 +1,5 @@
-//! Alerts, each with what it says, what it means and what to look at: rules and runbook are made from these tables.
+//! Alerts, each with what it says, what it means and what to look at: rules and runbook are made
+//! from these tables.
 
 mod absence;
 mod flags;
@@ -59,16 +60,34 @@ pub struct Group {
 
 /// Every group.
 pub static GROUPS: &[Group] = &[
-    Group { name: "meshladder-flags", alerts: flags::ALERTS },
-    Group { name: "meshladder-objective", alerts: flags::OBJECTIVE },
-    Group { name: "meshladder-state", alerts: state::ALERTS },
-    Group { name: "meshladder-absence", alerts: absence::ALERTS },
+    Group {
+        name: "meshladder-flags",
+        alerts: flags::ALERTS,
+    },
+    Group {
+        name: "meshladder-objective",
+        alerts: flags::OBJECTIVE,
+    },
+    Group {
+        name: "meshladder-state",
+        alerts: state::ALERTS,
+    },
+    Group {
+        name: "meshladder-absence",
+        alerts: absence::ALERTS,
+    },
 ];
 
 /// Words of summaries and descriptions, and the templates that Prometheus fills in for them.
 pub static TEMPLATES: &[(&str, &str)] = &[
-    ("SERVICE", "{{ $labels.destination_service_name }}.{{ $labels.destination_service_namespace }}"),
-    ("CALLER", "{{ $labels.source_workload }}.{{ $labels.source_workload_namespace }}"),
+    (
+        "SERVICE",
+        "{{ $labels.destination_service_name }}.{{ $labels.destination_service_namespace }}",
+    ),
+    (
+        "CALLER",
+        "{{ $labels.source_workload }}.{{ $labels.source_workload_namespace }}",
+    ),
     ("VERSION", "{{ $labels.destination_version }}"),
     ("REPORTER", "{{ $labels.reporter }}"),
     ("PROXY", "{{ $labels.pod }}.{{ $labels.namespace }}"),
@@ -99,10 +118,22 @@ impl Alert {
                     "{flagged} / ignoring (class) meshladder:requests:rate5m > {share} and ignoring (class) {flagged} > {LEAST}"
                 )
             }
-            When::Burn { factor, long, short } => {
-                let over =
-                    |window: &str| format!("meshladder:error_ratio:rate{window} > {factor} * {}", budget(objective));
-                format!("{} and {} and meshladder:service_requests:rate1h > {LEAST}", over(long), over(short))
+            When::Burn {
+                factor,
+                long,
+                short,
+            } => {
+                let over = |window: &str| {
+                    format!(
+                        "meshladder:error_ratio:rate{window} > {factor} * {}",
+                        budget(objective)
+                    )
+                };
+                format!(
+                    "{} and {} and meshladder:service_requests:rate1h > {LEAST}",
+                    over(long),
+                    over(short)
+                )
             }
             When::Holds(expr) => expr.to_owned(),
         }
@@ -110,7 +141,11 @@ impl Alert {
 
     /// A text of it with Prometheus' templates.
     pub fn templated(text: &str) -> String {
-        TEMPLATES.iter().fold(text.to_owned(), |text, (word, template)| text.replace(word, template))
+        TEMPLATES
+            .iter()
+            .fold(text.to_owned(), |text, (word, template)| {
+                text.replace(word, template)
+            })
     }
 
     /// Its place in the runbook, as Markdown makes anchors of headings.
@@ -131,7 +166,12 @@ mod tests {
 
     #[test]
     fn the_budget_is_what_the_objective_leaves() {
-        for (objective, left) in [(99.9, "0.001"), (99.0, "0.01"), (95.0, "0.05"), (99.99, "0.0001")] {
+        for (objective, left) in [
+            (99.9, "0.001"),
+            (99.0, "0.01"),
+            (95.0, "0.05"),
+            (99.99, "0.0001"),
+        ] {
             assert_eq!(budget(objective), left);
         }
     }
@@ -141,11 +181,26 @@ mod tests {
         let mut names: Vec<_> = all().map(|alert| alert.name).collect();
         for alert in all() {
             assert!(alert.name.starts_with("Mesh"), "{}", alert.name);
-            assert!(["critical", "warning", "info"].contains(&alert.severity), "{}", alert.name);
+            assert!(
+                ["critical", "warning", "info"].contains(&alert.severity),
+                "{}",
+                alert.name
+            );
             for text in [alert.summary, alert.description, alert.means] {
-                assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", alert.name);
+                assert!(
+                    !text.is_empty() && !text.ends_with('.'),
+                    "{}: {text}",
+                    alert.name
+                );
             }
-            assert!(alert.look.iter().any(|command| command.starts_with("meshladder ")), "{}", alert.name);
+            assert!(
+                alert
+                    .look
+                    .iter()
+                    .any(|command| command.starts_with("meshladder ")),
+                "{}",
+                alert.name
+            );
         }
         names.sort_unstable();
         names.dedup();

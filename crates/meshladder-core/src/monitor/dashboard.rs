@@ -1,4 +1,5 @@
-//! A Grafana dashboard: which flags requests get, at which service, version and hop; sync and certificates.
+//! A Grafana dashboard: which flags requests get, at which service, version and hop; sync and
+//! certificates.
 
 use super::value::{list, number, object, text, texts, truth};
 use crate::doc::json::Raw;
@@ -55,7 +56,14 @@ pub fn to_json() -> String {
     let mut pretty = String::new();
     // An object was just written, and a String takes everything.
     if let Ok(raw) = Raw::of(&compact) {
-        let _ = json::write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
+        let _ = json::write(
+            &mut pretty,
+            raw,
+            Style {
+                indent: 2,
+                ..Style::PRETTY
+            },
+        );
     }
     pretty.push('\n');
     pretty
@@ -64,10 +72,15 @@ pub fn to_json() -> String {
 fn dashboard() -> Node {
     object([
         ("uid", text("meshladder")),
-        ("title", text("Istio: response flags, sync and certificates")),
+        (
+            "title",
+            text("Istio: response flags, sync and certificates"),
+        ),
         (
             "description",
-            text("Made by `meshladder monitor dashboard`; its rules are those of `meshladder monitor rules`"),
+            text(
+                "Made by `meshladder monitor dashboard`; its rules are those of `meshladder monitor rules`",
+            ),
         ),
         ("tags", texts(["istio", "meshladder"])),
         ("schemaVersion", number(39)),
@@ -75,7 +88,10 @@ fn dashboard() -> Node {
         ("graphTooltip", number(1)),
         ("refresh", text("1m")),
         ("timezone", text("browser")),
-        ("time", object([("from", text("now-6h")), ("to", text("now"))])),
+        (
+            "time",
+            object([("from", text("now-6h")), ("to", text("now"))]),
+        ),
         ("templating", object([("list", list(variables()))])),
         ("panels", list(all_panels())),
     ])
@@ -89,7 +105,11 @@ fn variables() -> Vec<Node> {
         ("query", text("prometheus")),
     ]);
     let labels = [
-        ("namespace", "Namespace", "label_values(istio_requests_total, destination_service_namespace)"),
+        (
+            "namespace",
+            "Namespace",
+            "label_values(istio_requests_total, destination_service_namespace)",
+        ),
         (
             "service",
             "Service",
@@ -131,7 +151,11 @@ fn all_panels() -> Vec<Node> {
         ]));
         let width = WIDTH / row.panels.len().max(1);
         for (at, panel) in row.panels.iter().enumerate() {
-            panels.push(drawn(panel, id + at + 1, grid(at * width, y + 1, width, HEIGHT)));
+            panels.push(drawn(
+                panel,
+                id + at + 1,
+                grid(at * width, y + 1, width, HEIGHT),
+            ));
         }
         y += HEIGHT + 1;
     }
@@ -139,7 +163,12 @@ fn all_panels() -> Vec<Node> {
 }
 
 fn grid(x: usize, y: usize, width: usize, height: usize) -> Node {
-    object([("x", number(x)), ("y", number(y)), ("w", number(width)), ("h", number(height))])
+    object([
+        ("x", number(x)),
+        ("y", number(y)),
+        ("w", number(width)),
+        ("h", number(height)),
+    ])
 }
 
 fn drawn(panel: &Panel, id: usize, grid: Node) -> Node {
@@ -156,10 +185,19 @@ fn drawn(panel: &Panel, id: usize, grid: Node) -> Node {
         ("description", text(panel.about)),
         ("datasource", datasource()),
         ("gridPos", grid),
-        ("fieldConfig", object([("defaults", defaults), ("overrides", list([]))])),
+        (
+            "fieldConfig",
+            object([("defaults", defaults), ("overrides", list([]))]),
+        ),
         (
             "targets",
-            list(panel.queries.iter().enumerate().map(|(at, (expr, legend))| target(panel.kind, at, expr, legend))),
+            list(
+                panel
+                    .queries
+                    .iter()
+                    .enumerate()
+                    .map(|(at, (expr, legend))| target(panel.kind, at, expr, legend)),
+            ),
         ),
     ])
 }

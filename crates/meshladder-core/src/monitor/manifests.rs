@@ -69,11 +69,18 @@ pub(super) fn metadata(name: &str, namespace: Option<&str>) -> Node {
 }
 
 fn labels() -> Node {
-    words([("app.kubernetes.io/name", NAME), ("app.kubernetes.io/part-of", NAME)])
+    words([
+        ("app.kubernetes.io/name", NAME),
+        ("app.kubernetes.io/part-of", NAME),
+    ])
 }
 
 fn head(api: &str, kind: &str, namespace: Option<&str>, spec: Vec<(&str, Node)>) -> Node {
-    let mut members = vec![("apiVersion", text(api)), ("kind", text(kind)), ("metadata", metadata(NAME, namespace))];
+    let mut members = vec![
+        ("apiVersion", text(api)),
+        ("kind", text(kind)),
+        ("metadata", metadata(NAME, namespace)),
+    ];
     members.extend(spec);
     object(members)
 }
@@ -81,21 +88,53 @@ fn head(api: &str, kind: &str, namespace: Option<&str>, spec: Vec<(&str, Node)>)
 /// The rights in the whole cluster, or those in Istio's namespace.
 fn role(options: &Options, istio: Option<&str>) -> Node {
     let mut grouped: BTreeMap<(&str, &[String]), Vec<&str>> = BTreeMap::new();
-    for right in options.rights.iter().filter(|right| right.in_istio == istio.is_some()) {
-        grouped.entry((&right.group, &right.verbs)).or_default().push(&right.resource);
+    for right in options
+        .rights
+        .iter()
+        .filter(|right| right.in_istio == istio.is_some())
+    {
+        grouped
+            .entry((&right.group, &right.verbs))
+            .or_default()
+            .push(&right.resource);
     }
     let rule = |((group, verbs), resources): (&(&str, &[String]), &Vec<&str>)| {
         let verbs = verbs.iter().map(String::as_str);
-        object([("apiGroups", texts([*group])), ("resources", texts(resources)), ("verbs", texts(verbs))])
+        object([
+            ("apiGroups", texts([*group])),
+            ("resources", texts(resources)),
+            ("verbs", texts(verbs)),
+        ])
     };
-    let kind = if istio.is_some() { "Role" } else { "ClusterRole" };
-    head("rbac.authorization.k8s.io/v1", kind, istio, vec![("rules", list(grouped.iter().map(rule)))])
+    let kind = if istio.is_some() {
+        "Role"
+    } else {
+        "ClusterRole"
+    };
+    head(
+        "rbac.authorization.k8s.io/v1",
+        kind,
+        istio,
+        vec![("rules", list(grouped.iter().map(rule)))],
+    )
 }
 
 fn binding(namespace: &str, istio: Option<&str>) -> Node {
-    let (kind, of) = if istio.is_some() { ("RoleBinding", "Role") } else { ("ClusterRoleBinding", "ClusterRole") };
-    let role = words([("apiGroup", "rbac.authorization.k8s.io"), ("kind", of), ("name", NAME)]);
-    let subject = words([("kind", "ServiceAccount"), ("name", NAME), ("namespace", namespace)]);
+    let (kind, of) = if istio.is_some() {
+        ("RoleBinding", "Role")
+    } else {
+        ("ClusterRoleBinding", "ClusterRole")
+    };
+    let role = words([
+        ("apiGroup", "rbac.authorization.k8s.io"),
+        ("kind", of),
+        ("name", NAME),
+    ]);
+    let subject = words([
+        ("kind", "ServiceAccount"),
+        ("name", NAME),
+        ("namespace", namespace),
+    ]);
     let spec = vec![("roleRef", role), ("subjects", list([subject]))];
     head("rbac.authorization.k8s.io/v1", kind, istio, spec)
 }
@@ -107,7 +146,13 @@ fn deployment(options: &Options) -> Node {
         // It holds nothing that needs a goodbye.
         ("terminationGracePeriodSeconds", number(1)),
         ("containers", list([container(options)])),
-        ("volumes", list([object([("name", text("tmp")), ("emptyDir", object([("sizeLimit", text("4Gi"))]))])])),
+        (
+            "volumes",
+            list([object([
+                ("name", text("tmp")),
+                ("emptyDir", object([("sizeLimit", text("4Gi"))])),
+            ])]),
+        ),
     ]);
     let template_labels = words([
         ("app.kubernetes.io/name", NAME),
@@ -115,14 +160,25 @@ fn deployment(options: &Options) -> Node {
         // It watches the mesh, and must answer while the mesh does not.
         ("sidecar.istio.io/inject", "false"),
     ]);
-    let template = object([("metadata", object([("labels", template_labels)])), ("spec", pod)]);
+    let template = object([
+        ("metadata", object([("labels", template_labels)])),
+        ("spec", pod),
+    ]);
     let spec = object([
         ("replicas", number(1)),
         ("strategy", words([("type", "Recreate")])),
-        ("selector", object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))])),
+        (
+            "selector",
+            object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))]),
+        ),
         ("template", template),
     ]);
-    head("apps/v1", "Deployment", Some(&options.namespace), vec![("spec", spec)])
+    head(
+        "apps/v1",
+        "Deployment",
+        Some(&options.namespace),
+        vec![("spec", spec)],
+    )
 }
 
 fn pod_security() -> Node {
@@ -137,34 +193,70 @@ fn pod_security() -> Node {
 
 fn container(options: &Options) -> Node {
     let (listen, istio) = (format!("0.0.0.0:{PORT}"), options.istio_namespace.as_str());
-    let args = ["monitor", "serve", "--listen", &listen, "--every", "60s", "--istio-namespace", istio];
+    let args = [
+        "monitor",
+        "serve",
+        "--listen",
+        &listen,
+        "--every",
+        "60s",
+        "--istio-namespace",
+        istio,
+    ];
     let security = object([
         ("allowPrivilegeEscalation", truth(false)),
         ("readOnlyRootFilesystem", truth(true)),
         ("capabilities", object([("drop", texts(["ALL"]))])),
     ]);
     let probe = object([
-        ("httpGet", object([("path", text("/healthz")), ("port", text("metrics"))])),
+        (
+            "httpGet",
+            object([("path", text("/healthz")), ("port", text("metrics"))]),
+        ),
         ("periodSeconds", number(10)),
     ]);
-    let resources =
-        object([("requests", words([("cpu", "100m"), ("memory", "256Mi")])), ("limits", words([("memory", "1Gi")]))]);
+    let resources = object([
+        ("requests", words([("cpu", "100m"), ("memory", "256Mi")])),
+        ("limits", words([("memory", "1Gi")])),
+    ]);
     object([
         ("name", text(NAME)),
         ("image", text(&options.image)),
         ("args", texts(args)),
-        ("ports", list([object([("name", text("metrics")), ("containerPort", number(PORT))])])),
+        (
+            "ports",
+            list([object([
+                ("name", text("metrics")),
+                ("containerPort", number(PORT)),
+            ])]),
+        ),
         ("readinessProbe", probe),
-        ("livenessProbe", object([("tcpSocket", object([("port", text("metrics"))])), ("periodSeconds", number(30))])),
+        (
+            "livenessProbe",
+            object([
+                ("tcpSocket", object([("port", text("metrics"))])),
+                ("periodSeconds", number(30)),
+            ]),
+        ),
         ("resources", resources),
         ("securityContext", security),
-        ("volumeMounts", list([words([("name", "tmp"), ("mountPath", "/tmp")])])),
+        (
+            "volumeMounts",
+            list([words([("name", "tmp"), ("mountPath", "/tmp")])]),
+        ),
     ])
 }
 
 fn service(namespace: &str) -> Node {
-    let port = object([("name", text("metrics")), ("port", number(PORT)), ("targetPort", text("metrics"))]);
-    let spec = object([("selector", words([("app.kubernetes.io/name", NAME)])), ("ports", list([port]))]);
+    let port = object([
+        ("name", text("metrics")),
+        ("port", number(PORT)),
+        ("targetPort", text("metrics")),
+    ]);
+    let spec = object([
+        ("selector", words([("app.kubernetes.io/name", NAME)])),
+        ("ports", list([port])),
+    ]);
     head("v1", "Service", Some(namespace), vec![("spec", spec)])
 }
 
@@ -177,21 +269,42 @@ fn service_monitor(namespace: &str) -> Node {
         ("honorLabels", truth(true)),
     ]);
     let spec = object([
-        ("selector", object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))])),
+        (
+            "selector",
+            object([("matchLabels", words([("app.kubernetes.io/name", NAME)]))]),
+        ),
         ("endpoints", list([endpoint])),
     ]);
-    head("monitoring.coreos.com/v1", "ServiceMonitor", Some(namespace), vec![("spec", spec)])
+    head(
+        "monitoring.coreos.com/v1",
+        "ServiceMonitor",
+        Some(namespace),
+        vec![("spec", spec)],
+    )
 }
 
 /// Grafana's sidecar takes dashboards from ConfigMaps with this label.
 fn dashboard_map(namespace: &str) -> Node {
-    let labelled =
-        words([("app.kubernetes.io/name", NAME), ("app.kubernetes.io/part-of", NAME), ("grafana_dashboard", "1")]);
+    let labelled = words([
+        ("app.kubernetes.io/name", NAME),
+        ("app.kubernetes.io/part-of", NAME),
+        ("grafana_dashboard", "1"),
+    ]);
     let name = format!("{NAME}-dashboard");
     object([
         ("apiVersion", text("v1")),
         ("kind", text("ConfigMap")),
-        ("metadata", object([("name", text(name)), ("namespace", text(namespace)), ("labels", labelled)])),
-        ("data", object([("meshladder.json", text(dashboard::to_json()))])),
+        (
+            "metadata",
+            object([
+                ("name", text(name)),
+                ("namespace", text(namespace)),
+                ("labels", labelled),
+            ]),
+        ),
+        (
+            "data",
+            object([("meshladder.json", text(dashboard::to_json()))]),
+        ),
     ])
 }

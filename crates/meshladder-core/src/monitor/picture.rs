@@ -1,4 +1,5 @@
-//! The dashboard as a picture for the manual: its own rows and panels, with made-up figures of one bad hour.
+//! The dashboard as a picture for the manual: its own rows and panels, with made-up figures of one
+//! bad hour.
 
 use std::fmt::Write;
 
@@ -29,31 +30,75 @@ const ONE: &[f64] = &[0.1; 10];
 static EXAMPLES: &[Example] = &[
     Example {
         title: "Requests with a flag, by class",
-        series: &[("no_healthy_upstream", BURST), ("retry_exhausted", AFTER), ("client_gone", CALM)],
+        series: &[
+            ("no_healthy_upstream", BURST),
+            ("retry_exhausted", AFTER),
+            ("client_gone", CALM),
+        ],
     },
-    Example { title: "Requests with a flag, by hop", series: &[("source UH", BURST), ("destination DC", CALM)] },
-    Example { title: "Flags by service", series: &[("catalog.shop UH", BURST), ("cart.shop UC", CALM)] },
-    Example { title: "Flags by version", series: &[("catalog v2 UF", BURST), ("cart v1 UC", CALM)] },
-    Example { title: "TCP connections with a flag", series: &[("db UF,URX", AFTER)] },
-    Example { title: "Share of requests that failed", series: &[("catalog 5m", BURST), ("catalog 1h", AFTER)] },
+    Example {
+        title: "Requests with a flag, by hop",
+        series: &[("source UH", BURST), ("destination DC", CALM)],
+    },
+    Example {
+        title: "Flags by service",
+        series: &[("catalog.shop UH", BURST), ("cart.shop UC", CALM)],
+    },
+    Example {
+        title: "Flags by version",
+        series: &[("catalog v2 UF", BURST), ("cart v1 UC", CALM)],
+    },
+    Example {
+        title: "TCP connections with a flag",
+        series: &[("db UF,URX", AFTER)],
+    },
+    Example {
+        title: "Share of requests that failed",
+        series: &[("catalog 5m", BURST), ("catalog 1h", AFTER)],
+    },
     Example {
         title: "Versions: share seen and weight",
-        series: &[("v1 seen", HIGH), ("v2 seen", LOW), ("v1 weight", NINE), ("v2 weight", ONE)],
+        series: &[
+            ("v1 seen", HIGH),
+            ("v2 seen", LOW),
+            ("v1 weight", NINE),
+            ("v2 weight", ONE),
+        ],
     },
-    Example { title: "Proxies by state", series: &[("SYNCED", REST), ("STALE", AFTER)] },
-    Example { title: "Refused, disconnected", series: &[("refused cds", AFTER), ("disconnected", CALM)] },
-    Example { title: "From a change to the proxies", series: &[("99 %", CALM)] },
+    Example {
+        title: "Proxies by state",
+        series: &[("SYNCED", REST), ("STALE", AFTER)],
+    },
+    Example {
+        title: "Refused, disconnected",
+        series: &[("refused cds", AFTER), ("disconnected", CALM)],
+    },
+    Example {
+        title: "From a change to the proxies",
+        series: &[("99 %", CALM)],
+    },
     Example {
         title: "Certificates that expire first",
-        series: &[("4.1 h  catalog-v2 default", &[]), ("11.8 h  cart default", &[]), ("11.9 h  payments default", &[])],
+        series: &[
+            ("4.1 h  catalog-v2 default", &[]),
+            ("11.8 h  cart default", &[]),
+            ("11.9 h  payments default", &[]),
+        ],
     },
     Example {
         title: "Findings",
-        series: &[("1  ML0401 network-policy-blocks-istiod", &[]), ("1  ML1101 debug-log-left-on", &[])],
+        series: &[
+            ("1  ML0401 network-policy-blocks-istiod", &[]),
+            ("1  ML1101 debug-log-left-on", &[]),
+        ],
     },
     Example {
         title: "Proxies to look at",
-        series: &[("2 ejected endpoints", &[]), ("0 endpoints that are gone", &[]), ("1 proxies at debug", &[])],
+        series: &[
+            ("2 ejected endpoints", &[]),
+            ("0 endpoints that are gone", &[]),
+            ("1 proxies at debug", &[]),
+        ],
     },
 ];
 
@@ -73,7 +118,13 @@ pub fn svg() -> String {
         );
         let width = (WIDTH - GAP) / row.panels.len().max(1);
         for (column, panel) in row.panels.iter().enumerate() {
-            draw(&mut out, panel, GAP + column * width, top + ROW, width - GAP);
+            draw(
+                &mut out,
+                panel,
+                GAP + column * width,
+                top + ROW,
+                width - GAP,
+            );
         }
     }
     out.push_str("</svg>\n");
@@ -85,10 +136,18 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
         out,
         "<g transform=\"translate({x} {y})\"><rect width=\"{width}\" height=\"{HEIGHT}\" rx=\"3\" fill=\"#fff\" stroke=\"#d0d4d8\"/>"
     );
-    let _ = writeln!(out, "<text x=\"10\" y=\"20\" font-weight=\"bold\">{}</text>", panel.title);
+    let _ = writeln!(
+        out,
+        "<text x=\"10\" y=\"20\" font-weight=\"bold\">{}</text>",
+        panel.title
+    );
     let mut legend = 10;
     let example = EXAMPLES.iter().find(|example| example.title == panel.title);
-    for (at, (name, values)) in example.map_or(&[][..], |example| example.series).iter().enumerate() {
+    for (at, (name, values)) in example
+        .map_or(&[][..], |example| example.series)
+        .iter()
+        .enumerate()
+    {
         let colour = COLOURS[at % COLOURS.len()];
         if panel.kind == Kind::Lines {
             let _ = writeln!(
@@ -96,11 +155,19 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{}\"/>",
                 points(values, width)
             );
-            let _ = writeln!(out, "<text x=\"{legend}\" y=\"{}\" fill=\"{colour}\">{name}</text>", HEIGHT - 10);
+            let _ = writeln!(
+                out,
+                "<text x=\"{legend}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+                HEIGHT - 10
+            );
             legend += name.len() * 7 + 14;
         } else {
             let size = if panel.kind == Kind::Numbers { 18 } else { 12 };
-            let _ = writeln!(out, "<text x=\"10\" y=\"{}\" font-size=\"{size}\">{name}</text>", 52 + at * 30);
+            let _ = writeln!(
+                out,
+                "<text x=\"10\" y=\"{}\" font-size=\"{size}\">{name}</text>",
+                52 + at * 30
+            );
         }
     }
     out.push_str("</g>\n");
@@ -109,7 +176,10 @@ fn draw(out: &mut String, panel: &Panel, x: usize, y: usize, width: usize) {
 /// Values from left to right, between the title and the legend.
 fn points(values: &[f64], width: usize) -> String {
     let (top, bottom) = (34.0, 146.0);
-    #[expect(clippy::cast_precision_loss, reason = "a picture is a few hundred points wide")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a picture is a few hundred points wide"
+    )]
     let step = (width - 20) as f64 / values.len().saturating_sub(1).max(1) as f64;
     let mut x = 10.0;
     let mut points = Vec::new();
@@ -126,7 +196,11 @@ mod tests {
 
     #[test]
     fn every_panel_has_an_example_and_every_example_a_panel() {
-        let panels: Vec<_> = ROWS.iter().flat_map(|row| row.panels).map(|panel| panel.title).collect();
+        let panels: Vec<_> = ROWS
+            .iter()
+            .flat_map(|row| row.panels)
+            .map(|panel| panel.title)
+            .collect();
         let examples: Vec<_> = EXAMPLES.iter().map(|example| example.title).collect();
         assert_eq!(panels, examples);
     }

@@ -17,7 +17,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { objective: 99.9, runbook: "docs/runbook/alerts.md".to_owned() }
+        Self {
+            objective: 99.9,
+            runbook: "docs/runbook/alerts.md".to_owned(),
+        }
     }
 }
 
@@ -35,7 +38,10 @@ pub(super) fn prometheus_rule(options: &Options, namespace: &str) -> Node {
     object([
         ("apiVersion", text("monitoring.coreos.com/v1")),
         ("kind", text("PrometheusRule")),
-        ("metadata", super::manifests::metadata("meshladder", Some(namespace))),
+        (
+            "metadata",
+            super::manifests::metadata("meshladder", Some(namespace)),
+        ),
         ("spec", groups(options)),
     ])
 }
@@ -44,11 +50,17 @@ fn groups(options: &Options) -> Node {
     let recorded = records::all();
     let record_group = group("meshladder-records", recorded.iter().map(record));
     let alert_groups = alerts::GROUPS.iter().map(|g| alert_group(g, options));
-    object([("groups", list(std::iter::once(record_group).chain(alert_groups)))])
+    object([(
+        "groups",
+        list(std::iter::once(record_group).chain(alert_groups)),
+    )])
 }
 
 fn alert_group(group_of: &Group, options: &Options) -> Node {
-    group(group_of.name, group_of.alerts.iter().map(|a| alert(a, options)))
+    group(
+        group_of.name,
+        group_of.alerts.iter().map(|a| alert(a, options)),
+    )
 }
 
 fn group(name: &str, rules: impl Iterator<Item = Node>) -> Node {
@@ -57,7 +69,11 @@ fn group(name: &str, rules: impl Iterator<Item = Node>) -> Node {
 
 fn record(record: &Record) -> Node {
     let mut members = vec![("record", text(&record.name)), ("expr", text(&record.expr))];
-    members.extend(record.class.map(|class| ("labels", words([("class", class)]))));
+    members.extend(
+        record
+            .class
+            .map(|class| ("labels", words([("class", class)]))),
+    );
     object(members)
 }
 
@@ -65,7 +81,10 @@ fn alert(alert: &Alert, options: &Options) -> Node {
     let annotations = [
         ("summary", Alert::templated(alert.summary)),
         ("description", Alert::templated(alert.description)),
-        ("runbook_url", format!("{}#{}", options.runbook, alert.anchor())),
+        (
+            "runbook_url",
+            format!("{}#{}", options.runbook, alert.anchor()),
+        ),
     ];
     object([
         ("alert", text(alert.name)),

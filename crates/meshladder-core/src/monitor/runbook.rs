@@ -21,7 +21,21 @@ pub fn page() -> String {
 /// A String takes everything.
 fn section(out: &mut String, alert: &Alert) {
     let objective = Options::default().objective;
-    let _ = write!(out, "\n## {}\n\n{}: {}. {}.\n", alert.name, alert.severity, alert.summary, alert.description);
-    let _ = write!(out, "\n{}.\n\nLook at:\n\n```sh\n{}\n```\n", alert.means, alert.look.join("\n"));
-    let _ = write!(out, "\nFires when this holds for {}:\n\n```promql\n{}\n```\n", alert.hold, alert.expr(objective));
+    let _ = write!(
+        out,
+        "\n## {}\n\n{}: {}. {}.\n",
+        alert.name, alert.severity, alert.summary, alert.description
+    );
+    let _ = write!(
+        out,
+        "\n{}.\n\nLook at:\n\n```sh\n{}\n```\n",
+        alert.means,
+        alert.look.join("\n")
+    );
+    let _ = write!(
+        out,
+        "\nFires when this holds for {}:\n\n```promql\n{}\n```\n",
+        alert.hold,
+        alert.expr(objective)
+    );
 }

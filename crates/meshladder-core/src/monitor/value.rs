@@ -3,7 +3,10 @@
 use crate::doc::tree::{Member, Node, Span, Value};
 
 pub(super) fn node(value: Value) -> Node {
-    Node { value, span: Span::default() }
+    Node {
+        value,
+        span: Span::default(),
+    }
 }
 
 pub(super) fn text(text: impl AsRef<str>) -> Node {
@@ -28,11 +31,17 @@ pub(super) fn texts<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Node {
 
 /// An object, its members in this order.
 pub(super) fn object<K: AsRef<str>>(members: impl IntoIterator<Item = (K, Node)>) -> Node {
-    let member = |(key, value): (K, Node)| Member { key: key.as_ref().into(), key_span: Span::default(), value };
+    let member = |(key, value): (K, Node)| Member {
+        key: key.as_ref().into(),
+        key_span: Span::default(),
+        value,
+    };
     node(Value::Object(members.into_iter().map(member).collect()))
 }
 
 /// An object whose members are all text.
-pub(super) fn words<K: AsRef<str>, V: AsRef<str>>(members: impl IntoIterator<Item = (K, V)>) -> Node {
+pub(super) fn words<K: AsRef<str>, V: AsRef<str>>(
+    members: impl IntoIterator<Item = (K, V)>,
+) -> Node {
     object(members.into_iter().map(|(key, value)| (key, text(value))))
 }

@@ -44,13 +44,27 @@ impl Answer {
         let data = root.get("data").ok_or("the answer has no data")?;
         let samples = match data.string_at("resultType").as_deref() {
             Some("vector") => data.list("result").filter_map(sample).collect(),
-            Some("scalar") => data.get("result").and_then(value).map(unlabelled).into_iter().collect(),
-            Some(other) => return Err(format!("the query gives a {other}, not one value a series")),
+            Some("scalar") => data
+                .get("result")
+                .and_then(value)
+                .map(unlabelled)
+                .into_iter()
+                .collect(),
+            Some(other) => {
+                return Err(format!("the query gives a {other}, not one value a series"));
+            }
             None => return Err("the answer does not say what kind of result it has".to_owned()),
         };
         // "infos" are remarks on the query; Thanos and Mimir tell partial data as warnings.
-        let said = ["warnings", "infos"].into_iter().flat_map(|key| root.list(key));
-        Ok(Self { samples, warnings: said.filter_map(|text| text.string().map(String::from)).collect() })
+        let said = ["warnings", "infos"]
+            .into_iter()
+            .flat_map(|key| root.list(key));
+        Ok(Self {
+            samples,
+            warnings: said
+                .filter_map(|text| text.string().map(String::from))
+                .collect(),
+        })
     }
 
     /// The value of the first sample.
@@ -65,12 +79,21 @@ fn refusal(root: Raw<'_>) -> String {
 }
 
 fn sample(raw: Raw<'_>) -> Option<Sample> {
-    let labels = raw.get("metric")?.members().filter_map(|(name, text)| Some((name.into(), text.string()?.into())));
-    Some(Sample { labels: labels.collect(), value: value(raw.get("value")?)? })
+    let labels = raw
+        .get("metric")?
+        .members()
+        .filter_map(|(name, text)| Some((name.into(), text.string()?.into())));
+    Some(Sample {
+        labels: labels.collect(),
+        value: value(raw.get("value")?)?,
+    })
 }
 
 fn unlabelled(value: f64) -> Sample {
-    Sample { labels: BTreeMap::new(), value }
+    Sample {
+        labels: BTreeMap::new(),
+        value,
+    }
 }
 
 /// `[1435781451.781, "1.5"]`
@@ -85,7 +108,11 @@ fn value(pair: Raw<'_>) -> Option<f64> {
 
 /// Enough of a body to see what it is: a login page, a proxy's error.
 fn start(body: &str) -> String {
-    let line = body.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim();
+    let line = body
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("nothing")
+        .trim();
     match Raw::of(body).map(Raw::kind) {
         Ok(Kind::Object | Kind::Array) => "other JSON".to_owned(),
         _ => format!("`{}`", line.chars().take(80).collect::<String>()),
@@ -104,19 +131,40 @@ mod tests {
             "warnings":["store 10.0.0.1:10901 not reached"],"infos":["metric might not be a counter"]}"#;
         let answer = Answer::read(body).expect("an answer");
         assert_eq!((answer.samples.len(), answer.samples[0].value), (2, 1.5));
-        assert_eq!((answer.samples[0].label("response_flags"), answer.samples[0].label("absent")), ("UH", ""));
+        assert_eq!(
+            (
+                answer.samples[0].label("response_flags"),
+                answer.samples[0].label("absent")
+            ),
+            ("UH", "")
+        );
         assert!(answer.samples[1].value.is_nan());
-        assert_eq!(answer.warnings, ["store 10.0.0.1:10901 not reached", "metric might not be a counter"]);
+        assert_eq!(
+            answer.warnings,
+            [
+                "store 10.0.0.1:10901 not reached",
+                "metric might not be a counter"
+            ]
+        );
     }
 
     #[test]
     fn what_is_no_answer_says_why() {
         for (body, why) in [
-            (r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#, "bad_data: parse error"),
-            ("<html><title>Sign in</title>", "<html><title>Sign in</title>"),
+            (
+                r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#,
+                "bad_data: parse error",
+            ),
+            (
+                "<html><title>Sign in</title>",
+                "<html><title>Sign in</title>",
+            ),
             (r#"{"message":"no"}"#, "other JSON"),
             ("", "not JSON"),
-            (r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#, "a matrix"),
+            (
+                r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#,
+                "a matrix",
+            ),
         ] {
             let told = Answer::read(body).expect_err("no answer");
             assert!(told.contains(why), "{body}: {told}");
@@ -126,6 +174,9 @@ mod tests {
     #[test]
     fn scalars_and_infinities_are_values() {
         let body = r#"{"status":"success","data":{"resultType":"scalar","result":[1,"+Inf"]}}"#;
-        assert_eq!(Answer::read(body).expect("an answer").first(), Some(f64::INFINITY));
+        assert_eq!(
+            Answer::read(body).expect("an answer").first(),
+            Some(f64::INFINITY)
+        );
     }
 }

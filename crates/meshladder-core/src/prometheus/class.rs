@@ -1,4 +1,5 @@
-//! Response flags by what they tell: the classes that alerts, the dashboard and `flags --prometheus` share.
+//! Response flags by what they tell: the classes that alerts, the dashboard and `flags
+//! --prometheus` share.
 
 /// A class of response flags.
 #[derive(Debug)]
@@ -26,20 +27,51 @@ pub enum Counts {
     LeftOut,
 }
 
-const fn class(id: &'static str, title: &'static str, flags: &'static [&'static str], counts: Counts) -> Class {
-    Class { id, title, flags, counts, unflagged: &[] }
+const fn class(
+    id: &'static str,
+    title: &'static str,
+    flags: &'static [&'static str],
+    counts: Counts,
+) -> Class {
+    Class {
+        id,
+        title,
+        flags,
+        counts,
+        unflagged: &[],
+    }
 }
 
 /// Every class; each flag of Envoy is in one of them.
 pub static CLASSES: &[Class] = &[
     class("no_route", "no route", &["NR", "NC"], Counts::Failed),
-    class("no_healthy_upstream", "no healthy upstream", &["UH", "DF"], Counts::Failed),
-    class("connection_failure", "connection failure", &["UF", "UC", "UR", "LR", "UPE"], Counts::Failed),
+    class(
+        "no_healthy_upstream",
+        "no healthy upstream",
+        &["UH", "DF"],
+        Counts::Failed,
+    ),
+    class(
+        "connection_failure",
+        "connection failure",
+        &["UF", "UC", "UR", "LR", "UPE"],
+        Counts::Failed,
+    ),
     class("timeout", "timeout", &["UT", "SI", "UMSDR"], Counts::Failed),
-    class("overflow", "overflow", &["UO", "OM", "DO", "UDO"], Counts::Failed),
-    class("retry_exhausted", "retries exhausted", &["URX"], Counts::Failed),
-    // "Istio ALLOW/DENY denials: 403, flags `-`", and for gRPC 200 with grpc-status 7. Metrics have no details, so the
-    // application's own 403 looks the same.
+    class(
+        "overflow",
+        "overflow",
+        &["UO", "OM", "DO", "UDO"],
+        Counts::Failed,
+    ),
+    class(
+        "retry_exhausted",
+        "retries exhausted",
+        &["URX"],
+        Counts::Failed,
+    ),
+    // "Istio ALLOW/DENY denials: 403, flags `-`", and for gRPC 200 with grpc-status 7. Metrics have
+    // no details, so the application's own 403 looks the same.
     Class {
         unflagged: &[
             "response_flags=\"-\",response_code=\"403\"",
@@ -47,14 +79,35 @@ pub static CLASSES: &[Class] = &[
         ],
         ..class("denied", "denied", &["UAEX"], Counts::ByStatus)
     },
-    class("rate_limited", "rate limited", &["RL", "RLSE"], Counts::ByStatus),
+    class(
+        "rate_limited",
+        "rate limited",
+        &["RL", "RLSE"],
+        Counts::ByStatus,
+    ),
     class("client_gone", "client gone", &["DC", "DR"], Counts::LeftOut),
-    class("bad_request", "bad request", &["DPE", "IH"], Counts::ByStatus),
-    class("injected", "fault injected", &["DI", "FI"], Counts::ByStatus),
-    class("other", "other", &["LH", "NFCF", "RFCF", "DT"], Counts::ByStatus),
+    class(
+        "bad_request",
+        "bad request",
+        &["DPE", "IH"],
+        Counts::ByStatus,
+    ),
+    class(
+        "injected",
+        "fault injected",
+        &["DI", "FI"],
+        Counts::ByStatus,
+    ),
+    class(
+        "other",
+        "other",
+        &["LH", "NFCF", "RFCF", "DT"],
+        Counts::ByStatus,
+    ),
 ];
 
-/// gRPC statuses that tell of a server's failure: UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS.
+/// gRPC statuses that tell of a server's failure: UNKNOWN, DEADLINE_EXCEEDED, INTERNAL,
+/// UNAVAILABLE, DATA_LOSS.
 const GRPC_FAILED: &str = "2|4|13|14|15";
 
 /// The class of that id.
@@ -66,38 +119,52 @@ pub fn named(id: &str) -> Option<&'static Class> {
 pub fn of(flags: &str) -> Option<&'static Class> {
     let has = |class: &&Class| flags.split(',').any(|flag| class.flags.contains(&flag));
     // Retries that ran out are the companion of another failure.
-    CLASSES.iter().filter(has).min_by_key(|class| class.id == "retry_exhausted")
+    CLASSES
+        .iter()
+        .filter(has)
+        .min_by_key(|class| class.id == "retry_exhausted")
 }
 
 impl Class {
     /// The matchers of its requests: each is a selector's inside, and no request is in two of them.
     pub fn matchers(&self) -> Vec<String> {
         let flagged = format!("response_flags=~\"{}\"", any_of(self.flags));
-        std::iter::once(flagged).chain(self.unflagged.iter().map(|text| (*text).to_owned())).collect()
+        std::iter::once(flagged)
+            .chain(self.unflagged.iter().map(|text| (*text).to_owned()))
+            .collect()
     }
 }
 
-/// A regular expression for texts that have one of these flags. Envoy's order of flags differs between releases.
+/// A regular expression for texts that have one of these flags. Envoy's order of flags differs
+/// between releases.
 pub fn any_of(flags: &[&str]) -> String {
     format!("(.*,)?({})(,.*)?", flags.join("|"))
 }
 
 /// A matcher of the requests that count at all.
 pub fn counted() -> String {
-    format!("response_flags!~\"{}\"", any_of(&flags_that(Counts::LeftOut)))
+    format!(
+        "response_flags!~\"{}\"",
+        any_of(&flags_that(Counts::LeftOut))
+    )
 }
 
 /// Matchers of the requests that went well.
 pub fn good() -> String {
     let mut flags = flags_that(Counts::LeftOut);
     flags.extend(flags_that(Counts::Failed));
-    format!("response_flags!~\"{}\",response_code!~\"0|5..\",grpc_response_status!~\"{GRPC_FAILED}\"", any_of(&flags))
+    format!(
+        "response_flags!~\"{}\",response_code!~\"0|5..\",grpc_response_status!~\"{GRPC_FAILED}\"",
+        any_of(&flags)
+    )
 }
 
 /// The flags of all classes that count so.
 pub fn flags_that(counts: Counts) -> Vec<&'static str> {
     let classes = CLASSES.iter().filter(|class| class.counts == counts);
-    classes.flat_map(|class| class.flags.iter().copied()).collect()
+    classes
+        .flat_map(|class| class.flags.iter().copied())
+        .collect()
 }
 
 #[cfg(test)]
@@ -109,7 +176,10 @@ mod tests {
     #[test]
     fn every_flag_is_in_one_class() {
         let known: BTreeSet<_> = crate::flags::all().map(|flag| flag.code).collect();
-        let classed: Vec<_> = CLASSES.iter().flat_map(|class| class.flags.iter().copied()).collect();
+        let classed: Vec<_> = CLASSES
+            .iter()
+            .flat_map(|class| class.flags.iter().copied())
+            .collect();
         assert_eq!(classed.iter().copied().collect::<BTreeSet<_>>(), known);
         assert_eq!(classed.len(), known.len());
     }
@@ -130,8 +200,15 @@ mod tests {
 
     #[test]
     fn a_flag_is_found_in_a_set_and_not_in_another_flag() {
-        let pattern = regex::Regex::new(&format!("^(?:{})$", any_of(&["UR", "UF"]))).expect("a pattern");
-        for (text, matches) in [("UF", true), ("URX,UF", true), ("UF,URX", true), ("URX", false), ("-", false)] {
+        let pattern =
+            regex::Regex::new(&format!("^(?:{})$", any_of(&["UR", "UF"]))).expect("a pattern");
+        for (text, matches) in [
+            ("UF", true),
+            ("URX,UF", true),
+            ("UF,URX", true),
+            ("URX", false),
+            ("-", false),
+        ] {
             assert_eq!(pattern.is_match(text), matches, "{text}");
         }
     }

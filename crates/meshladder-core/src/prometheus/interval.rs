@@ -16,29 +16,36 @@ impl Interval {
     }
 }
 
-/// Wilson's score interval for `hits` of `total`, at `z` standard deviations; all is possible when nothing was seen.
+/// Wilson's score interval for `hits` of `total`, at `z` standard deviations; all is possible when
+/// nothing was seen.
 pub fn wilson(hits: f64, total: f64, z: f64) -> Interval {
     if total <= 0.0 {
-        return Interval { low: 0.0, high: 1.0 };
+        return Interval {
+            low: 0.0,
+            high: 1.0,
+        };
     }
     let share = (hits / total).clamp(0.0, 1.0);
     let square = z * z;
     let scale = 1.0 + square / total;
     let centre = (share + square / (2.0 * total)) / scale;
     let reach = z / scale * (share * (1.0 - share) / total + square / (4.0 * total * total)).sqrt();
-    Interval { low: (centre - reach).max(0.0), high: (centre + reach).min(1.0) }
+    Interval {
+        low: (centre - reach).max(0.0),
+        high: (centre + reach).min(1.0),
+    }
 }
 
-/// The standard deviations that hold `count` intervals at once with that confidence (Bonferroni): for one interval at
-/// 0.95 it is 1.96.
+/// The standard deviations that hold `count` intervals at once with that confidence (Bonferroni):
+/// for one interval at 0.95 it is 1.96.
 pub fn deviations(confidence: f64, count: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a handful of versions")]
     let each = (1.0 - confidence) / count.max(1) as f64;
     quantile(1.0 - each / 2.0)
 }
 
-/// The value that a normal variable stays below with probability `p`: Newton's method on the distribution function, from
-/// a start that is close for every `p` of use.
+/// The value that a normal variable stays below with probability `p`: Newton's method on the
+/// distribution function, from a start that is close for every `p` of use.
 fn quantile(p: f64) -> f64 {
     let p = p.clamp(1e-12, 1.0 - 1e-12);
     // The logistic approximation.
@@ -54,8 +61,8 @@ fn quantile(p: f64) -> f64 {
     x
 }
 
-/// The normal distribution function: the series of the error function near the middle, its continued fraction in the
-/// tails.
+/// The normal distribution function: the series of the error function near the middle, its
+/// continued fraction in the tails.
 fn distribution(x: f64) -> f64 {
     let z = x.abs();
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
@@ -106,13 +113,22 @@ mod tests {
             (10.0, 100.0, 0.055_229_1, 0.174_365_7),
         ] {
             let found = wilson(hits, total, deviations(0.95, 1));
-            assert!(near(found.low, low, 2e-6) && near(found.high, high, 2e-6), "{hits}/{total}: {found:?}");
+            assert!(
+                near(found.low, low, 2e-6) && near(found.high, high, 2e-6),
+                "{hits}/{total}: {found:?}"
+            );
         }
     }
 
     #[test]
     fn nothing_seen_says_nothing() {
-        assert_eq!(wilson(0.0, 0.0, 1.96), Interval { low: 0.0, high: 1.0 });
+        assert_eq!(
+            wilson(0.0, 0.0, 1.96),
+            Interval {
+                low: 0.0,
+                high: 1.0
+            }
+        );
         assert!(wilson(0.0, 0.0, 1.96).holds(0.5));
     }
 }

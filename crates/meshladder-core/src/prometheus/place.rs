@@ -34,31 +34,60 @@ pub struct Named {
 impl Named {
     /// Reads `service/NAMESPACE/NAME[:PORT][/PATH]`; none for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let rest = text.strip_prefix("service/").or_else(|| text.strip_prefix("svc/"))?;
+        let rest = text
+            .strip_prefix("service/")
+            .or_else(|| text.strip_prefix("svc/"))?;
         let (namespace, rest) = rest.split_once('/')?;
-        let (name, path) = rest.split_once('/').map_or((rest, None), |(name, path)| (name, Some(path)));
-        let (name, port) = name.split_once(':').map_or((name, None), |(name, port)| (name, Some(port.to_owned())));
-        let is_name =
-            |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        let (name, path) = rest
+            .split_once('/')
+            .map_or((rest, None), |(name, path)| (name, Some(path)));
+        let (name, port) = name
+            .split_once(':')
+            .map_or((name, None), |(name, port)| (name, Some(port.to_owned())));
+        let is_name = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b))
+        };
         let is_port = port.as_deref().is_none_or(is_name);
-        let is_path = path.is_none_or(|path| path.split('/').all(|part| is_name(part) && part != ".."));
+        let is_path =
+            path.is_none_or(|path| path.split('/').all(|part| is_name(part) && part != ".."));
         let path = path.map(|path| format!("/{path}"));
-        let named = || Self { namespace: namespace.to_owned(), name: name.to_owned(), port, path };
+        let named = || Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            port,
+            path,
+        };
         (is_name(namespace) && is_name(name) && is_port && is_path).then(named)
     }
 
     /// The place it means, when a port is given: nothing need be looked up then.
     pub fn place(&self) -> Option<Place> {
         let port = self.port.clone()?;
-        let (namespace, name, path) =
-            (self.namespace.clone(), self.name.clone(), self.path.clone().unwrap_or_default());
-        Some(Place { namespace, name, is_https: port == "443" || port.starts_with("https"), port, path })
+        let (namespace, name, path) = (
+            self.namespace.clone(),
+            self.name.clone(),
+            self.path.clone().unwrap_or_default(),
+        );
+        Some(Place {
+            namespace,
+            name,
+            is_https: port == "443" || port.starts_with("https"),
+            port,
+            path,
+        })
     }
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "service/{}/{}:{}{}", self.namespace, self.name, self.port, self.path)
+        write!(
+            f,
+            "service/{}/{}:{}{}",
+            self.namespace, self.name, self.port, self.path
+        )
     }
 }
 
@@ -68,7 +97,9 @@ impl std::fmt::Display for Place {
 /// When there is no such Service, or it has several ports and none of them tells.
 pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
     let told = format!("{}/{}", named.namespace, named.name);
-    let service = mesh.service(&named.namespace, &named.name).ok_or_else(|| format!("there is no Service {told}"))?;
+    let service = mesh
+        .service(&named.namespace, &named.name)
+        .ok_or_else(|| format!("there is no Service {told}"))?;
     let known = Product::of(service).map_or("", Product::path);
     let path = named.path.clone().unwrap_or_else(|| known.to_owned());
     if let Some(place) = named.place() {
@@ -76,13 +107,16 @@ pub fn of_service(mesh: &Mesh, named: &Named) -> Result<Place, String> {
     }
     place(service, path).ok_or_else(|| {
         let known: Vec<String> = ports(service).map(|port| port.number.to_string()).collect();
-        format!("which port of Service {told}? it has {}: service/{told}:PORT", known.join(", "))
+        format!(
+            "which port of Service {told}? it has {}: service/{told}:PORT",
+            known.join(", ")
+        )
     })
 }
 
-/// The Services that answer Prometheus' queries, by their labels and names, the best first: Prometheus itself before what
-/// only speaks its API, those that people made before those that an operator made for its own ends, then by namespace
-/// and name.
+/// The Services that answer Prometheus' queries, by their labels and names, the best first:
+/// Prometheus itself before what only speaks its API, those that people made before those that an
+/// operator made for its own ends, then by namespace and name.
 pub fn find(mesh: &Mesh) -> Vec<Place> {
     let services = mesh.objects.of("Service", "");
     let known = services.filter_map(|service| {
@@ -90,7 +124,9 @@ pub fn find(mesh: &Mesh) -> Vec<Place> {
         Some((product, place(service, product.path().to_owned())?))
     });
     let mut found: Vec<(Product, Place)> = known.collect();
-    found.sort_by(|(a, left), (b, right)| (a, &left.namespace, &left.name).cmp(&(b, &right.namespace, &right.name)));
+    found.sort_by(|(a, left), (b, right)| {
+        (a, &left.namespace, &left.name).cmp(&(b, &right.namespace, &right.name))
+    });
     found.into_iter().map(|(_, place)| place).collect()
 }
 
@@ -100,7 +136,8 @@ enum Product {
     Prometheus,
     ThanosQuery,
     ThanosFrontend,
-    /// The gateway or nginx of Mimir or Cortex, or all of it in one: they know the tenant of who names none.
+    /// The gateway or nginx of Mimir or Cortex, or all of it in one: they know the tenant of who
+    /// names none.
     MimirGateway,
     MimirFrontend,
     VictoriaMetrics,
@@ -130,10 +167,16 @@ const OTHERS: [&str; 13] = [
 impl Product {
     fn of(service: &Stored) -> Option<Self> {
         let label = |key: &str| service.label(key).unwrap_or_default();
-        let (name, part) = (label("app.kubernetes.io/name"), label("app.kubernetes.io/component"));
+        let (name, part) = (
+            label("app.kubernetes.io/name"),
+            label("app.kubernetes.io/component"),
+        );
         let (app, own) = (label("app"), service.id.name.as_str());
         let is_other = |text: &str| OTHERS.iter().any(|other| text.contains(other));
-        if [name, part, app, own, label("component")].into_iter().any(is_other) {
+        if [name, part, app, own, label("component")]
+            .into_iter()
+            .any(is_other)
+        {
             return None;
         }
         let is_prometheus = name == "prometheus"
@@ -142,18 +185,31 @@ impl Product {
             || ["prometheus", "prometheus-server", "prometheus-k8s"].contains(&own);
         let is_mimir = ["mimir", "cortex"].contains(&name) || ["mimir", "cortex"].contains(&own);
         match () {
-            () if own == "prometheus-operated" || label("operated-prometheus") == "true" => Some(Self::Operated),
+            () if own == "prometheus-operated" || label("operated-prometheus") == "true" => {
+                Some(Self::Operated)
+            }
             () if is_prometheus => Some(Self::Prometheus),
-            () if name == "thanos-query-frontend" || (name == "thanos" && part == "query-frontend") => {
+            () if name == "thanos-query-frontend"
+                || (name == "thanos" && part == "query-frontend") =>
+            {
                 Some(Self::ThanosFrontend)
             }
-            () if name == "thanos-query" || (name == "thanos" && part == "query") || own == "thanos-query" => {
+            () if name == "thanos-query"
+                || (name == "thanos" && part == "query")
+                || own == "thanos-query" =>
+            {
                 Some(Self::ThanosQuery)
             }
             () if is_mimir && part == "query-frontend" => Some(Self::MimirFrontend),
-            () if is_mimir && (["gateway", "nginx"].contains(&part) || own == name) => Some(Self::MimirGateway),
-            () if ["vmsingle", "victoria-metrics-single"].contains(&name) => Some(Self::VictoriaMetrics),
-            () if name == "vmselect" || [app, part].contains(&"vmselect") => Some(Self::VictoriaSelect),
+            () if is_mimir && (["gateway", "nginx"].contains(&part) || own == name) => {
+                Some(Self::MimirGateway)
+            }
+            () if ["vmsingle", "victoria-metrics-single"].contains(&name) => {
+                Some(Self::VictoriaMetrics)
+            }
+            () if name == "vmselect" || [app, part].contains(&"vmselect") => {
+                Some(Self::VictoriaSelect)
+            }
             () => None,
         }
     }
@@ -162,7 +218,8 @@ impl Product {
     fn path(self) -> &'static str {
         match self {
             Self::MimirGateway | Self::MimirFrontend => "/prometheus",
-            // "http://<vmselect>:8481/select/<accountID>/prometheus/", and who has no tenants is account 0.
+            // "http://<vmselect>:8481/select/<accountID>/prometheus/", and who has no tenants is
+            // account 0.
             Self::VictoriaSelect => "/select/0/prometheus",
             _ => "",
         }
@@ -185,12 +242,34 @@ fn place(service: &Stored, path: String) -> Option<Place> {
     ];
     const NUMBERS: [u16; 7] = [9090, 80, 10902, 8428, 8429, 8481, 8080];
     let all: Vec<ServicePort<'_>> = ports(service).collect();
-    let by_name = || NAMES.iter().find_map(|name| all.iter().find(|port| port.name == *name));
-    let by_number = || NUMBERS.iter().find_map(|number| all.iter().find(|port| port.number == *number));
-    let port = if let [only] = all.as_slice() { Some(only) } else { by_name().or_else(by_number) }?;
-    let is_https = port.number == 443 || port.name.starts_with("https") || port.app_protocol == Some("https");
-    let (namespace, name) = (service.id.namespace.to_string(), service.id.name.to_string());
-    Some(Place { namespace, name, port: port.number.to_string(), path, is_https })
+    let by_name = || {
+        NAMES
+            .iter()
+            .find_map(|name| all.iter().find(|port| port.name == *name))
+    };
+    let by_number = || {
+        NUMBERS
+            .iter()
+            .find_map(|number| all.iter().find(|port| port.number == *number))
+    };
+    let port = if let [only] = all.as_slice() {
+        Some(only)
+    } else {
+        by_name().or_else(by_number)
+    }?;
+    let is_https =
+        port.number == 443 || port.name.starts_with("https") || port.app_protocol == Some("https");
+    let (namespace, name) = (
+        service.id.namespace.to_string(),
+        service.id.name.to_string(),
+    );
+    Some(Place {
+        namespace,
+        name,
+        port: port.number.to_string(),
+        path,
+        is_https,
+    })
 }
 
 #[cfg(test)]
@@ -206,21 +285,35 @@ mod tests {
         };
         let yaml: String = services.iter().map(service).collect();
         let mut builder = Builder::new();
-        builder.add(DocId::new("k8s/services.yaml"), "services.yaml", yaml.into());
+        builder.add(
+            DocId::new("k8s/services.yaml"),
+            "services.yaml",
+            yaml.into(),
+        );
         Mesh::build(&builder.finish())
     }
 
     #[test]
     fn usual_installations_are_found_the_best_first() {
         let mesh = mesh(&[
-            ("monitoring", "prometheus-operated", "operated-prometheus: 'true'", "{name: http-web, port: 9090}"),
+            (
+                "monitoring",
+                "prometheus-operated",
+                "operated-prometheus: 'true'",
+                "{name: http-web, port: 9090}",
+            ),
             (
                 "monitoring",
                 "stack-kube-prometheus-prometheus",
                 "app: kube-prometheus-stack-prometheus",
                 "{name: reloader-web, port: 8080}, {name: http-web, port: 9090}",
             ),
-            ("monitoring", "stack-alertmanager", "app: kube-prometheus-stack-alertmanager", "{port: 9093}"),
+            (
+                "monitoring",
+                "stack-alertmanager",
+                "app: kube-prometheus-stack-alertmanager",
+                "{port: 9093}",
+            ),
             (
                 "monitoring",
                 "prometheus-node-exporter",
@@ -233,7 +326,12 @@ mod tests {
                 "app.kubernetes.io/name: prometheus, app.kubernetes.io/component: server",
                 "{port: 9090}",
             ),
-            ("thanos", "thanos-query", "", "{name: grpc, port: 10901}, {name: http, port: 10902}"),
+            (
+                "thanos",
+                "thanos-query",
+                "",
+                "{name: grpc, port: 10901}, {name: http, port: 10902}",
+            ),
             ("shop", "cart", "app: cart", "{port: 9090}"),
         ]);
         let found: Vec<String> = find(&mesh).iter().map(Place::to_string).collect();
@@ -276,7 +374,12 @@ mod tests {
                 "app.kubernetes.io/name: mimir, app.kubernetes.io/component: ingester",
                 "{port: 8080}",
             ),
-            ("vm", "vmselect-main", "app.kubernetes.io/name: vmselect", "{name: http, port: 8481}"),
+            (
+                "vm",
+                "vmselect-main",
+                "app.kubernetes.io/name: vmselect",
+                "{name: http, port: 8481}",
+            ),
             (
                 "vm",
                 "vm-victoria-metrics-cluster-vmselect",
@@ -289,8 +392,18 @@ mod tests {
                 "app: vminsert, app.kubernetes.io/name: victoria-metrics-cluster",
                 "{name: http, port: 8480}",
             ),
-            ("vm", "vmagent-main", "app.kubernetes.io/name: vmagent", "{name: http, port: 8429}"),
-            ("vm", "vmsingle-main", "app.kubernetes.io/name: vmsingle", "{name: http, port: 8428}"),
+            (
+                "vm",
+                "vmagent-main",
+                "app.kubernetes.io/name: vmagent",
+                "{name: http, port: 8429}",
+            ),
+            (
+                "vm",
+                "vmsingle-main",
+                "app.kubernetes.io/name: vmsingle",
+                "{name: http, port: 8428}",
+            ),
             (
                 "thanos",
                 "thanos-query-frontend",
@@ -318,7 +431,10 @@ mod tests {
             ]
         );
         let named = Named::parse("service/metrics/mimir-nginx").expect("a Service");
-        assert_eq!(of_service(&mesh, &named).map(|place| place.path), Ok("/prometheus".to_owned()));
+        assert_eq!(
+            of_service(&mesh, &named).map(|place| place.path),
+            Ok("/prometheus".to_owned())
+        );
     }
 
     #[test]
@@ -329,23 +445,51 @@ mod tests {
         ]);
         let told = |text: &str| Named::parse(text).map(|named| of_service(&mesh, &named));
         let own = |text: &str| text.to_owned();
-        let one =
-            Place { namespace: own("m"), name: own("one"), port: own("9999"), path: String::new(), is_https: true };
+        let one = Place {
+            namespace: own("m"),
+            name: own("one"),
+            port: own("9999"),
+            path: String::new(),
+            is_https: true,
+        };
         assert_eq!(told("service/m/one"), Some(Ok(one.clone())));
-        assert_eq!(told("service/m/one/a/b"), Some(Ok(Place { path: own("/a/b"), ..one })));
+        assert_eq!(
+            told("service/m/one/a/b"),
+            Some(Ok(Place {
+                path: own("/a/b"),
+                ..one
+            }))
+        );
         assert_eq!(
             told("svc/m/two:b/prometheus").map(|place| place.map(|place| place.to_string())),
             Some(Ok(own("service/m/two:b/prometheus")))
         );
-        assert_eq!(told("svc/m/two:b").and_then(Result::ok).map(|place| place.port).as_deref(), Some("b"));
+        assert_eq!(
+            told("svc/m/two:b")
+                .and_then(Result::ok)
+                .map(|place| place.port)
+                .as_deref(),
+            Some("b")
+        );
         assert_eq!(
             told("service/m/two"),
-            Some(Err("which port of Service m/two? it has 1, 2: service/m/two:PORT".to_owned()))
+            Some(Err(
+                "which port of Service m/two? it has 1, 2: service/m/two:PORT".to_owned()
+            ))
         );
-        assert_eq!(told("service/m/none"), Some(Err("there is no Service m/none".to_owned())));
-        for wrong in
-            ["m/one", "service/one", "service//x", "service/m/x:", "service/m/a/../b", "service/m/a/", "http://m"]
-        {
+        assert_eq!(
+            told("service/m/none"),
+            Some(Err("there is no Service m/none".to_owned()))
+        );
+        for wrong in [
+            "m/one",
+            "service/one",
+            "service//x",
+            "service/m/x:",
+            "service/m/a/../b",
+            "service/m/a/",
+            "http://m",
+        ] {
             assert_eq!(Named::parse(wrong), None, "{wrong}");
         }
     }

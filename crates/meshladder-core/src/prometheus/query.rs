@@ -22,7 +22,11 @@ impl By {
             Self::Destination => &["destination_service_namespace", "destination_service_name"],
             Self::Reporter => &[],
             Self::Code => &["response_code", "grpc_response_status"],
-            Self::Version => &["destination_service_namespace", "destination_service_name", "destination_version"],
+            Self::Version => &[
+                "destination_service_namespace",
+                "destination_service_name",
+                "destination_version",
+            ],
         }
     }
 }
@@ -75,14 +79,26 @@ impl FlagQuery {
 
     /// The rates, as they were that long ago; `""` is now.
     pub fn rates(&self, ago: &str) -> String {
-        let offset = if ago.is_empty() { String::new() } else { format!(" offset {ago}") };
+        let offset = if ago.is_empty() {
+            String::new()
+        } else {
+            format!(" offset {ago}")
+        };
         let selector = self.selector("");
-        format!("sum by ({}) (rate({selector}[{}]{offset}))", self.labels().join(", "), self.window)
+        format!(
+            "sum by ({}) (rate({selector}[{}]{offset}))",
+            self.labels().join(", "),
+            self.window
+        )
     }
 
     /// How many series there are at this moment; with the label, when one is named.
     pub fn series(&self, label: &str) -> String {
-        let matcher = if label.is_empty() { String::new() } else { format!("{label}!=\"\"") };
+        let matcher = if label.is_empty() {
+            String::new()
+        } else {
+            format!("{label}!=\"\"")
+        };
         format!("count({})", self.selector(&matcher))
     }
 
@@ -101,8 +117,10 @@ impl FlagQuery {
             ("destination_service_name", self.service.as_deref()),
             ("destination_service_namespace", self.namespace.as_deref()),
         ];
-        let mut matchers: Vec<String> =
-            named.iter().filter_map(|(label, value)| Some(format!("{label}={}", quoted((*value)?)))).collect();
+        let mut matchers: Vec<String> = named
+            .iter()
+            .filter_map(|(label, value)| Some(format!("{label}={}", quoted((*value)?))))
+            .collect();
         if !more.is_empty() {
             matchers.push(more.to_owned());
         }
@@ -159,8 +177,15 @@ pub fn quoted(text: &str) -> String {
 
 /// Seconds of a duration such as `5m` or `1h30m`; none for what Prometheus would not take.
 pub fn seconds(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 7] =
-        [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0), ("w", 604_800.0), ("y", 31_536_000.0)];
+    const UNITS: [(&str, f64); 7] = [
+        ("ms", 0.001),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+        ("d", 86_400.0),
+        ("w", 604_800.0),
+        ("y", 31_536_000.0),
+    ];
     let (mut rest, mut sum) = (text, 0.0);
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -179,13 +204,25 @@ mod tests {
     use super::*;
 
     fn query(by: &[By]) -> FlagQuery {
-        FlagQuery { metric: Metric::Requests, by: by.to_vec(), window: "5m".to_owned(), service: None, namespace: None }
+        FlagQuery {
+            metric: Metric::Requests,
+            by: by.to_vec(),
+            window: "5m".to_owned(),
+            service: None,
+            namespace: None,
+        }
     }
 
     #[test]
     fn the_standard_query_is_the_one_everybody_knows() {
-        assert_eq!(query(&[]).rates(""), "sum by (response_flags, reporter) (rate(istio_requests_total[5m]))");
-        let asked = FlagQuery { namespace: Some("shop".to_owned()), ..query(&[By::Version, By::Destination]) };
+        assert_eq!(
+            query(&[]).rates(""),
+            "sum by (response_flags, reporter) (rate(istio_requests_total[5m]))"
+        );
+        let asked = FlagQuery {
+            namespace: Some("shop".to_owned()),
+            ..query(&[By::Version, By::Destination])
+        };
         assert_eq!(
             asked.rates("1h"),
             "sum by (response_flags, reporter, destination_service_namespace, destination_service_name, destination_version) \
@@ -199,7 +236,10 @@ mod tests {
 
     #[test]
     fn what_a_user_names_cannot_leave_its_quotes() {
-        assert_eq!(quoted(r#"a"} or vector(1) #\"#), r#""a\"} or vector(1) #\\""#);
+        assert_eq!(
+            quoted(r#"a"} or vector(1) #\"#),
+            r#""a\"} or vector(1) #\\""#
+        );
         assert_eq!(quoted("a\nb"), "\"a\\u000ab\"");
     }
 

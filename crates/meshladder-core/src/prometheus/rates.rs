@@ -56,22 +56,29 @@ pub struct Answers<'a> {
 
 type Key = Vec<String>;
 
-/// The rows, the most abnormal first; `labels` are those of the query, and `window` its length in seconds.
+/// The rows, the most abnormal first; `labels` are those of the query, and `window` its length in
+/// seconds.
 pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
-    let [now, hour, day] = [answers.now, answers.hour, answers.day].map(|answer| by_key(answer, labels));
+    let [now, hour, day] =
+        [answers.now, answers.hour, answers.day].map(|answer| by_key(answer, labels));
     let totals = totals(&now);
     let mut keys: Vec<&Key> = now.keys().chain(hour.keys()).chain(day.keys()).collect();
     keys.sort();
     keys.dedup();
-    let before =
-        |then: &BTreeMap<Key, f64>, key: &Key| (!then.is_empty()).then(|| then.get(key).copied().unwrap_or_default());
+    let before = |then: &BTreeMap<Key, f64>, key: &Key| {
+        (!then.is_empty()).then(|| then.get(key).copied().unwrap_or_default())
+    };
     let rows = keys.iter().filter(|key| is_trusted(key, &now)).map(|key| {
         let rate = now.get(*key).copied().unwrap_or_default();
         let total = totals.get(key[1].as_str()).copied().unwrap_or_default();
         let (hour, day) = (before(&hour, key), before(&day, key));
         let (trend, score) = compare(rate, hour, day, window);
         Row {
-            flags: if key[0].is_empty() { "?".to_owned() } else { key[0].clone() },
+            flags: if key[0].is_empty() {
+                "?".to_owned()
+            } else {
+                key[0].clone()
+            },
             reporter: key[1].clone(),
             by: key[2..].to_vec(),
             now: rate,
@@ -82,10 +89,14 @@ pub fn rows(answers: Answers<'_>, labels: &[&str], window: f64) -> Vec<Row> {
             score,
         }
     });
-    let mut rows: Vec<Row> = rows.filter(|row| row.now > 0.0 || row.hour > Some(0.0) || row.day > Some(0.0)).collect();
+    let mut rows: Vec<Row> = rows
+        .filter(|row| row.now > 0.0 || row.hour > Some(0.0) || row.day > Some(0.0))
+        .collect();
     rows.sort_by(|a, b| {
         let order = (a.is_plain(), a.is_left_out()).cmp(&(b.is_plain(), b.is_left_out()));
-        order.then(b.score.total_cmp(&a.score)).then(b.now.total_cmp(&a.now))
+        order
+            .then(b.score.total_cmp(&a.score))
+            .then(b.now.total_cmp(&a.now))
     });
     rows
 }
@@ -103,9 +114,13 @@ impl Row {
     /// Why this side is believed.
     pub fn side(&self) -> &'static str {
         match (self.reporter.as_str(), self.is_plain()) {
-            ("source", true) => "without a flag: counted by the clients' proxies, since the servers' report none",
+            ("source", true) => {
+                "without a flag: counted by the clients' proxies, since the servers' report none"
+            }
             ("source", false) => "set by the clients' proxies or a gateway",
-            ("destination", true) => "without a flag: both sides count it, and the servers' count is taken",
+            ("destination", true) => {
+                "without a flag: both sides count it, and the servers' count is taken"
+            }
             ("destination", false) => "set by the servers' proxies",
             ("waypoint", _) => "set by a waypoint",
             _ => "the reporter is not told",
@@ -114,8 +129,18 @@ impl Row {
 }
 
 fn by_key(answer: &Answer, labels: &[&str]) -> BTreeMap<Key, f64> {
-    let key = |sample: &Sample| labels.iter().map(|label| sample.label(label).to_owned()).collect();
-    answer.samples.iter().filter(|sample| sample.value.is_finite()).map(|s| (key(s), s.value)).collect()
+    let key = |sample: &Sample| {
+        labels
+            .iter()
+            .map(|label| sample.label(label).to_owned())
+            .collect()
+    };
+    answer
+        .samples
+        .iter()
+        .filter(|sample| sample.value.is_finite())
+        .map(|s| (key(s), s.value))
+        .collect()
 }
 
 fn totals(now: &BTreeMap<Key, f64>) -> BTreeMap<&str, f64> {
@@ -126,8 +151,9 @@ fn totals(now: &BTreeMap<Key, f64>) -> BTreeMap<&str, f64> {
     totals
 }
 
-/// A flag is set by the proxy that saw it, so each side's flags are events of their own. A request without a flag is
-/// counted by both sides: the server's counts, and the client's where there is no server's.
+/// A flag is set by the proxy that saw it, so each side's flags are events of their own. A request
+/// without a flag is counted by both sides: the server's counts, and the client's where there is no
+/// server's.
 fn is_trusted(key: &Key, now: &BTreeMap<Key, f64>) -> bool {
     if key[0] != "-" || key[1] != "source" {
         return true;
@@ -169,19 +195,45 @@ mod tests {
                 .into(),
             value: *value,
         };
-        Answer { samples: rows.iter().map(sample).collect(), warnings: Vec::new() }
+        Answer {
+            samples: rows.iter().map(sample).collect(),
+            warnings: Vec::new(),
+        }
     }
 
-    fn told(now: &[(&str, &str, f64)], hour: &[(&str, &str, f64)], day: &[(&str, &str, f64)]) -> Vec<Row> {
+    fn told(
+        now: &[(&str, &str, f64)],
+        hour: &[(&str, &str, f64)],
+        day: &[(&str, &str, f64)],
+    ) -> Vec<Row> {
         let (now, hour, day) = (answer(now), answer(hour), answer(day));
-        rows(Answers { now: &now, hour: &hour, day: &day }, &LABELS, 300.0)
+        rows(
+            Answers {
+                now: &now,
+                hour: &hour,
+                day: &day,
+            },
+            &LABELS,
+            300.0,
+        )
     }
 
     #[test]
     fn what_is_new_comes_before_what_was_always_there() {
-        let usual = [("-", "source", 100.0), ("-", "destination", 90.0), ("UC", "destination", 2.0)];
-        let rows = told(&[&usual[..], &[("UH", "source", 0.5), ("DC", "source", 9.0)]].concat(), &usual, &usual);
-        let order: Vec<_> = rows.iter().map(|row| (row.flags.as_str(), row.reporter.as_str(), row.trend)).collect();
+        let usual = [
+            ("-", "source", 100.0),
+            ("-", "destination", 90.0),
+            ("UC", "destination", 2.0),
+        ];
+        let rows = told(
+            &[&usual[..], &[("UH", "source", 0.5), ("DC", "source", 9.0)]].concat(),
+            &usual,
+            &usual,
+        );
+        let order: Vec<_> = rows
+            .iter()
+            .map(|row| (row.flags.as_str(), row.reporter.as_str(), row.trend))
+            .collect();
         assert_eq!(
             order,
             [
@@ -198,7 +250,10 @@ mod tests {
     #[test]
     fn the_client_s_count_stands_where_no_server_reports() {
         let rows = told(&[("-", "source", 1.0)], &[], &[]);
-        assert_eq!((rows.len(), rows[0].reporter.as_str(), rows[0].trend), (1, "source", Trend::Unknown));
+        assert_eq!(
+            (rows.len(), rows[0].reporter.as_str(), rows[0].trend),
+            (1, "source", Trend::Unknown)
+        );
     }
 
     #[test]
@@ -206,13 +261,23 @@ mod tests {
         let now = [("UF", "source", 1.0)];
         assert_eq!(told(&now, &[("-", "source", 1.0)], &[])[0].hour, Some(0.0));
         assert_eq!(told(&now, &[], &[])[0].hour, None);
-        assert_eq!(told(&now, &[("UF", "source", 0.1)], &[])[0].trend, Trend::Times(10.0));
-        assert_eq!(told(&[("-", "source", 1.0)], &now, &now)[0].trend, Trend::Gone);
+        assert_eq!(
+            told(&now, &[("UF", "source", 0.1)], &[])[0].trend,
+            Trend::Times(10.0)
+        );
+        assert_eq!(
+            told(&[("-", "source", 1.0)], &now, &now)[0].trend,
+            Trend::Gone
+        );
     }
 
     #[test]
     fn the_usual_rush_of_a_day_is_not_abnormal() {
-        let rows = told(&[("UO", "source", 5.0)], &[("UO", "source", 0.1)], &[("UO", "source", 5.1)]);
+        let rows = told(
+            &[("UO", "source", 5.0)],
+            &[("UO", "source", 0.1)],
+            &[("UO", "source", 5.1)],
+        );
         assert_eq!(rows[0].trend, Trend::Steady);
     }
 }

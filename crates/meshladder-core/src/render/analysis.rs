@@ -18,13 +18,20 @@ use crate::rules;
 
 /// Other tools' codes for it: `IST0128 KIA0203`.
 fn aka(finding: &Finding) -> String {
-    rules::named(finding.code).map(|rule| rule.aka.join(" ")).unwrap_or_default()
+    rules::named(finding.code)
+        .map(|rule| rule.aka.join(" "))
+        .unwrap_or_default()
 }
 
 /// `db.yaml:7`; the file alone, or nothing, when there is no line.
 fn place(told: &Told) -> String {
-    let Some(shown) = told.shown.first() else { return String::new() };
-    shown.line.map_or_else(|| shown.origin.clone(), |line| format!("{}:{line}", shown.origin))
+    let Some(shown) = told.shown.first() else {
+        return String::new();
+    };
+    shown.line.map_or_else(
+        || shown.origin.clone(),
+        |line| format!("{}:{line}", shown.origin),
+    )
 }
 
 /// `&`, `<`, `>` and quotes as XML and HTML write them; what XML cannot hold at all as U+FFFD.

@@ -9,8 +9,16 @@ use crate::doc::json::{Raw, escape};
 /// The answer to read; `question` is the request in a line.
 pub fn to_text(check: &Check, question: &str) -> String {
     let decision = &check.decision;
-    let mut out = format!("{}: {}\n\n", word(decision.verdict).to_uppercase(), sentence(decision));
-    let _ = writeln!(out, "  {question}\n  at {} port {}, from {}", check.server, check.port, check.caller);
+    let mut out = format!(
+        "{}: {}\n\n",
+        word(decision.verdict).to_uppercase(),
+        sentence(decision)
+    );
+    let _ = writeln!(
+        out,
+        "  {question}\n  at {} port {}, from {}",
+        check.server, check.port, check.caller
+    );
     let basis = match check.basis {
         Basis::Dump => "as the server's proxy would decide, by its config dump",
         Basis::Objects => "by the objects alone, as istiod would compile them",
@@ -50,19 +58,29 @@ fn write_reasons(out: &mut String, decision: &Decision) {
         out.push_str("\nNearly matched, but for one thing:\n");
     }
     for (rule, why) in &decision.near {
-        let action = rule.action.as_ref().map(|action| format!("{action} ")).unwrap_or_default();
+        let action = rule
+            .action
+            .as_ref()
+            .map(|action| format!("{action} "))
+            .unwrap_or_default();
         let _ = writeln!(out, "  {action}{rule}: {why}");
         write_frame(out, Some(rule));
     }
     for (denies, rule) in &decision.dry_run {
-        let by = rule.as_ref().map_or("as no ALLOW policy matches".to_owned(), |rule| format!("by {rule}"));
+        let by = rule
+            .as_ref()
+            .map_or("as no ALLOW policy matches".to_owned(), |rule| {
+                format!("by {rule}")
+            });
         let word = if *denies { "denied" } else { "allowed" };
         let _ = writeln!(out, "\nOnly tried out (dry-run): it would be {word} {by}");
     }
 }
 
 fn write_frame(out: &mut String, rule: Option<&Rule>) {
-    let Some(frame) = rule.and_then(|rule| rule.frame.as_ref()) else { return };
+    let Some(frame) = rule.and_then(|rule| rule.frame.as_ref()) else {
+        return;
+    };
     let last = frame.line + frame.lines.len();
     let gutter = last.to_string().len();
     let _ = writeln!(out, "  --> {}:{}", frame.origin, frame.line);
@@ -76,9 +94,17 @@ fn write_frame(out: &mut String, rule: Option<&Rule>) {
 
 fn seen_words(seen: &Seen) -> String {
     match seen {
-        Seen::Answer { code, body, details } => {
+        Seen::Answer {
+            code,
+            body,
+            details,
+        } => {
             let body = body.map(|body| format!(" `{body}`")).unwrap_or_default();
-            let code = if *code == 200 { "200 with a grpc-status".to_owned() } else { code.to_string() };
+            let code = if *code == 200 {
+                "200 with a grpc-status".to_owned()
+            } else {
+                code.to_string()
+            };
             format!("{code}{body}; the log of the server's proxy will say {details}")
         }
         Seen::Closed { details } if details.is_empty() => "a closed connection".to_owned(),
@@ -104,25 +130,47 @@ pub fn to_json(check: &Check, request: &str) -> String {
         escape(&check.server),
         check.port,
         escape(&check.caller),
-        if check.basis == Basis::Dump { "dump" } else { "objects" },
+        if check.basis == Basis::Dump {
+            "dump"
+        } else {
+            "objects"
+        },
         decision_fields(&check.decision),
-        check.objects.as_ref().map_or("null".to_owned(), |objects| format!("{{{}}}", decision_fields(objects))),
+        check
+            .objects
+            .as_ref()
+            .map_or("null".to_owned(), |objects| format!(
+                "{{{}}}",
+                decision_fields(objects)
+            )),
         notes.join(",")
     );
     let mut pretty = String::new();
     // An object was just written, and a String takes everything.
     if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
+        let _ = json::write(
+            &mut pretty,
+            raw,
+            Style {
+                indent: 2,
+                ..Style::PRETTY
+            },
+        );
     }
     pretty
 }
 
 fn decision_fields(decision: &Decision) -> String {
-    let near =
-        decision.near.iter().map(|(rule, why)| format!("{{\"rule\":{},\"why\":{}}}", rule_json(rule), escape(why)));
+    let near = decision
+        .near
+        .iter()
+        .map(|(rule, why)| format!("{{\"rule\":{},\"why\":{}}}", rule_json(rule), escape(why)));
     let dry_run = decision.dry_run.iter().map(|(denies, rule)| {
         let rule = rule.as_ref().map_or("null".to_owned(), rule_json);
-        format!("{{\"verdict\":\"{}\",\"by\":{rule}}}", if *denies { "deny" } else { "allow" })
+        format!(
+            "{{\"verdict\":\"{}\",\"by\":{rule}}}",
+            if *denies { "deny" } else { "allow" }
+        )
     });
     format!(
         "\"verdict\":\"{}\",\"because\":{},\"by\":{},\"callerSees\":{},\"nearMisses\":[{}],\"dryRun\":[{}]",
@@ -154,20 +202,30 @@ fn frame_json(frame: &Frame) -> String {
         escape(frame.doc.as_str()),
         escape(&frame.origin),
         frame.line,
-        frame.pointer.as_ref().map_or("null".to_owned(), |pointer| escape(pointer)),
+        frame
+            .pointer
+            .as_ref()
+            .map_or("null".to_owned(), |pointer| escape(pointer)),
         escape(&frame.lines.join("\n"))
     )
 }
 
 fn seen_json(seen: &Seen) -> String {
     match seen {
-        Seen::Answer { code, body, details } => format!(
+        Seen::Answer {
+            code,
+            body,
+            details,
+        } => format!(
             "{{\"code\":{code},\"body\":{},\"details\":{},\"closed\":false}}",
             body.map_or("null".to_owned(), escape),
             escape(details)
         ),
         Seen::Closed { details } => {
-            format!("{{\"code\":0,\"body\":null,\"details\":{},\"closed\":true}}", escape(details))
+            format!(
+                "{{\"code\":0,\"body\":null,\"details\":{},\"closed\":true}}",
+                escape(details)
+            )
         }
     }
 }

@@ -38,7 +38,10 @@ pub fn to_text(diff: &Diff, paint: Paint, show_noise: bool) -> String {
     let mut out = format!("{}\n", paint.bold(&outline.headline));
     for block in outline.blocks {
         out.extend(["\n", &paint.bold(&block.title), "\n"]);
-        block.lines.iter().for_each(|line| out.extend(["  ", line, "\n"]));
+        block
+            .lines
+            .iter()
+            .for_each(|line| out.extend(["  ", line, "\n"]));
     }
     out
 }
@@ -49,7 +52,10 @@ pub fn to_markdown(diff: &Diff, show_noise: bool) -> String {
     let mut out = format!("# {}\n", outline.headline);
     for block in outline.blocks {
         out.extend(["\n## ", &block.title, "\n\n"]);
-        block.lines.iter().for_each(|line| out.extend(["- ", &line.replace('|', "\\|"), "\n"]));
+        block
+            .lines
+            .iter()
+            .for_each(|line| out.extend(["- ", &line.replace('|', "\\|"), "\n"]));
     }
     out
 }
@@ -59,40 +65,70 @@ pub fn to_html(diff: &Diff, show_noise: bool) -> String {
     let outline = Outline::of(diff, true, show_noise);
     let mut body = String::new();
     for block in outline.blocks {
-        let lines: Vec<String> =
-            block.lines.iter().map(|line| format!("<li>{}</li>", super::escape_html(line))).collect();
+        let lines: Vec<String> = block
+            .lines
+            .iter()
+            .map(|line| format!("<li>{}</li>", super::escape_html(line)))
+            .collect();
         let title = super::escape_html(&block.title);
-        writeln!(body, "<h2>{title}</h2>\n<ul>{}</ul>", lines.join("\n")).expect("a String takes everything");
+        writeln!(body, "<h2>{title}</h2>\n<ul>{}</ul>", lines.join("\n"))
+            .expect("a String takes everything");
     }
     html_page(&outline.headline, &body)
 }
 
 impl Outline {
     fn of(diff: &Diff, verbose: bool, show_noise: bool) -> Self {
-        let (objects, shown): (Vec<&Change>, Vec<&Change>) = diff.changes.iter().partition(|change| change.is_object());
+        let (objects, shown): (Vec<&Change>, Vec<&Change>) =
+            diff.changes.iter().partition(|change| change.is_object());
         let mut blocks: Vec<Block> = Vec::new();
         let mut explained = BTreeSet::new();
         for object in &objects {
             let mut block = block(object, &diff.b, verbose);
-            let made = shown.iter().enumerate().filter(|(_, change)| is_made_by(change, &object.objects));
-            let made: Vec<&Change> = made.filter(|(at, _)| explained.insert(*at)).map(|(_, change)| *change).collect();
+            let made = shown
+                .iter()
+                .enumerate()
+                .filter(|(_, change)| is_made_by(change, &object.objects));
+            let made: Vec<&Change> = made
+                .filter(|(at, _)| explained.insert(*at))
+                .map(|(_, change)| *change)
+                .collect();
             let most = if verbose { made.len() } else { PARTS };
-            block.lines.extend(made.iter().take(most).map(|change| format!("→ {}", in_a_line(change))));
+            block.lines.extend(
+                made.iter()
+                    .take(most)
+                    .map(|change| format!("→ {}", in_a_line(change))),
+            );
             if made.len() > most {
-                block.lines.push(format!("→ and {} more that proxies show (-v)", made.len() - most));
+                block.lines.push(format!(
+                    "→ and {} more that proxies show (-v)",
+                    made.len() - most
+                ));
             }
             blocks.push(block);
         }
-        let rest = shown.iter().enumerate().filter(|(at, _)| !explained.contains(at));
+        let rest = shown
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !explained.contains(at));
         blocks.extend(rest.map(|(_, change)| block(change, &diff.b, verbose)));
         if !diff.fates.is_empty() {
-            blocks.push(Block { title: "Requests that end otherwise".to_owned(), lines: fates(diff, verbose) });
+            blocks.push(Block {
+                title: "Requests that end otherwise".to_owned(),
+                lines: fates(diff, verbose),
+            });
         }
         if !diff.unknown.is_empty() {
-            blocks.push(Block { title: "Not compared".to_owned(), lines: diff.unknown.clone() });
+            blocks.push(Block {
+                title: "Not compared".to_owned(),
+                lines: diff.unknown.clone(),
+            });
         }
         blocks.extend(noise(diff, show_noise));
-        Self { headline: headline(diff, objects.len(), shown.len()), blocks }
+        Self {
+            headline: headline(diff, objects.len(), shown.len()),
+            blocks,
+        }
     }
 }
 
@@ -100,7 +136,10 @@ impl Outline {
 fn fates(diff: &Diff, verbose: bool) -> Vec<String> {
     let mut callers: BTreeMap<(&str, &str, &str), Vec<&str>> = BTreeMap::new();
     for fate in &diff.fates {
-        callers.entry((&fate.request, &fate.was, &fate.is)).or_default().push(&fate.from);
+        callers
+            .entry((&fate.request, &fate.was, &fate.is))
+            .or_default()
+            .push(&fate.from);
     }
     let most = if verbose { callers.len() } else { FATES };
     let line = |((request, was, is), from): (&(&str, &str, &str), &Vec<&str>)| {
@@ -121,7 +160,10 @@ fn headline(diff: &Diff, objects: usize, shown: usize) -> String {
         n => format!(" ({n} expected differences left out)"),
     };
     if diff.is_empty() {
-        return format!("A {a} and B {b} are the same in {} things compared{left_out}", diff.compared);
+        return format!(
+            "A {a} and B {b} are the same in {} things compared{left_out}",
+            diff.compared
+        );
     }
     let count = |n: usize, one: &str, many: &str| match n {
         0 => None,
@@ -130,7 +172,11 @@ fn headline(diff: &Diff, objects: usize, shown: usize) -> String {
     };
     let parts = [
         count(objects, "object", "objects"),
-        count(shown, "part of a proxy's configuration", "parts of proxies' configuration"),
+        count(
+            shown,
+            "part of a proxy's configuration",
+            "parts of proxies' configuration",
+        ),
         count(diff.fates.len(), "request's end", "requests' ends"),
     ];
     let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -145,24 +191,49 @@ fn is_made_by(change: &Change, objects: &[ObjectRef]) -> bool {
 fn block(change: &Change, b: &str, verbose: bool) -> Block {
     let mut lines: Vec<String> = change.means.iter().cloned().collect();
     let most = if verbose { change.edits.len() } else { PARTS };
-    if change.what == What::Changed || change.what == What::Moved || verbose || change.means.is_none() {
+    if change.what == What::Changed
+        || change.what == What::Moved
+        || verbose
+        || change.means.is_none()
+    {
         lines.extend(change.edits.iter().take(most).map(edit));
         if change.edits.len() > most {
             lines.push(format!("… and {} more (-v)", change.edits.len() - most));
         }
     }
-    lines.extend(on(change).filter(|on| !b.starts_with(on.as_str())).map(|on| format!("on {on}")));
+    lines.extend(
+        on(change)
+            .filter(|on| !b.starts_with(on.as_str()))
+            .map(|on| format!("on {on}")),
+    );
     if !change.is_object() && !change.objects.is_empty() {
         let objects: Vec<String> = change.objects.iter().map(ToString::to_string).collect();
         lines.push(format!("made by {}", objects.join(", ")));
     }
-    Block { title: format!("{} {} {}", change.kind, change.name, change.what.word()), lines }
+    Block {
+        title: format!("{} {} {}", change.kind, change.name, change.what.word()),
+        lines,
+    }
 }
 
 fn in_a_line(change: &Change) -> String {
-    let means = change.means.as_deref().map(|means| format!(": {means}")).unwrap_or_default();
-    let on = on(change).map(|on| format!(" (on {on})")).unwrap_or_default();
-    cut(&format!("{} {} {}{means}{on}", change.kind, change.name, change.what.word()), 3 * WIDTH)
+    let means = change
+        .means
+        .as_deref()
+        .map(|means| format!(": {means}"))
+        .unwrap_or_default();
+    let on = on(change)
+        .map(|on| format!(" (on {on})"))
+        .unwrap_or_default();
+    cut(
+        &format!(
+            "{} {} {}{means}{on}",
+            change.kind,
+            change.name,
+            change.what.word()
+        ),
+        3 * WIDTH,
+    )
 }
 
 fn on(change: &Change) -> Option<String> {
@@ -170,7 +241,10 @@ fn on(change: &Change) -> Option<String> {
 }
 
 fn edit(edit: &Edit) -> String {
-    let value = |side: &Option<String>| side.as_deref().map_or_else(|| "–".to_owned(), |text| cut(text, WIDTH));
+    let value = |side: &Option<String>| {
+        side.as_deref()
+            .map_or_else(|| "–".to_owned(), |text| cut(text, WIDTH))
+    };
     match edit.what {
         What::Added if edit.path.is_empty() => value(&edit.new),
         What::Removed if edit.path.is_empty() => value(&edit.old),
@@ -189,11 +263,24 @@ fn noise(diff: &Diff, show: bool) -> Option<Block> {
     if diff.noise.total() == 0 || !show {
         return None;
     }
-    let mut lines: Vec<String> = diff.noise.counts.iter().map(|(why, count)| format!("{why}: {count}")).collect();
+    let mut lines: Vec<String> = diff
+        .noise
+        .counts
+        .iter()
+        .map(|(why, count)| format!("{why}: {count}"))
+        .collect();
     lines.extend(diff.noise.listed.iter().map(|(why, path, old, new)| {
-        format!("{why}, {}: {} → {}", cut(path, WIDTH), cut(old, WIDTH), cut(new, WIDTH))
+        format!(
+            "{why}, {}: {} → {}",
+            cut(path, WIDTH),
+            cut(old, WIDTH),
+            cut(new, WIDTH)
+        )
     }));
-    Some(Block { title: "Expected differences".to_owned(), lines })
+    Some(Block {
+        title: "Expected differences".to_owned(),
+        lines,
+    })
 }
 
 /// A string as JSON, or `null`.

@@ -1,8 +1,8 @@
 //! JSON as istioctl prints it: indented, and with the names proto3 JSON gives to fields.
 //!
-//! Envoy's admin pages print field names as the `.proto` files have them (`virtual_hosts`); istioctl decodes and
-//! prints them anew (`virtualHosts`). The values are the same, so changing the names is enough, and needs no schema
-//! but a table of the fields that hold keys of the user's.
+//! Envoy's admin pages print field names as the `.proto` files have them (`virtual_hosts`);
+//! istioctl decodes and prints them anew (`virtualHosts`). The values are the same, so changing the
+//! names is enough, and needs no schema but a table of the fields that hold keys of the user's.
 
 use std::fmt::{self, Write};
 
@@ -30,9 +30,19 @@ pub struct Style {
 
 impl Style {
     /// One entry of a listing, as istioctl prints it.
-    pub const ISTIOCTL: Self = Self { camel: true, drop_type: true, indent: 4, level: 0 };
+    pub const ISTIOCTL: Self = Self {
+        camel: true,
+        drop_type: true,
+        indent: 4,
+        level: 0,
+    };
     /// The document's own names, indented.
-    pub const PRETTY: Self = Self { camel: false, drop_type: false, indent: 4, level: 0 };
+    pub const PRETTY: Self = Self {
+        camel: false,
+        drop_type: false,
+        indent: 4,
+        level: 0,
+    };
 }
 
 /// What nests deeper is written as it stands. Envoy's deepest dumps stay under 60.
@@ -43,18 +53,30 @@ pub(super) fn pretty(text: &str) -> String {
     let mut pretty = String::new();
     // An object was just written, and a String takes everything.
     if let Ok(raw) = Raw::of(text) {
-        let _ = write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
+        let _ = write(
+            &mut pretty,
+            raw,
+            Style {
+                indent: 2,
+                ..Style::PRETTY
+            },
+        );
     }
     pretty
 }
 
-/// Writes the value, without a line end. Strings keep their escapes and numbers their digits. What is not JSON is
-/// written as far as it can be read, and what is still open then is closed.
+/// Writes the value, without a line end. Strings keep their escapes and numbers their digits. What
+/// is not JSON is written as far as it can be read, and what is still open then is closed.
 ///
 /// # Errors
 /// When `out` refuses.
 pub fn write(out: &mut impl Write, raw: Raw<'_>, style: Style) -> fmt::Result {
-    let mut printer = Printer { out, style, open: Vec::new(), name: None };
+    let mut printer = Printer {
+        out,
+        style,
+        open: Vec::new(),
+        name: None,
+    };
     let mut tokens = Scan::new(raw.text());
     while let Some(token) = tokens.next() {
         let done = match token {
@@ -79,7 +101,14 @@ pub struct Array<'w, W> {
 impl<'w, W: Write> Array<'w, W> {
     /// Starts an array at the style's level, whose entries are of that style.
     pub fn new(out: &'w mut W, style: Style) -> Self {
-        Self { out, style: Style { level: style.level + 1, ..style }, empty: true }
+        Self {
+            out,
+            style: Style {
+                level: style.level + 1,
+                ..style
+            },
+            empty: true,
+        }
     }
 
     /// Writes one entry.
@@ -164,7 +193,12 @@ impl<'a, W: Write> Printer<'a, '_, W> {
             }
             Token::Close(bracket) => {
                 // In ASCII a closing bracket stands two behind the one that opens.
-                if self.name.is_some() || self.open.last().is_none_or(|frame| frame.bracket + 2 != bracket) {
+                if self.name.is_some()
+                    || self
+                        .open
+                        .last()
+                        .is_none_or(|frame| frame.bracket + 2 != bracket)
+                {
                     return Ok(true);
                 }
                 self.close()?;
@@ -200,12 +234,16 @@ impl<'a, W: Write> Printer<'a, '_, W> {
     /// Writes everything in front of a value: the comma, the line and the name.
     fn start_value(&mut self) -> fmt::Result {
         let depth = self.open.len();
-        let Some(frame) = self.open.last_mut() else { return Ok(()) };
+        let Some(frame) = self.open.last_mut() else {
+            return Ok(());
+        };
         if !std::mem::replace(&mut frame.empty, false) {
             self.out.write_char(',')?;
         }
         line(self.out, self.style, self.style.level + depth)?;
-        let Some(name) = self.name.take() else { return Ok(()) };
+        let Some(name) = self.name.take() else {
+            return Ok(());
+        };
         self.out.write_char('"')?;
         // A name with an escape is none of a field.
         if frame.context == Context::Message && name.contains('_') && !name.contains('\\') {
@@ -218,23 +256,48 @@ impl<'a, W: Write> Printer<'a, '_, W> {
 
     /// What opens here.
     fn frame(&self, bracket: u8) -> Frame<'a> {
-        let context = if self.style.camel { Context::Message } else { Context::Struct };
-        let root = Frame { bracket, empty: true, context, field: "", any: "" };
-        let Some(around) = self.open.last() else { return root };
-        let inside = Frame { bracket, empty: true, ..*around };
+        let context = if self.style.camel {
+            Context::Message
+        } else {
+            Context::Struct
+        };
+        let root = Frame {
+            bracket,
+            empty: true,
+            context,
+            field: "",
+            any: "",
+        };
+        let Some(around) = self.open.last() else {
+            return root;
+        };
+        let inside = Frame {
+            bracket,
+            empty: true,
+            ..*around
+        };
         match (around.context, self.name) {
             (Context::Struct, _) => inside,
             (Context::Message, Some(name)) => {
                 let context = fields::context(&camel(name), around.field, around.any);
-                Frame { context, field: name, ..inside }
+                Frame {
+                    context,
+                    field: name,
+                    ..inside
+                }
             }
             // The value of a map's key, or the element of an array: a list is no map.
-            _ => Frame { context: Context::Message, ..inside },
+            _ => Frame {
+                context: Context::Message,
+                ..inside
+            },
         }
     }
 
     fn close(&mut self) -> fmt::Result {
-        let Some(frame) = self.open.pop() else { return Ok(()) };
+        let Some(frame) = self.open.pop() else {
+            return Ok(());
+        };
         if !frame.empty {
             line(self.out, self.style, self.style.level + self.open.len())?;
         }
@@ -243,7 +306,9 @@ impl<'a, W: Write> Printer<'a, '_, W> {
 
     /// Writes a value at the depth limit as it stands; true when it has no end.
     fn deep(&mut self, tokens: &mut Scan<'a>) -> Result<bool, fmt::Error> {
-        let Some(text) = tokens.nested() else { return Ok(true) };
+        let Some(text) = tokens.nested() else {
+            return Ok(true);
+        };
         self.start_value()?;
         self.out.write_str(text)?;
         Ok(false)

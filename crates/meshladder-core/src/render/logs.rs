@@ -40,13 +40,29 @@ pub fn shown(text: &str) -> String {
     if !text.contains(|c: char| c.is_control() && c != '\t') {
         return text.to_owned();
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
 }
 
 /// `503 UC upstream_reset…, outbound|8080||cart`
 fn title(group: &Group) -> String {
-    let details = if group.details.is_empty() { String::new() } else { format!(" {}", shown(&group.details)) };
-    let cluster = if group.cluster.is_empty() { String::new() } else { format!(", {}", shown(&group.cluster)) };
+    let details = if group.details.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", shown(&group.details))
+    };
+    let cluster = if group.cluster.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", shown(&group.cluster))
+    };
     format!("{} {}{details}{cluster}", group.code, group.flags_text())
 }
 
@@ -59,7 +75,11 @@ fn place(group: &Group) -> String {
 }
 
 fn plural(count: u64, word: &str) -> String {
-    format!("{} {word}{}", thousands(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {word}{}",
+        thousands(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// `1,234,567`

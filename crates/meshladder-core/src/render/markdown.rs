@@ -1,4 +1,5 @@
-//! Our own Markdown as HTML: headings, paragraphs, lists, tables, code, links. Not more, since nobody else's is read.
+//! Our own Markdown as HTML: headings, paragraphs, lists, tables, code, links. Not more, since
+//! nobody else's is read.
 
 use std::fmt::Write;
 
@@ -7,16 +8,31 @@ use super::report::html_page;
 
 /// A page as one self-contained HTML file; its first heading is the title.
 pub fn to_html(markdown: &str) -> String {
-    let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Meshladder");
-    let rest =
-        markdown.split_once('\n').filter(|(first, _)| first.starts_with("# ")).map_or(markdown, |(_, rest)| rest);
+    let title = markdown
+        .lines()
+        .find_map(|line| line.strip_prefix("# "))
+        .unwrap_or("Meshladder");
+    let rest = markdown
+        .split_once('\n')
+        .filter(|(first, _)| first.starts_with("# "))
+        .map_or(markdown, |(_, rest)| rest);
     html_page(title, &body(rest))
 }
 
 /// The anchor of a heading, as code hosts make it.
 pub fn anchor(heading: &str) -> String {
-    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    let kept = heading
+        .trim()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
+    kept.map(|c| {
+        if c == ' ' {
+            '-'
+        } else {
+            c.to_ascii_lowercase()
+        }
+    })
+    .collect()
 }
 
 /// What the lines so far are part of.
@@ -42,7 +58,11 @@ fn body(markdown: &str) -> String {
 
 fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
     if line.starts_with("```") {
-        let next = if block == Block::Code { Block::None } else { Block::Code };
+        let next = if block == Block::Code {
+            Block::None
+        } else {
+            Block::Code
+        };
         return open(out, block, next);
     }
     if block == Block::Code {
@@ -53,11 +73,22 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
     if (1..=6).contains(&level) && line[level..].starts_with(' ') {
         let block = open(out, block, Block::None)?;
         let text = line[level..].trim();
-        writeln!(out, "<h{level} id=\"{}\">{}</h{level}>", anchor(text), inline(text))?;
+        writeln!(
+            out,
+            "<h{level} id=\"{}\">{}</h{level}>",
+            anchor(text),
+            inline(text)
+        )?;
         return Ok(block);
     }
-    let numbered = line.split_once(". ").filter(|(number, _)| number.parse::<u8>().is_ok());
-    if let Some(item) = line.strip_prefix("- ").map(|item| ("ul", item)).or(numbered.map(|(_, item)| ("ol", item))) {
+    let numbered = line
+        .split_once(". ")
+        .filter(|(number, _)| number.parse::<u8>().is_ok());
+    if let Some(item) = line
+        .strip_prefix("- ")
+        .map(|item| ("ul", item))
+        .or(numbered.map(|(_, item)| ("ol", item)))
+    {
         let block = open(out, block, Block::List(item.0))?;
         writeln!(out, "<li>{}</li>", inline(item.1))?;
         return Ok(block);
@@ -74,15 +105,27 @@ fn step(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::E
 }
 
 fn row(out: &mut String, block: Block, line: &str) -> Result<Block, std::fmt::Error> {
-    if line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) && line.contains('-') {
+    if line
+        .bytes()
+        .all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
+        && line.contains('-')
+    {
         return Ok(block);
     }
     let cell = if block == Block::Table { "td" } else { "th" };
     let block = open(out, block, Block::Table)?;
     let line = line.replace("\\|", "\u{0}");
-    let cells = line.trim().trim_matches('|').split('|').map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
+    let cells = line
+        .trim()
+        .trim_matches('|')
+        .split('|')
+        .map(|cell| inline(&cell.trim().replace('\u{0}', "|")));
     let between = format!("</{cell}><{cell}>");
-    writeln!(out, "<tr><{cell}>{}</{cell}></tr>", cells.collect::<Vec<_>>().join(&between))?;
+    writeln!(
+        out,
+        "<tr><{cell}>{}</{cell}></tr>",
+        cells.collect::<Vec<_>>().join(&between)
+    )?;
     Ok(block)
 }
 
@@ -118,7 +161,11 @@ fn inline(text: &str) -> String {
         }
         for (at, part) in part.split("**").enumerate() {
             let part = links(&escape_html(part));
-            let (open, close) = if at % 2 == 1 { ("<strong>", "</strong>") } else { ("", "") };
+            let (open, close) = if at % 2 == 1 {
+                ("<strong>", "</strong>")
+            } else {
+                ("", "")
+            };
             out.extend([open, &part, close]);
         }
     }
@@ -130,8 +177,12 @@ fn links(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
-        let Some((label, target)) = after.split_once("](") else { break };
-        let Some((target, after)) = target.split_once(')') else { break };
+        let Some((label, target)) = after.split_once("](") else {
+            break;
+        };
+        let Some((target, after)) = target.split_once(')') else {
+            break;
+        };
         if target.contains(':') {
             break;
         }
@@ -150,14 +201,20 @@ mod tests {
         for (markdown, html) in [
             ("## A b, c?", "<h2 id=\"a-b-c\">A b, c?</h2>\n"),
             ("a\nb", "<p>a\nb\n</p>\n"),
-            ("- x `a<b`\n- y", "<ul>\n<li>x <code>a&lt;b</code></li>\n<li>y</li>\n</ul>\n"),
+            (
+                "- x `a<b`\n- y",
+                "<ul>\n<li>x <code>a&lt;b</code></li>\n<li>y</li>\n</ul>\n",
+            ),
             ("1. x\n2. y", "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n"),
             (
                 "| a | b |\n|---|---|\n| c | d |",
                 "<table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td>c</td><td>d</td></tr>\n</table>\n",
             ),
             ("```sh\na > b\n```", "<pre><code>a &gt; b\n</code></pre>\n"),
-            ("**b** [l](#x) & c", "<p><strong>b</strong> <a href=\"#x\">l</a> &amp; c\n</p>\n"),
+            (
+                "**b** [l](#x) & c",
+                "<p><strong>b</strong> <a href=\"#x\">l</a> &amp; c\n</p>\n",
+            ),
             ("a [b", "<p>a [b\n</p>\n"),
             ("[b](javascript:x)", "<p>[b](javascript:x)\n</p>\n"),
         ] {
@@ -168,6 +225,9 @@ mod tests {
     #[test]
     fn the_first_heading_is_the_title() {
         let page = to_html("# The <title>\n\ntext");
-        assert!(page.contains("<title>The &lt;title&gt;</title>") && page.contains("<p>text"), "{page}");
+        assert!(
+            page.contains("<title>The &lt;title&gt;</title>") && page.contains("<p>text"),
+            "{page}"
+        );
     }
 }

@@ -15,7 +15,9 @@ use crate::rules;
 pub fn to_log(report: &Report, paint: Paint) -> String {
     let mut out = String::new();
     for told in &report.findings {
-        let place = Some(reference(told)).filter(|place| !place.is_empty()).map(|place| format!(" {place}"));
+        let place = Some(reference(told))
+            .filter(|place| !place.is_empty())
+            .map(|place| format!(" {place}"));
         let place = place.unwrap_or_default();
         let level = level(told.finding.severity);
         let level = match told.finding.severity {
@@ -41,7 +43,14 @@ pub fn to_json(report: &Report) -> String {
     let mut pretty = String::new();
     if let Ok(raw) = Raw::of(&text) {
         // A String takes all text.
-        let _ = json::write(&mut pretty, raw, Style { indent: 4, ..Style::PRETTY });
+        let _ = json::write(
+            &mut pretty,
+            raw,
+            Style {
+                indent: 4,
+                ..Style::PRETTY
+            },
+        );
     }
     pretty
 }
@@ -49,7 +58,9 @@ pub fn to_json(report: &Report) -> String {
 /// istioctl's array, as YAML.
 pub fn to_yaml(report: &Report) -> String {
     let text = array(report);
-    let node = Raw::of(&text).ok().and_then(|raw| Node::from_json(raw).ok());
+    let node = Raw::of(&text)
+        .ok()
+        .and_then(|raw| Node::from_json(raw).ok());
     node.map(|node| yaml::text(&node)).unwrap_or_default()
 }
 
@@ -86,6 +97,11 @@ fn level(severity: Severity) -> &'static str {
 
 /// `file:line`
 fn reference(told: &Told) -> String {
-    let Some(shown) = told.shown.first() else { return String::new() };
-    shown.line.map(|line| format!("{}:{line}", shown.origin)).unwrap_or_default()
+    let Some(shown) = told.shown.first() else {
+        return String::new();
+    };
+    shown
+        .line
+        .map(|line| format!("{}:{line}", shown.origin))
+        .unwrap_or_default()
 }

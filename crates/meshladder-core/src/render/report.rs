@@ -18,9 +18,15 @@ use crate::report::{Report, Verdict};
 
 /// The answer, in one line of plain words.
 pub(super) fn headline(report: &Report) -> String {
-    let first = report.findings.first().map(|told| &told.finding).filter(|finding| finding.is_loud());
+    let first = report
+        .findings
+        .first()
+        .map(|told| &told.finding)
+        .filter(|finding| finding.is_loud());
     match (report.verdict, first) {
-        (Verdict::Healthy, _) | (Verdict::Broken, None) => format!("Nothing is wrong with {}.", report.asked),
+        (Verdict::Healthy, _) | (Verdict::Broken, None) => {
+            format!("Nothing is wrong with {}.", report.asked)
+        }
         (Verdict::Broken, Some(finding)) => format!("{}.", capital(&finding.message)),
         (Verdict::Undecided, Some(finding)) => format!("Undecided: {}.", finding.message),
         (Verdict::Undecided, None) => "Undecided.".to_owned(),
@@ -29,7 +35,10 @@ pub(super) fn headline(report: &Report) -> String {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
+        .unwrap_or_default()
 }
 
 /// How many pods a finding hits, in words.

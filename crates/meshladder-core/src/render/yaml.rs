@@ -1,6 +1,7 @@
 //! YAML as istioctl prints it: JSON put through `sigs.k8s.io/yaml`.
 //!
-//! Members sorted, two spaces a level, sequences as far left as the key that holds them, no line ever folded.
+//! Members sorted, two spaces a level, sequences as far left as the key that holds them, no line
+//! ever folded.
 
 use std::fmt::{self, Write};
 

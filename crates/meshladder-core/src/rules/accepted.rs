@@ -23,16 +23,27 @@ impl<'m> Accepted<'m> {
         let mesh = facts.mesh;
         let in_mesh = workloads::are_known(facts).then(|| {
             let templates = workloads::templates(mesh);
-            templates.filter(|one| workloads::is_in_mesh(mesh, *one)).map(Template::namespace).collect()
+            templates
+                .filter(|one| workloads::is_in_mesh(mesh, *one))
+                .map(Template::namespace)
+                .collect()
         });
-        Self { mesh, selectors: Selectors::of(mesh.objects.of_kind("PeerAuthentication").iter()), in_mesh }
+        Self {
+            mesh,
+            selectors: Selectors::of(mesh.objects.of_kind("PeerAuthentication").iter()),
+            in_mesh,
+        }
     }
 
     /// What a workload accepts on a port.
     pub(super) fn by(&self, namespace: &str, labels: Option<&Node>, port: u16) -> PeerMode<'m> {
         let root = &*self.mesh.config.root_namespace;
         // "When there are more than one policy in the same scope, the oldest one win."
-        let of_namespace = |namespace: &str| self.selectors.unlabelled(namespace).map(|alike| alike.oldest);
+        let of_namespace = |namespace: &str| {
+            self.selectors
+                .unlabelled(namespace)
+                .map(|alike| alike.oldest)
+        };
         let selecting = self.selectors.selecting(namespace, labels).into_iter();
         let mut policies: Vec<_> = selecting.map(|(_, alike)| alike.oldest).collect();
         policies.extend(of_namespace(namespace));
@@ -48,6 +59,8 @@ impl<'m> Accepted<'m> {
 
     /// Whether pods of a namespace are in the mesh, as far as is known.
     pub(super) fn has_mesh(&self, namespace: &str) -> bool {
-        self.in_mesh.as_ref().is_none_or(|namespaces| namespaces.contains(namespace))
+        self.in_mesh
+            .as_ref()
+            .is_none_or(|namespaces| namespaces.contains(namespace))
     }
 }

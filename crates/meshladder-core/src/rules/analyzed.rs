@@ -1,4 +1,5 @@
-//! What rules of objects share: the kinds they read, pods in the mesh, and what an object's clients see.
+//! What rules of objects share: the kinds they read, pods in the mesh, and what an object's clients
+//! see.
 
 use crate::doc::tree::Node;
 use crate::mesh::export::Export;
@@ -6,26 +7,30 @@ use crate::mesh::{Mesh, Stored};
 
 pub(super) const AUTHORIZATION_POLICIES: &str = "k8s/authorizationpolicies.security.istio.io.json";
 pub(super) const CONFIG_MAPS: &str = "k8s/configmaps.json";
-pub(super) const CUSTOM_RESOURCE_DEFINITIONS: &str = "k8s/customresourcedefinitions.apiextensions.k8s.io.json";
+pub(super) const CUSTOM_RESOURCE_DEFINITIONS: &str =
+    "k8s/customresourcedefinitions.apiextensions.k8s.io.json";
 pub(super) const DEPLOYMENTS: &str = "k8s/deployments.apps.json";
 pub(super) const DESTINATION_RULES: &str = "k8s/destinationrules.networking.istio.io.json";
 pub(super) const ENVOY_FILTERS: &str = "k8s/envoyfilters.networking.istio.io.json";
 pub(super) const GATEWAYS: &str = "k8s/gateways.networking.istio.io.json";
 pub(super) const GRPC_ROUTES: &str = "k8s/grpcroutes.gateway.networking.k8s.io.json";
 pub(super) const HTTP_ROUTES: &str = "k8s/httproutes.gateway.networking.k8s.io.json";
-pub(super) const MUTATING_WEBHOOKS: &str = "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json";
+pub(super) const MUTATING_WEBHOOKS: &str =
+    "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json";
 pub(super) const NAMESPACES: &str = "k8s/namespaces.json";
 pub(super) const NODES: &str = "k8s/nodes.json";
 pub(super) const PEER_AUTHENTICATIONS: &str = "k8s/peerauthentications.security.istio.io.json";
 pub(super) const PODS: &str = "k8s/pods.json";
 pub(super) const PROXY_CONFIGS: &str = "k8s/proxyconfigs.networking.istio.io.json";
-pub(super) const REQUEST_AUTHENTICATIONS: &str = "k8s/requestauthentications.security.istio.io.json";
+pub(super) const REQUEST_AUTHENTICATIONS: &str =
+    "k8s/requestauthentications.security.istio.io.json";
 pub(super) const SECRETS: &str = "k8s/secrets.json";
 pub(super) const SERVICES: &str = "k8s/services.json";
 pub(super) const SERVICE_ENTRIES: &str = "k8s/serviceentries.networking.istio.io.json";
 pub(super) const SIDECARS: &str = "k8s/sidecars.networking.istio.io.json";
 pub(super) const TELEMETRIES: &str = "k8s/telemetries.telemetry.istio.io.json";
-pub(super) const VALIDATING_WEBHOOKS: &str = "k8s/validatingwebhookconfigurations.admissionregistration.k8s.io.json";
+pub(super) const VALIDATING_WEBHOOKS: &str =
+    "k8s/validatingwebhookconfigurations.admissionregistration.k8s.io.json";
 pub(super) const VIRTUAL_SERVICES: &str = "k8s/virtualservices.networking.istio.io.json";
 pub(super) const WASM_PLUGINS: &str = "k8s/wasmplugins.extensions.istio.io.json";
 pub(super) const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
@@ -42,18 +47,24 @@ pub(super) fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
 
 /// The containers of a pod's `spec`, first the lasting ones.
 pub(super) fn containers(spec: &Node) -> impl Iterator<Item = &Node> {
-    ["containers", "initContainers"].into_iter().flat_map(|key| list(spec, key))
+    ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|key| list(spec, key))
 }
 
 /// The image of the proxy in a pod's `spec`.
 pub(super) fn proxy_image(spec: &Node) -> Option<&Node> {
-    containers(spec).find(|container| container.str_at("name") == Some("istio-proxy"))?.get("image")
+    containers(spec)
+        .find(|container| container.str_at("name") == Some("istio-proxy"))?
+        .get("image")
 }
 
 /// Whether a container of the pod is the proxy.
 pub(super) fn has_proxy(pod: &Stored) -> bool {
     let image = pod.spec().and_then(proxy_image);
-    image.and_then(Node::str).is_some_and(|image| !image.is_empty())
+    image
+        .and_then(Node::str)
+        .is_some_and(|image| !image.is_empty())
 }
 
 /// Whether a pod has a proxy, will get one, or is ambient.
@@ -65,7 +76,11 @@ pub(super) fn is_in_mesh(mesh: &Mesh, pod: &Stored) -> bool {
 
 /// Whether what is made from `template`, the part with `metadata` and `spec`, gets a proxy.
 pub(super) fn is_injected(mesh: &Mesh, object: &Stored, template: &Node) -> bool {
-    let own = |part: &str| template.at(["metadata", part, "sidecar.istio.io/inject"]).and_then(Node::str);
+    let own = |part: &str| {
+        template
+            .at(["metadata", part, "sidecar.istio.io/inject"])
+            .and_then(Node::str)
+    };
     own("labels").or_else(|| own("annotations")).map_or_else(
         || {
             let namespace = mesh.objects.get("Namespace", "", &object.id.namespace);
@@ -79,9 +94,15 @@ pub(super) fn is_injected(mesh: &Mesh, object: &Stored, template: &Node) -> bool
 pub(super) fn known<'m>(mesh: &'m Mesh, object: &'m Stored, host: &str) -> Vec<&'m Stored> {
     let clients = match mesh.export(object) {
         Export::Namespaces(names) => names,
-        Export::Everywhere | Export::OwnNamespace | Export::Nowhere => vec![object.id.namespace.as_str()],
+        Export::Everywhere | Export::OwnNamespace | Export::Nowhere => {
+            vec![object.id.namespace.as_str()]
+        }
     };
-    let is_seen = |object: &&Stored| clients.iter().any(|client| mesh.is_exported_to(object, client));
+    let is_seen = |object: &&Stored| {
+        clients
+            .iter()
+            .any(|client| mesh.is_exported_to(object, client))
+    };
     mesh.registered(host).filter(is_seen).collect()
 }
 

@@ -20,7 +20,8 @@ pub struct Asked<'a> {
     pub service: Option<&'a ServiceFacts>,
     /// The host, in full: `catalog.shop.svc.cluster.local`.
     pub host: String,
-    /// The pods that the request may reach: those that the Service selects, and those behind the trace's endpoints.
+    /// The pods that the request may reach: those that the Service selects, and those behind the
+    /// trace's endpoints.
     pub servers: Vec<&'a PodFacts>,
     /// The lines of access logs that fit the request: the client's, or the gateway's.
     pub client_log: Vec<Line>,
@@ -50,10 +51,21 @@ impl Seen {
             None => (text, None),
         };
         let (code, flags) = head.split_once('/').unwrap_or((head, ""));
-        let code =
-            code.trim().parse().map_err(|_| format!("`{text}`: what was seen starts with a status, as in 503/UH"))?;
-        let flags = flags.split(',').map(str::trim).filter(|f| !f.is_empty() && *f != "-").map(str::to_owned).collect();
-        Ok(Self { code, flags, details: details.filter(|d| !d.is_empty() && d != "-") })
+        let code = code
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{text}`: what was seen starts with a status, as in 503/UH"))?;
+        let flags = flags
+            .split(',')
+            .map(str::trim)
+            .filter(|f| !f.is_empty() && *f != "-")
+            .map(str::to_owned)
+            .collect();
+        Ok(Self {
+            code,
+            flags,
+            details: details.filter(|d| !d.is_empty() && d != "-"),
+        })
     }
 
     /// Whether that flag was seen.
@@ -61,15 +73,24 @@ impl Seen {
         self.flags.iter().any(|seen| seen == flag)
     }
 
-    /// Whether a proxy ended it: of the flags only `URX` may stand beside an answer of the application's.
+    /// Whether a proxy ended it: of the flags only `URX` may stand beside an answer of the
+    /// application's.
     pub fn is_of_a_proxy(&self) -> bool {
         self.code == 0 || self.flags.iter().any(|flag| flag != "URX")
     }
 
     /// As a person would say it: `503 UH`.
     pub fn in_words(&self) -> String {
-        let code = if self.code == 0 { "no answer".to_owned() } else { self.code.to_string() };
-        if self.flags.is_empty() { code } else { format!("{code} {}", self.flags.join(",")) }
+        let code = if self.code == 0 {
+            "no answer".to_owned()
+        } else {
+            self.code.to_string()
+        };
+        if self.flags.is_empty() {
+            code
+        } else {
+            format!("{code} {}", self.flags.join(","))
+        }
     }
 
     /// Whether it was a plain success.
@@ -81,18 +102,31 @@ impl Seen {
 impl Asked<'_> {
     /// The ends of that kind that the request may come to.
     pub fn ends(&self, kind: Kind) -> impl Iterator<Item = &Branch> {
-        self.trace.branches.iter().filter(move |branch| branch.end.kind == kind)
+        self.trace
+            .branches
+            .iter()
+            .filter(move |branch| branch.end.kind == kind)
     }
 
     /// Whether a hop may choose this cluster.
     pub fn takes_cluster(&self, name: &str) -> bool {
-        self.trace.hops.iter().any(|hop| hop.clusters.iter().any(|(cluster, _)| cluster == name))
+        self.trace
+            .hops
+            .iter()
+            .any(|hop| hop.clusters.iter().any(|(cluster, _)| cluster == name))
     }
 
-    /// The clusters that the first hop may choose, taken apart: `outbound|8080|v2|catalog.shop.svc.cluster.local`.
+    /// The clusters that the first hop may choose, taken apart:
+    /// `outbound|8080|v2|catalog.shop.svc.cluster.local`.
     pub fn clusters(&self) -> impl Iterator<Item = &str> {
-        let first = self.trace.hops.first().filter(|hop| hop.direction != "inbound");
-        first.into_iter().flat_map(|hop| hop.clusters.iter().map(|(name, _)| name.as_str()))
+        let first = self
+            .trace
+            .hops
+            .first()
+            .filter(|hop| hop.direction != "inbound");
+        first
+            .into_iter()
+            .flat_map(|hop| hop.clusters.iter().map(|(name, _)| name.as_str()))
     }
 
     /// Whether what was seen, if anybody said, has this status.
@@ -110,12 +144,21 @@ mod tests {
         for (text, code, flags, details) in [
             ("503", 503, &[][..], None),
             ("503/UH", 503, &["UH"][..], None),
-            ("503/UF,URX:upstream_reset{x}", 503, &["UF", "URX"][..], Some("upstream_reset{x}")),
+            (
+                "503/UF,URX:upstream_reset{x}",
+                503,
+                &["UF", "URX"][..],
+                Some("upstream_reset{x}"),
+            ),
             ("0/-:-", 0, &[][..], None),
             ("403:a:b", 403, &[][..], Some("a:b")),
         ] {
             let seen = Seen::parse(text).expect(text);
-            assert_eq!((seen.code, seen.details.as_deref()), (code, details), "{text}");
+            assert_eq!(
+                (seen.code, seen.details.as_deref()),
+                (code, details),
+                "{text}"
+            );
             assert_eq!(seen.flags, flags, "{text}");
         }
         assert!(Seen::parse("UH").is_err() && Seen::parse("").is_err());

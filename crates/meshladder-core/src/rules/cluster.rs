@@ -5,4 +5,7 @@ use super::Rule;
 mod network_of_unknown_registry;
 mod service_differs_between_clusters;
 
-pub(super) static RULES: &[&Rule] = &[&service_differs_between_clusters::RULE, &network_of_unknown_registry::RULE];
+pub(super) static RULES: &[&Rule] = &[
+    &service_differs_between_clusters::RULE,
+    &network_of_unknown_registry::RULE,
+];

@@ -6,4 +6,7 @@ mod services;
 mod services_disagree_on_transport;
 mod services_share_a_target_port;
 
-pub(super) static RULES: &[&Rule] = &[&services_disagree_on_transport::RULE, &services_share_a_target_port::RULE];
+pub(super) static RULES: &[&Rule] = &[
+    &services_disagree_on_transport::RULE,
+    &services_share_a_target_port::RULE,
+];

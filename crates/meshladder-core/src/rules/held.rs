@@ -15,20 +15,36 @@ pub(super) fn is_complete(facts: &Facts<'_>, path: &str) -> bool {
     facts.snapshot.coverage(&Need::of_path(path)) == Coverage::Complete
 }
 
-/// Whether an object would be here if there were one: all of its kind were read, or files hold some of it. Files rarely
-/// hold a whole mesh, so of a kind that they do not hold at all nothing is known.
+/// Whether an object would be here if there were one: all of its kind were read, or files hold some
+/// of it. Files rarely hold a whole mesh, so of a kind that they do not hold at all nothing is
+/// known.
 pub(super) fn holds(facts: &Facts<'_>, path: &str, kind: &str) -> bool {
-    is_complete(facts, path) || facts.mesh.objects.of_kind(kind).iter().any(|object| is_read(object, path))
+    is_complete(facts, path)
+        || facts
+            .mesh
+            .objects
+            .of_kind(kind)
+            .iter()
+            .any(|object| is_read(object, path))
 }
 
-/// The same for a namespace: of one that files hold nothing of the kind of, nothing is known either.
+/// The same for a namespace: of one that files hold nothing of the kind of, nothing is known
+/// either.
 pub(super) fn holds_in(facts: &Facts<'_>, path: &str, kind: &str, namespace: &str) -> bool {
-    is_complete(facts, path) || facts.mesh.objects.in_namespace(kind, namespace).any(|object| is_read(object, path))
+    is_complete(facts, path)
+        || facts
+            .mesh
+            .objects
+            .in_namespace(kind, namespace)
+            .any(|object| is_read(object, path))
 }
 
 /// Whether it is of the group that a path of the bundle layout names, and was read.
 fn is_read(object: &Stored, path: &str) -> bool {
-    let group = path.split_once('.').and_then(|(_, rest)| rest.strip_suffix(".json")).unwrap_or_default();
+    let group = path
+        .split_once('.')
+        .and_then(|(_, rest)| rest.strip_suffix(".json"))
+        .unwrap_or_default();
     object.group == group && !object.is_assumed()
 }
 
@@ -46,18 +62,38 @@ mod tests {
         const K8S_GATEWAYS: &str = "k8s/gateways.gateway.networking.k8s.io.json";
         const YAML: &str = "kind: Namespace\napiVersion: v1\nmetadata: {name: shop}\n---\n\
                             kind: Gateway\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: a}\n";
-        for (coverage, pods) in [(Coverage::Partial("files".to_owned()), false), (Coverage::Complete, true)] {
+        for (coverage, pods) in [
+            (Coverage::Partial("files".to_owned()), false),
+            (Coverage::Complete, true),
+        ] {
             let mut builder = Builder::new();
             builder.add(DocId::new("k8s/a.yaml"), "a.yaml", YAML.into());
             builder.note(Need::Part(String::new()), coverage);
             let snapshot = builder.finish();
             let mesh = Mesh::of_files(&snapshot, &crate::mesh::Beside::default());
             let (fleet, faults) = (Fleet::of_istiods(&snapshot), Faults::default());
-            let facts = Facts { snapshot: &snapshot, mesh: &mesh, fleet: &fleet, faults: &faults };
+            let facts = Facts {
+                snapshot: &snapshot,
+                mesh: &mesh,
+                fleet: &fleet,
+                faults: &faults,
+            };
             assert!(holds(&facts, NAMESPACES, "Namespace"));
-            assert_eq!(holds(&facts, PODS, "Pod"), pods, "the assumed gateway is in no file");
-            assert_eq!(holds(&facts, GATEWAYS, "Gateway"), pods, "the Gateway is of another group");
-            assert_eq!(holds_in(&facts, K8S_GATEWAYS, "Gateway", "shop"), pods, "it is in another namespace");
+            assert_eq!(
+                holds(&facts, PODS, "Pod"),
+                pods,
+                "the assumed gateway is in no file"
+            );
+            assert_eq!(
+                holds(&facts, GATEWAYS, "Gateway"),
+                pods,
+                "the Gateway is of another group"
+            );
+            assert_eq!(
+                holds_in(&facts, K8S_GATEWAYS, "Gateway", "shop"),
+                pods,
+                "it is in another namespace"
+            );
             assert!(holds_in(&facts, K8S_GATEWAYS, "Gateway", "default"));
         }
     }

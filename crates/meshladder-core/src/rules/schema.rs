@@ -1,4 +1,5 @@
-//! Rules of what objects may say at all, for `analyze`: fields, types, values, and what the admission webhook refuses.
+//! Rules of what objects may say at all, for `analyze`: fields, types, values, and what the
+//! admission webhook refuses.
 
 use super::Rule;
 

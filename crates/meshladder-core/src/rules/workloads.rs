@@ -1,4 +1,5 @@
-//! What runs pods, or will once it is applied: pods, the templates of what makes them, and machines outside the cluster.
+//! What runs pods, or will once it is applied: pods, the templates of what makes them, and machines
+//! outside the cluster.
 
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,20 +18,28 @@ pub(super) const KINDS: [(&str, &str); 6] = [
     ("Deployment", DEPLOYMENTS),
     ("StatefulSet", "k8s/statefulsets.apps.json"),
     ("DaemonSet", "k8s/daemonsets.apps.json"),
-    ("WorkloadEntry", "k8s/workloadentries.networking.istio.io.json"),
-    ("WorkloadGroup", "k8s/workloadgroups.networking.istio.io.json"),
+    (
+        "WorkloadEntry",
+        "k8s/workloadentries.networking.istio.io.json",
+    ),
+    (
+        "WorkloadGroup",
+        "k8s/workloadgroups.networking.istio.io.json",
+    ),
 ];
 
 /// Their paths of the bundle layout, for `uses`.
-pub(super) const PATHS: &[&str] = &[KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1, KINDS[5].1];
+pub(super) const PATHS: &[&str] = &[
+    KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1, KINDS[5].1,
+];
 
 /// The pods of all namespaces, and the templates of those to come.
 pub(super) fn templates(mesh: &Mesh) -> impl Iterator<Item = Template<'_>> {
     objects(mesh).filter_map(Template::of)
 }
 
-/// The namespace and labels of every workload: machines outside the cluster too, whatever else has the template of a
-/// pod, and what is assumed.
+/// The namespace and labels of every workload: machines outside the cluster too, whatever else has
+/// the template of a pod, and what is assumed.
 pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)> {
     mesh.objects.all().filter_map(|object| {
         let labels = match object.id.kind.as_str() {
@@ -46,17 +55,24 @@ pub(super) fn labels(mesh: &Mesh) -> impl Iterator<Item = (&str, Option<&Node>)>
 
 /// The namespaces that have workloads.
 pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
-    objects(mesh).map(|object| object.id.namespace.as_str()).collect()
+    objects(mesh)
+        .map(|object| object.id.namespace.as_str())
+        .collect()
 }
 
 /// What is only assumed is none of them.
 fn objects(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
-    KINDS.into_iter().flat_map(|(kind, _)| mesh.objects.of_kind(kind)).filter(|object| !object.is_assumed())
+    KINDS
+        .into_iter()
+        .flat_map(|(kind, _)| mesh.objects.of_kind(kind))
+        .filter(|object| !object.is_assumed())
 }
 
 /// Whether workloads are known at all.
 pub(super) fn are_known(facts: &Facts<'_>) -> bool {
-    KINDS.into_iter().any(|(kind, path)| holds(facts, path, kind))
+    KINDS
+        .into_iter()
+        .any(|(kind, path)| holds(facts, path, kind))
 }
 
 /// Whether its pods have a proxy, will get one, or are ambient. A pod that runs is taken as it is.
@@ -73,13 +89,15 @@ pub(super) fn is_in_mesh(mesh: &Mesh, template: Template<'_>) -> bool {
         || namespace.is_some_and(|namespace| {
             let injection = namespace.label(INJECTION);
             let is_ambient = namespace.label("istio.io/dataplane-mode") == Some("ambient");
-            injection == Some("enabled") || injection.is_none() && namespace.label(REVISION).is_some() || is_ambient
+            injection == Some("enabled")
+                || injection.is_none() && namespace.label(REVISION).is_some()
+                || is_ambient
         })
 }
 
-/// Objects that select workloads, by namespace and one of the labels they want: those that select a workload are then
-/// found without trying all. Those that want the same are one, so that many objects for many workloads are not many
-/// times many.
+/// Objects that select workloads, by namespace and one of the labels they want: those that select a
+/// workload are then found without trying all. Those that want the same are one, so that many
+/// objects for many workloads are not many times many.
 pub(super) struct Selectors<'m> {
     alike: Vec<Alike<'m>>,
     by_label: BTreeMap<(&'m str, &'m str, &'m str), Vec<usize>>,
@@ -98,7 +116,11 @@ pub(super) struct Alike<'m> {
 
 impl<'m> Alike<'m> {
     fn of(first: &'m Stored, wanted: Option<&'m Node>) -> Self {
-        Self { wanted, objects: Vec::new(), oldest: first }
+        Self {
+            wanted,
+            objects: Vec::new(),
+            oldest: first,
+        }
     }
 
     fn push(&mut self, object: &'m Stored) {
@@ -119,20 +141,35 @@ impl<'m> Selectors<'m> {
     }
 
     /// By the labels they want of a workload.
-    pub(super) fn by(objects: impl Iterator<Item = &'m Stored>, wanted: fn(&Stored) -> Option<&Node>) -> Self {
-        let mut found = Self { alike: Vec::new(), by_label: BTreeMap::new(), unlabelled: BTreeMap::new() };
+    pub(super) fn by(
+        objects: impl Iterator<Item = &'m Stored>,
+        wanted: fn(&Stored) -> Option<&Node>,
+    ) -> Self {
+        let mut found = Self {
+            alike: Vec::new(),
+            by_label: BTreeMap::new(),
+            unlabelled: BTreeMap::new(),
+        };
         let mut known: BTreeMap<Wanted<'_>, usize> = BTreeMap::new();
         for object in objects {
             let namespace = object.id.namespace.as_str();
             let Some(wanted) = wanted(object).filter(|labels| !labels.members().is_empty()) else {
-                found.unlabelled.entry(namespace).or_insert_with(|| Alike::of(object, None)).push(object);
+                found
+                    .unlabelled
+                    .entry(namespace)
+                    .or_insert_with(|| Alike::of(object, None))
+                    .push(object);
                 continue;
             };
             let mut pairs: Vec<_> = wanted.members().iter().map(pair).collect();
             let (key, value) = pairs[0];
             pairs.sort_unstable();
             let at = *known.entry((namespace, pairs)).or_insert_with(|| {
-                found.by_label.entry((namespace, key, value)).or_default().push(found.alike.len());
+                found
+                    .by_label
+                    .entry((namespace, key, value))
+                    .or_default()
+                    .push(found.alike.len());
                 found.alike.push(Alike::of(object, Some(wanted)));
                 found.alike.len() - 1
             });
@@ -147,11 +184,23 @@ impl<'m> Selectors<'m> {
     }
 
     /// Those of a namespace that select a workload with these labels, each with its number.
-    pub(super) fn selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<(usize, &Alike<'m>)> {
+    pub(super) fn selecting(
+        &self,
+        namespace: &str,
+        labels: Option<&Node>,
+    ) -> Vec<(usize, &Alike<'m>)> {
         let members = labels.map_or(&[][..], Node::members).iter().map(pair);
-        let near = members.filter_map(|(key, value)| self.by_label.get(&(namespace, key, value))).flatten();
-        let selects = |alike: &Alike<'_>| alike.wanted.is_some_and(|wanted| has_labels(wanted, labels));
-        near.map(|&at| (at, &self.alike[at])).filter(|(_, alike)| selects(alike)).collect()
+        let near = members
+            .filter_map(|(key, value)| self.by_label.get(&(namespace, key, value)))
+            .flatten();
+        let selects = |alike: &Alike<'_>| {
+            alike
+                .wanted
+                .is_some_and(|wanted| has_labels(wanted, labels))
+        };
+        near.map(|&at| (at, &self.alike[at]))
+            .filter(|(_, alike)| selects(alike))
+            .collect()
     }
 
     /// Those with this number.
@@ -164,7 +213,8 @@ fn pair(label: &Member) -> (&str, &str) {
     (&label.key, label.value.str().unwrap_or_default())
 }
 
-/// Objects that share a workload with another one of the same kind, each once, with the other and the workload.
+/// Objects that share a workload with another one of the same kind, each once, with the other and
+/// the workload.
 pub(super) fn sharing<'m>(
     selectors: &Selectors<'m>,
     workloads: impl Iterator<Item = (&'m Stored, Option<&'m Node>)>,
@@ -172,10 +222,14 @@ pub(super) fn sharing<'m>(
     let mut found: BTreeMap<&ObjectRef, (&Stored, &Stored, &ObjectRef)> = BTreeMap::new();
     for (workload, labels) in workloads {
         let groups = selectors.selecting(&workload.id.namespace, labels);
-        let mut first: Vec<&Stored> =
-            groups.iter().flat_map(|(_, alike)| alike.objects.iter().take(2).copied()).collect();
+        let mut first: Vec<&Stored> = groups
+            .iter()
+            .flat_map(|(_, alike)| alike.objects.iter().take(2).copied())
+            .collect();
         first.sort_by_key(|object| &object.id);
-        let [first, second, ..] = first[..] else { continue };
+        let [first, second, ..] = first[..] else {
+            continue;
+        };
         for (_, alike) in groups {
             if found.contains_key(&alike.objects[0].id) {
                 continue;

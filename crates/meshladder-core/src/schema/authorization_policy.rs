@@ -87,6 +87,10 @@ static OPERATION: Message = checked(
 
 static CONDITION: Message = checked(
     "Condition",
-    &[must("key", TextOf(Text::Filled)), may("notValues", VALUES), may("values", VALUES)],
+    &[
+        must("key", TextOf(Text::Filled)),
+        may("notValues", VALUES),
+        may("values", VALUES),
+    ],
     checks::condition,
 );

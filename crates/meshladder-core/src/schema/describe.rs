@@ -1,4 +1,5 @@
-//! The words in which a kind's structure is written down: messages, their fields, and what a field may hold.
+//! The words in which a kind's structure is written down: messages, their fields, and what a field
+//! may hold.
 
 use super::text::Text;
 use super::walk::Walk;
@@ -13,7 +14,8 @@ pub struct Kind {
     pub group: &'static str,
     /// The versions this is the structure of, the best first.
     pub versions: &'static [&'static str],
-    /// Whether those are all that there are: an object of another version is then wrong, and else not looked at.
+    /// Whether those are all that there are: an object of another version is then wrong, and else
+    /// not looked at.
     pub(super) only: bool,
     /// `spec`
     pub(super) spec: &'static Message,
@@ -90,12 +92,20 @@ pub(super) const LABELS: Type = Type::Map(Text::LabelKey, &Type::Text(Text::Labe
 
 /// A field that may be left out.
 pub(super) const fn may(name: &'static str, of: Type) -> Field {
-    Field { name, of, needed: false }
+    Field {
+        name,
+        of,
+        needed: false,
+    }
 }
 
 /// A field that must be there.
 pub(super) const fn must(name: &'static str, of: Type) -> Field {
-    Field { name, of, needed: true }
+    Field {
+        name,
+        of,
+        needed: true,
+    }
 }
 
 /// Any number of these.
@@ -110,12 +120,20 @@ pub(super) const fn some(of: &'static Type) -> Type {
 
 /// A message whose fields have nothing to do with each other.
 pub(super) const fn plain(name: &'static str, fields: &'static [Field]) -> Message {
-    Message { name, fields, check: nothing }
+    Message {
+        name,
+        fields,
+        check: nothing,
+    }
 }
 
 /// A message with a look at its fields together.
 pub(super) const fn checked(name: &'static str, fields: &'static [Field], check: Check) -> Message {
-    Message { name, fields, check }
+    Message {
+        name,
+        fields,
+        check,
+    }
 }
 
 fn nothing(_: &Node, _: &mut Walk<'_>) {}
@@ -123,7 +141,9 @@ fn nothing(_: &Node, _: &mut Walk<'_>) {}
 impl Message {
     /// The place of a field among the fields.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
-        self.fields.binary_search_by(|field| field.name.cmp(name)).ok()
+        self.fields
+            .binary_search_by(|field| field.name.cmp(name))
+            .ok()
     }
 
     /// The field of that name.

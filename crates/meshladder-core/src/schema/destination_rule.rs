@@ -3,8 +3,8 @@
 use super::common::{EXPORT_TO, SELECTOR};
 use super::describe::Type::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
 use super::describe::{
-    COUNT, INT32, Kind, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32, checked, list, may, must,
-    plain,
+    COUNT, INT32, Kind, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32,
+    checked, list, may, must, plain,
 };
 use super::text::Text;
 use super::virtual_service::PORT_SELECTOR;
@@ -34,7 +34,11 @@ static SPEC: Message = checked(
 
 static SUBSET: Message = plain(
     "Subset",
-    &[may("labels", LABELS), must("name", TextOf(Text::Label)), may("trafficPolicy", Of(&TRAFFIC_POLICY))],
+    &[
+        may("labels", LABELS),
+        must("name", TextOf(Text::Label)),
+        may("trafficPolicy", Of(&TRAFFIC_POLICY)),
+    ],
 );
 
 static TRAFFIC_POLICY: Message = checked(
@@ -68,18 +72,30 @@ static PORT_SELECTOR_OR_NONE: Message = plain(PORT_SELECTOR.name, &[may("number"
 
 static PROXY_PROTOCOL: Message = plain("ProxyProtocol", &[may("version", Enum(&["V1", "V2"]))]);
 
-static RETRY_BUDGET: Message =
-    plain("RetryBudget", &[may("minRetryConcurrency", UINT32), may("percent", Number(0.0, 100.0))]);
+static RETRY_BUDGET: Message = plain(
+    "RetryBudget",
+    &[
+        may("minRetryConcurrency", UINT32),
+        may("percent", Number(0.0, 100.0)),
+    ],
+);
 
 static TUNNEL: Message = checked(
     "TunnelSettings",
-    &[may("protocol", STRING), must("targetHost", STRING), must("targetPort", PORT)],
+    &[
+        may("protocol", STRING),
+        must("targetHost", STRING),
+        must("targetPort", PORT),
+    ],
     checks::tunnel,
 );
 
 pub(super) static CONNECTION_POOL: Message = checked(
     "ConnectionPoolSettings",
-    &[may("http", Of(&HTTP_SETTINGS)), may("tcp", Of(&TCP_SETTINGS))],
+    &[
+        may("http", Of(&HTTP_SETTINGS)),
+        may("tcp", Of(&TCP_SETTINGS)),
+    ],
     |node, walk| {
         super::fields::at_least_one(node, &["http", "tcp"], walk);
     },
@@ -88,7 +104,10 @@ pub(super) static CONNECTION_POOL: Message = checked(
 static HTTP_SETTINGS: Message = checked(
     "HTTPSettings",
     &[
-        may("h2UpgradePolicy", Enum(&["DEFAULT", "DO_NOT_UPGRADE", "UPGRADE"])),
+        may(
+            "h2UpgradePolicy",
+            Enum(&["DEFAULT", "DO_NOT_UPGRADE", "UPGRADE"]),
+        ),
         may("http1MaxPendingRequests", COUNT),
         may("http2MaxRequests", COUNT),
         may("idleTimeout", TIME),
@@ -112,7 +131,14 @@ static TCP_SETTINGS: Message = plain(
     ],
 );
 
-static KEEPALIVE: Message = plain("TcpKeepalive", &[may("interval", TIME), may("probes", UINT32), may("time", TIME)]);
+static KEEPALIVE: Message = plain(
+    "TcpKeepalive",
+    &[
+        may("interval", TIME),
+        may("probes", UINT32),
+        may("time", TIME),
+    ],
+);
 
 static OUTLIER_DETECTION: Message = checked(
     "OutlierDetection",
@@ -138,7 +164,10 @@ pub(super) static CLIENT_TLS: Message = checked(
         may("clientCertificate", STRING),
         may("credentialName", STRING),
         may("insecureSkipVerify", Bool),
-        may("mode", Enum(&["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"])),
+        may(
+            "mode",
+            Enum(&["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"]),
+        ),
         may("privateKey", STRING),
         may("sni", STRING),
         may("subjectAltNames", STRINGS),
@@ -151,7 +180,17 @@ static LOAD_BALANCER: Message = checked(
     &[
         may("consistentHash", Of(&CONSISTENT_HASH)),
         may("localityLbSetting", Of(&LOCALITY)),
-        may("simple", Enum(&["UNSPECIFIED", "LEAST_CONN", "RANDOM", "PASSTHROUGH", "ROUND_ROBIN", "LEAST_REQUEST"])),
+        may(
+            "simple",
+            Enum(&[
+                "UNSPECIFIED",
+                "LEAST_CONN",
+                "RANDOM",
+                "PASSTHROUGH",
+                "ROUND_ROBIN",
+                "LEAST_REQUEST",
+            ]),
+        ),
         may("warmup", Of(&WARMUP)),
         may("warmupDurationSecs", TIME),
     ],
@@ -160,7 +199,11 @@ static LOAD_BALANCER: Message = checked(
 
 static WARMUP: Message = plain(
     "WarmupConfiguration",
-    &[may("aggression", Number(1.0, f64::MAX)), must("duration", TIME), may("minimumPercent", Number(0.0, 100.0))],
+    &[
+        may("aggression", Number(1.0, f64::MAX)),
+        must("duration", TIME),
+        may("minimumPercent", Number(0.0, 100.0)),
+    ],
 );
 
 static CONSISTENT_HASH: Message = checked(
@@ -187,12 +230,17 @@ static COOKIE: Message = plain(
     ],
 );
 
-static COOKIE_ATTRIBUTE: Message = plain("Attribute", &[must("name", STRING), may("value", STRING)]);
+static COOKIE_ATTRIBUTE: Message =
+    plain("Attribute", &[must("name", STRING), may("value", STRING)]);
 
 static RING_HASH: Message = plain("RingHash", &[may("minimumRingSize", Int(0, i64::MAX))]);
 
 /// "tableSize must be less than 5000011 for maglev"
-static MAGLEV: Message = checked("MagLev", &[may("tableSize", Int(0, 5_000_010))], checks::maglev);
+static MAGLEV: Message = checked(
+    "MagLev",
+    &[may("tableSize", Int(0, 5_000_010))],
+    checks::maglev,
+);
 
 static LOCALITY: Message = checked(
     "LocalityLoadBalancerSetting",
@@ -205,7 +253,17 @@ static LOCALITY: Message = checked(
     locality::setting,
 );
 
-static DISTRIBUTE: Message =
-    checked("Distribute", &[may("from", STRING), may("to", Map(Text::Free, &Int(1, 100)))], locality::distribute);
+static DISTRIBUTE: Message = checked(
+    "Distribute",
+    &[
+        may("from", STRING),
+        may("to", Map(Text::Free, &Int(1, 100))),
+    ],
+    locality::distribute,
+);
 
-static FAILOVER: Message = checked("Failover", &[may("from", STRING), may("to", STRING)], locality::failover);
+static FAILOVER: Message = checked(
+    "Failover",
+    &[may("from", STRING), may("to", STRING)],
+    locality::failover,
+);

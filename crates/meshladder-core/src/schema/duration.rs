@@ -10,7 +10,9 @@ pub(super) fn problem(span: Span, text: &str) -> Option<&'static str> {
     if span == Span::Gateway {
         return (!is_of_gateway_api(text)).then_some("not a duration such as \"10s\" or \"1h30m\"");
     }
-    let Some(nanoseconds) = nanoseconds(text) else { return Some("not a duration such as \"1.5s\"") };
+    let Some(nanoseconds) = nanoseconds(text) else {
+        return Some("not a duration such as \"1.5s\"");
+    };
     match span {
         Span::Free | Span::Gateway => None,
         _ if nanoseconds < MILLISECOND => Some("less than a millisecond"),
@@ -20,7 +22,8 @@ pub(super) fn problem(span: Span, text: &str) -> Option<&'static str> {
     }
 }
 
-/// "A duration string is a possibly signed sequence of decimal numbers, each with optional fraction and a unit suffix".
+/// "A duration string is a possibly signed sequence of decimal numbers, each with optional fraction
+/// and a unit suffix".
 pub(super) fn nanoseconds(text: &str) -> Option<f64> {
     let (sign, mut rest) = match text.as_bytes().first()? {
         b'-' => (-1.0, &text[1..]),
@@ -34,7 +37,9 @@ pub(super) fn nanoseconds(text: &str) -> Option<f64> {
     loop {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let number: f64 = rest[..digits].parse().ok()?;
-        let end = rest[digits..].find(|c: char| c.is_ascii_digit() || c == '.').map_or(rest.len(), |at| digits + at);
+        let end = rest[digits..]
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .map_or(rest.len(), |at| digits + at);
         total += number * unit(&rest[digits..end])?;
         rest = &rest[end..];
         if rest.is_empty() {
@@ -60,9 +65,15 @@ fn unit(name: &str) -> Option<f64> {
 fn is_of_gateway_api(text: &str) -> bool {
     let mut rest = text;
     for _ in 0..4 {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let unit = ["ms", "h", "m", "s"].into_iter().find(|unit| rest[digits..].starts_with(unit));
-        let (1..=5, Some(unit)) = (digits, unit) else { return false };
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let unit = ["ms", "h", "m", "s"]
+            .into_iter()
+            .find(|unit| rest[digits..].starts_with(unit));
+        let (1..=5, Some(unit)) = (digits, unit) else {
+            return false;
+        };
         rest = &rest[digits + unit.len()..];
         if rest.is_empty() {
             return true;

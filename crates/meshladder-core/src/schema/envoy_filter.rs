@@ -7,8 +7,13 @@ use super::text::Text;
 
 mod checks;
 
-pub(super) static KIND: Kind =
-    Kind { kind: "EnvoyFilter", group: "networking.istio.io", versions: &["v1alpha3"], only: true, spec: &SPEC };
+pub(super) static KIND: Kind = Kind {
+    kind: "EnvoyFilter",
+    group: "networking.istio.io",
+    versions: &["v1alpha3"],
+    only: true,
+    spec: &SPEC,
+};
 
 static SPEC: Message = checked(
     "EnvoyFilter",
@@ -38,7 +43,11 @@ const APPLY_TO: &[&str] = &[
 
 static CONFIG_PATCH: Message = checked(
     "EnvoyConfigObjectPatch",
-    &[must("applyTo", Enum(APPLY_TO)), may("match", Of(&MATCH)), must("patch", Of(&PATCH))],
+    &[
+        must("applyTo", Enum(APPLY_TO)),
+        may("match", Of(&MATCH)),
+        must("patch", Of(&PATCH)),
+    ],
     checks::config_patch,
 );
 
@@ -46,24 +55,47 @@ static MATCH: Message = checked(
     "EnvoyConfigObjectMatch",
     &[
         may("cluster", Of(&CLUSTER_MATCH)),
-        may("context", Enum(&["ANY", "SIDECAR_INBOUND", "SIDECAR_OUTBOUND", "GATEWAY", "WAYPOINT"])),
+        may(
+            "context",
+            Enum(&[
+                "ANY",
+                "SIDECAR_INBOUND",
+                "SIDECAR_OUTBOUND",
+                "GATEWAY",
+                "WAYPOINT",
+            ]),
+        ),
         may("listener", Of(&LISTENER_MATCH)),
         may("proxy", Of(&PROXY_MATCH)),
         may("routeConfiguration", Of(&ROUTE_CONFIGURATION_MATCH)),
         may("waypoint", Of(&WAYPOINT_MATCH)),
     ],
-    |node, walk| super::fields::at_most_one(node, &["listener", "routeConfiguration", "cluster", "waypoint"], walk),
+    |node, walk| {
+        super::fields::at_most_one(
+            node,
+            &["listener", "routeConfiguration", "cluster", "waypoint"],
+            walk,
+        )
+    },
 );
 
 static PROXY_MATCH: Message = checked(
     "ProxyMatch",
-    &[may("metadata", Map(Text::Free, &STRING)), may("proxyVersion", STRING)],
+    &[
+        may("metadata", Map(Text::Free, &STRING)),
+        may("proxyVersion", STRING),
+    ],
     checks::proxy_match,
 );
 
 static CLUSTER_MATCH: Message = plain(
     "ClusterMatch",
-    &[may("name", STRING), may("portNumber", UINT32), may("service", STRING), may("subset", STRING)],
+    &[
+        may("name", STRING),
+        may("portNumber", UINT32),
+        may("service", STRING),
+        may("subset", STRING),
+    ],
 );
 
 static ROUTE_CONFIGURATION_MATCH: Message = plain(
@@ -77,11 +109,25 @@ static ROUTE_CONFIGURATION_MATCH: Message = plain(
     ],
 );
 
-static VIRTUAL_HOST_MATCH: Message =
-    plain("VirtualHostMatch", &[may("domainName", STRING), may("name", STRING), may("route", Of(&ROUTE_MATCH))]);
+static VIRTUAL_HOST_MATCH: Message = plain(
+    "VirtualHostMatch",
+    &[
+        may("domainName", STRING),
+        may("name", STRING),
+        may("route", Of(&ROUTE_MATCH)),
+    ],
+);
 
-static ROUTE_MATCH: Message =
-    plain("RouteMatch", &[may("action", Enum(&["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"])), may("name", STRING)]);
+static ROUTE_MATCH: Message = plain(
+    "RouteMatch",
+    &[
+        may(
+            "action",
+            Enum(&["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"]),
+        ),
+        may("name", STRING),
+    ],
+);
 
 static LISTENER_MATCH: Message = plain(
     "ListenerMatch",
@@ -106,13 +152,20 @@ static FILTER_CHAIN_MATCH: Message = plain(
     ],
 );
 
-static FILTER_MATCH: Message = plain("FilterMatch", &[may("name", STRING), may("subFilter", Of(&SUB_FILTER_MATCH))]);
+static FILTER_MATCH: Message = plain(
+    "FilterMatch",
+    &[may("name", STRING), may("subFilter", Of(&SUB_FILTER_MATCH))],
+);
 
 static SUB_FILTER_MATCH: Message = plain("SubFilterMatch", &[must("name", TextOf(Text::Filled))]);
 
 static WAYPOINT_MATCH: Message = plain(
     "WaypointMatch",
-    &[may("filter", Of(&FILTER_MATCH)), may("portNumber", UINT32), may("route", Of(&WAYPOINT_ROUTE))],
+    &[
+        may("filter", Of(&FILTER_MATCH)),
+        may("portNumber", UINT32),
+        may("route", Of(&WAYPOINT_ROUTE)),
+    ],
 );
 
 static WAYPOINT_ROUTE: Message = plain("RouteMatch", &[may("name", STRING)]);
@@ -120,10 +173,22 @@ static WAYPOINT_ROUTE: Message = plain("RouteMatch", &[may("name", STRING)]);
 static PATCH: Message = plain(
     "Patch",
     &[
-        may("filterClass", Enum(&["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"])),
+        may(
+            "filterClass",
+            Enum(&["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"]),
+        ),
         must(
             "operation",
-            Enum(&["INVALID", "MERGE", "ADD", "REMOVE", "INSERT_BEFORE", "INSERT_AFTER", "INSERT_FIRST", "REPLACE"]),
+            Enum(&[
+                "INVALID",
+                "MERGE",
+                "ADD",
+                "REMOVE",
+                "INSERT_BEFORE",
+                "INSERT_AFTER",
+                "INSERT_FIRST",
+                "REPLACE",
+            ]),
         ),
         may("value", Any),
     ],

@@ -82,14 +82,19 @@ impl Found<'_> {
     pub(super) fn told(self) -> Fault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
-        let is_named = self.object.id.kind != "Gateway" || self.object.group == "networking.istio.io";
+        let is_named =
+            self.object.id.kind != "Gateway" || self.object.group == "networking.istio.io";
         Fault {
             flaw: self.flaw,
             object: self.object.id.clone(),
             doc: self.object.doc.clone(),
             pointer: self.object.pointer_of(self.node),
             place: dotted(&self.object.node, &path),
-            patch: self.repair.as_ref().filter(|_| is_named).and_then(|repair| patch(repair, &path, self.node)),
+            patch: self
+                .repair
+                .as_ref()
+                .filter(|_| is_named)
+                .and_then(|repair| patch(repair, &path, self.node)),
             what: self.what,
         }
     }
@@ -97,12 +102,17 @@ impl Found<'_> {
 
 fn patch(repair: &Repair, path: &str, node: &Node) -> Option<String> {
     Some(match repair {
-        Repair::Replace(value) => format!(r#"[{{"op":"replace","path":{},"value":{value}}}]"#, escape(path)),
+        Repair::Replace(value) => format!(
+            r#"[{{"op":"replace","path":{},"value":{value}}}]"#,
+            escape(path)
+        ),
         Repair::Rename(name) => {
             let (parent, _) = path.rsplit_once('/')?;
             let (renamed, removed) = (escape(&format!("{parent}/{name}")), escape(path));
             let value = node.to_json();
-            format!(r#"[{{"op":"add","path":{renamed},"value":{value}}},{{"op":"remove","path":{removed}}}]"#)
+            format!(
+                r#"[{{"op":"add","path":{renamed},"value":{value}}},{{"op":"remove","path":{removed}}}]"#
+            )
         }
     })
 }

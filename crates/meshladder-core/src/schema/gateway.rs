@@ -17,8 +17,14 @@ pub(super) static KIND: Kind = Kind {
     spec: &SPEC,
 };
 
-static SPEC: Message =
-    checked("Gateway", &[may("selector", Map(Text::Free, &STRING)), must("servers", some(&Of(&SERVER)))], checks::spec);
+static SPEC: Message = checked(
+    "Gateway",
+    &[
+        may("selector", Map(Text::Free, &STRING)),
+        must("servers", some(&Of(&SERVER))),
+    ],
+    checks::spec,
+);
 
 static SERVER: Message = checked(
     "Server",
@@ -57,7 +63,17 @@ pub(super) static SERVER_TLS: Message = checked(
         may("httpsRedirect", Bool),
         may("maxProtocolVersion", Enum(VERSIONS)),
         may("minProtocolVersion", Enum(VERSIONS)),
-        may("mode", Enum(&["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"])),
+        may(
+            "mode",
+            Enum(&[
+                "PASSTHROUGH",
+                "SIMPLE",
+                "MUTUAL",
+                "AUTO_PASSTHROUGH",
+                "ISTIO_MUTUAL",
+                "OPTIONAL_MUTUAL",
+            ]),
+        ),
         may("privateKey", STRING),
         may("serverCertificate", STRING),
         may("subjectAltNames", STRINGS),
@@ -70,5 +86,9 @@ pub(super) static SERVER_TLS: Message = checked(
 
 static TLS_CERTIFICATE: Message = plain(
     "TLSCertificate",
-    &[may("caCertificates", STRING), may("privateKey", STRING), may("serverCertificate", STRING)],
+    &[
+        may("caCertificates", STRING),
+        may("privateKey", STRING),
+        may("serverCertificate", STRING),
+    ],
 );

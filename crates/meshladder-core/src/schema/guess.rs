@@ -10,25 +10,35 @@ pub(super) fn field(message: &'static Message, key: &str) -> Option<&'static str
     name(message.fields.iter().map(|field| field.name), key)
 }
 
-/// The one of the names that is near: the same but for case and separators, or a slip of the finger.
-pub(super) fn name(names: impl Iterator<Item = &'static str>, wanted: &str) -> Option<&'static str> {
+/// The one of the names that is near: the same but for case and separators, or a slip of the
+/// finger.
+pub(super) fn name(
+    names: impl Iterator<Item = &'static str>,
+    wanted: &str,
+) -> Option<&'static str> {
     let bare = bare(wanted);
     let most = match bare.len() {
         0..=2 => 0,
         3..=5 => 1,
         _ => 2,
     };
-    let mut found: Vec<(usize, &str)> = names.map(|name| (distance(&bare, &self::bare(name)), name)).collect();
+    let mut found: Vec<(usize, &str)> = names
+        .map(|name| (distance(&bare, &self::bare(name)), name))
+        .collect();
     found.sort_unstable();
     match found[..] {
-        [(best, name), ..] if best <= most && found.get(1).is_none_or(|(next, _)| *next > best) => Some(name),
+        [(best, name), ..] if best <= most && found.get(1).is_none_or(|(next, _)| *next > best) => {
+            Some(name)
+        }
         _ => None,
     }
 }
 
 /// Two letters in the wrong order are one slip.
 fn distance(a: &str, b: &str) -> usize {
-    let differs: Vec<usize> = (0..a.len().min(b.len())).filter(|&at| a.as_bytes()[at] != b.as_bytes()[at]).collect();
+    let differs: Vec<usize> = (0..a.len().min(b.len()))
+        .filter(|&at| a.as_bytes()[at] != b.as_bytes()[at])
+        .collect();
     match differs[..] {
         [i, j]
             if a.len() == b.len()
@@ -43,7 +53,10 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 fn bare(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
+    name.chars()
+        .filter(|c| !matches!(c, '_' | '-'))
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
 }
 
 /// `per_try_timeout` as `perTryTimeout`; none for a name without an underscore.
@@ -87,14 +100,16 @@ fn homes(message: &'static Message, key: &str, path: &str, found: &mut Vec<Strin
     }
 }
 
-/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one entry as a list.
+/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one
+/// entry as a list.
 pub(super) fn in_type(node: &Node, of: &Type) -> Option<String> {
     match (of, &node.value) {
         (Type::Text(_), Value::Number(text)) => Some(escape(text)),
-        (Type::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => Some(text.to_string()),
-        (Type::List(Type::Text(_), ..), Value::String(_)) | (Type::List(Type::Of(_), ..), Value::Object(_)) => {
-            Some(format!("[{}]", node.to_json()))
+        (Type::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
+            Some(text.to_string())
         }
+        (Type::List(Type::Text(_), ..), Value::String(_))
+        | (Type::List(Type::Of(_), ..), Value::Object(_)) => Some(format!("[{}]", node.to_json())),
         _ => None,
     }
 }
@@ -123,7 +138,11 @@ mod tests {
         for (wanted, names, guess) in [
             ("retry", &["retries", "route"][..], None),
             ("retrys", &["retries", "route"], Some("retries")),
-            ("perTryTimeOut", &["perTryTimeout", "retryOn"], Some("perTryTimeout")),
+            (
+                "perTryTimeOut",
+                &["perTryTimeout", "retryOn"],
+                Some("perTryTimeout"),
+            ),
             ("strict", &["UNSET", "STRICT", "DISABLE"], Some("STRICT")),
             ("simple_tls", &["SIMPLE", "MUTUAL"], None),
             ("host", &["hosts"], Some("hosts")),

@@ -2,13 +2,19 @@
 
 /// Letters, digits, hyphens and underscores.
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// A claim of a token that routes go by: `@request.auth.claims.group`, `@request.auth.claims[group]`.
+/// A claim of a token that routes go by: `@request.auth.claims.group`,
+/// `@request.auth.claims[group]`.
 pub(super) fn is_claim(name: &str) -> bool {
     const PREFIX: &str = "@request.auth.claims";
-    let head = name.get(..PREFIX.len()).is_some_and(|head| head.eq_ignore_ascii_case(PREFIX));
+    let head = name
+        .get(..PREFIX.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(PREFIX));
     head && name[PREFIX.len()..].starts_with(['.', '['])
 }
 
@@ -48,7 +54,8 @@ pub(super) fn value_problem(value: &str) -> Option<&'static str> {
     None
 }
 
-/// What follows `)%`. Nothing when it does not end: what stands in parentheses may be of any form, and is not judged.
+/// What follows `)%`. Nothing when it does not end: what stands in parentheses may be of any form,
+/// and is not judged.
 fn behind_arguments(arguments: &str) -> Option<&str> {
     arguments
         .find(")%")
@@ -83,7 +90,12 @@ mod tests {
         assert!(is_name("x-a_b1") && !is_name("") && !is_name("x a") && !is_name(":path"));
         assert!(is_claim("@request.auth.claims.group") && is_claim("@Request.auth.claims[a][b]"));
         assert!(!is_claim("@request.auth.claimsgroup") && !is_claim("x"));
-        assert!(may_be_set(":authority") && may_be_set("Host") && !may_be_set(":path") && !may_be_set(""));
+        assert!(
+            may_be_set(":authority")
+                && may_be_set("Host")
+                && !may_be_set(":path")
+                && !may_be_set("")
+        );
         assert!(may_be_changed("x") && !may_be_changed("HOST") && !may_be_changed(":authority"));
     }
 }

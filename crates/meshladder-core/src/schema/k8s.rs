@@ -1,4 +1,5 @@
-//! Kinds of the Gateway API that istiod reads, with the fields of its standard and of its experimental channel.
+//! Kinds of the Gateway API that istiod reads, with the fields of its standard and of its
+//! experimental channel.
 
 use super::describe::Type::{Enum, Int, List, Map, Number, Of, Text as TextOf};
 use super::describe::{Field, Message, PORT, STRING, STRINGS, Type, checked, may, must, plain};
@@ -38,8 +39,15 @@ static PARENT_REF: Message = plain(
 );
 
 /// A reference to a kind in any namespace.
-static OBJECT_REF: Message =
-    plain("ObjectReference", &[may("group", STRING), may("kind", NAME), must("name", NAME), may("namespace", NAME)]);
+static OBJECT_REF: Message = plain(
+    "ObjectReference",
+    &[
+        may("group", STRING),
+        may("kind", NAME),
+        must("name", NAME),
+        may("namespace", NAME),
+    ],
+);
 
 const WEIGHT: Type = Int(0, 1_000_000);
 
@@ -71,7 +79,12 @@ const fn backend_fields(filter: &'static Type) -> [Field; 7] {
 
 /// The fields of a route with hostnames.
 const fn route_fields(rules: Field) -> [Field; 4] {
-    [may("hostnames", HOSTNAMES), may("parentRefs", PARENT_REFS), rules, may("useDefaultGateways", STRING)]
+    [
+        may("hostnames", HOSTNAMES),
+        may("parentRefs", PARENT_REFS),
+        rules,
+        may("useDefaultGateways", STRING),
+    ]
 }
 
 /// "Must have port for Service reference"
@@ -86,24 +99,40 @@ static LABEL_SELECTOR: Message = plain(
     "LabelSelector",
     &[
         may("matchExpressions", List(&Of(&REQUIREMENT), 0, usize::MAX)),
-        may("matchLabels", Map(Text::LabelKey, &TextOf(Text::LabelValue))),
+        may(
+            "matchLabels",
+            Map(Text::LabelKey, &TextOf(Text::LabelValue)),
+        ),
     ],
 );
 
 static REQUIREMENT: Message = plain(
     "LabelSelectorRequirement",
-    &[must("key", NAME), must("operator", Enum(&["In", "NotIn", "Exists", "DoesNotExist"])), may("values", STRINGS)],
+    &[
+        must("key", NAME),
+        must("operator", Enum(&["In", "NotIn", "Exists", "DoesNotExist"])),
+        may("values", STRINGS),
+    ],
 );
 
 static HEADER_MATCH: Message = checked(
     "HeaderMatch",
-    &[must("name", TextOf(Text::Header)), may("type", Enum(&["Exact", "RegularExpression"])), must("value", NAME)],
+    &[
+        must("name", TextOf(Text::Header)),
+        may("type", Enum(&["Exact", "RegularExpression"])),
+        must("value", NAME),
+    ],
     regular_expression,
 );
 
 /// Istio gives Envoy the expression, which RE2 reads.
 fn regular_expression<'n>(node: &'n Node, walk: &mut Walk<'n>) {
-    let Some(value) = node.get("value").filter(|_| text(node, "type") == "RegularExpression") else { return };
+    let Some(value) = node
+        .get("value")
+        .filter(|_| text(node, "type") == "RegularExpression")
+    else {
+        return;
+    };
     if let Some((flaw, what)) = value.str().and_then(|pattern| Text::Regex.problem(pattern)) {
         walk.fault(flaw, value, what);
     }
@@ -116,15 +145,28 @@ fn typed<'n>(node: &'n Node, fields: &[(&str, &'static str)], walk: &mut Walk<'n
         let is_of = name.str() == Some(of);
         match node.get(field) {
             None if is_of => {
-                walk.fault(Flaw::MissingField, node, format!("is of type {of} and lacks {field}"));
+                walk.fault(
+                    Flaw::MissingField,
+                    node,
+                    format!("is of type {of} and lacks {field}"),
+                );
             }
             Some(value) if !is_of => {
-                walk.fault(Flaw::Misfit, value, format!("does not go with type {}", shown(name)));
+                walk.fault(
+                    Flaw::Misfit,
+                    value,
+                    format!("does not go with type {}", shown(name)),
+                );
             }
             _ => {}
         }
     }
 }
 
-static FRACTION: Message =
-    plain("Fraction", &[may("denominator", Int(1, 2_147_483_647)), must("numerator", Number(0.0, 2_147_483_647.0))]);
+static FRACTION: Message = plain(
+    "Fraction",
+    &[
+        may("denominator", Int(1, 2_147_483_647)),
+        must("numerator", Number(0.0, 2_147_483_647.0)),
+    ],
+);

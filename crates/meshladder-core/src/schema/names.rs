@@ -4,9 +4,11 @@ use std::net::IpAddr;
 
 use crate::mesh::services::Protocol;
 
-/// What is wrong with the name of a host. With `wildcard` its first label may be `*`, or start with it.
+/// What is wrong with the name of a host. With `wildcard` its first label may be `*`, or start with
+/// it.
 ///
-/// "We only allow wildcards in the first label", "Allow the last part to be empty, for unambiguous names like `istio.io.`"
+/// "We only allow wildcards in the first label", "Allow the last part to be empty, for unambiguous
+/// names like `istio.io.`"
 pub(super) fn host_problem(name: &str, wildcard: bool) -> Option<String> {
     match name.len() {
         0 => return Some("and a host has a name".to_owned()),
@@ -17,7 +19,10 @@ pub(super) fn host_problem(name: &str, wildcard: bool) -> Option<String> {
         Some((first, rest)) => (first, Some(rest)),
         None => (name, None),
     };
-    let behind = first.strip_prefix("*-").or_else(|| first.strip_prefix('*')).filter(|_| wildcard);
+    let behind = first
+        .strip_prefix("*-")
+        .or_else(|| first.strip_prefix('*'))
+        .filter(|_| wildcard);
     match behind {
         Some(behind) if first == "*" || is_label(behind) => rest.and_then(labels_problem),
         _ => labels_problem(name),
@@ -40,7 +45,11 @@ fn labels_problem(name: &str) -> Option<String> {
 
 /// A hostname of the Gateway API: lower case, no address, a wildcard only as the first label.
 pub(super) fn hostname_problem(name: &str, wildcard: bool) -> Option<String> {
-    let bare = if wildcard { name.strip_prefix("*.").unwrap_or(name) } else { name };
+    let bare = if wildcard {
+        name.strip_prefix("*.").unwrap_or(name)
+    } else {
+        name
+    };
     if bare.parse::<IpAddr>().is_ok() {
         return Some("an address, not a hostname".to_owned());
     }
@@ -48,7 +57,9 @@ pub(super) fn hostname_problem(name: &str, wildcard: bool) -> Option<String> {
         return Some("not a hostname: it has 1 to 253 bytes".to_owned());
     }
     let is_good = |label: &str| is_label(label) && !label.bytes().any(|b| b.is_ascii_uppercase());
-    bare.split('.').find(|label| !is_good(label)).map(|label| format!("not a hostname: the label `{label}`"))
+    bare.split('.')
+        .find(|label| !is_good(label))
+        .map(|label| format!("not a hostname: the label `{label}`"))
 }
 
 /// Letters, digits and inner hyphens, 1 to 63.
@@ -56,10 +67,13 @@ pub(super) fn is_label(label: &str) -> bool {
     let bytes = label.as_bytes();
     matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
         && bytes.len() <= 63
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
+        && bytes
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || *b == b'-')
 }
 
-/// "expected format 'serviceAccount' or 'namespace/serviceAccount'", "wildcard not allowed", at most 320 characters.
+/// "expected format 'serviceAccount' or 'namespace/serviceAccount'", "wildcard not allowed", at
+/// most 320 characters.
 pub(super) fn is_account(value: &str) -> bool {
     let mut parts = value.split('/');
     let is_formed = parts.clone().count() <= 2 && parts.all(|part| !part.is_empty());
@@ -76,7 +90,9 @@ pub(super) fn is_gateway(name: &str) -> bool {
 
 /// `10.0.0.0/8`, `10.1.2.3`
 pub(super) fn is_range(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return text.parse::<IpAddr>().is_ok() };
+    let Some((address, length)) = text.split_once('/') else {
+        return text.parse::<IpAddr>().is_ok();
+    };
     let most = match address.parse::<IpAddr>() {
         Ok(IpAddr::V4(_)) => 32,
         Ok(IpAddr::V6(_)) => 128,
@@ -89,7 +105,9 @@ pub(super) fn is_range(text: &str) -> bool {
 /// `app`, `app.kubernetes.io/name`
 pub(super) fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
-        Some((prefix, name)) => prefix.len() <= 253 && prefix.split('.').all(is_label) && is_qualified(name),
+        Some((prefix, name)) => {
+            prefix.len() <= 253 && prefix.split('.').all(is_label) && is_qualified(name)
+        }
         None => is_qualified(key),
     }
 }
@@ -102,10 +120,13 @@ fn is_qualified(name: &str) -> bool {
     let bytes = name.as_bytes();
     matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric())
         && bytes.len() <= 63
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        && bytes
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-/// The protocol of a name, in any case; none for a name that is none. What ambient tunnels by is TCP.
+/// The protocol of a name, in any case; none for a name that is none. What ambient tunnels by is
+/// TCP.
 pub(super) fn protocol(name: &str) -> Option<Protocol> {
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     match Protocol::of_name(name) {
@@ -150,7 +171,11 @@ mod tests {
             (&long, false, false),
         ] {
             assert_eq!(host_problem(name, false).is_none(), plain, "{name}");
-            assert_eq!(host_problem(name, true).is_none(), wildcard, "{name} with wildcards");
+            assert_eq!(
+                host_problem(name, true).is_none(),
+                wildcard,
+                "{name} with wildcards"
+            );
         }
     }
 
@@ -184,14 +209,23 @@ mod tests {
         ] {
             assert_eq!(is_range(text), holds, "{text}");
         }
-        for (key, holds) in
-            [("app", true), ("a.b/c_d.e", true), ("a/b/c", false), ("", false), ("a*", false), ("/a", false)]
-        {
+        for (key, holds) in [
+            ("app", true),
+            ("a.b/c_d.e", true),
+            ("a/b/c", false),
+            ("", false),
+            ("a*", false),
+            ("/a", false),
+        ] {
             assert_eq!(is_label_key(key), holds, "{key}");
         }
-        for (name, holds) in
-            [("edge/shop", true), ("mesh", true), ("shop.edge.svc", true), ("a/b/c", false), ("/a", false)]
-        {
+        for (name, holds) in [
+            ("edge/shop", true),
+            ("mesh", true),
+            ("shop.edge.svc", true),
+            ("a/b/c", false),
+            ("/a", false),
+        ] {
             assert_eq!(is_gateway(name), holds, "{name}");
         }
         assert!(is_label_value("") && is_label_value("1.2_3-x") && !is_label_value("-x"));

@@ -27,15 +27,29 @@ static SPEC: Message = checked(
     port_level,
 );
 
-static MUTUAL_TLS: Message = plain("MutualTLS", &[may("mode", Enum(&["UNSET", "DISABLE", "PERMISSIVE", "STRICT"]))]);
+static MUTUAL_TLS: Message = plain(
+    "MutualTLS",
+    &[may(
+        "mode",
+        Enum(&["UNSET", "DISABLE", "PERMISSIVE", "STRICT"]),
+    )],
+);
 
 /// "portLevelMtls requires selector", "port level mTLS, if defined, must have at least one element"
 fn port_level<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
-    let Some(ports) = set(spec, "portLevelMtls") else { return };
-    let labels = spec.at(["selector", "matchLabels"]).map_or(&[][..], Node::members);
+    let Some(ports) = set(spec, "portLevelMtls") else {
+        return;
+    };
+    let labels = spec
+        .at(["selector", "matchLabels"])
+        .map_or(&[][..], Node::members);
     if ports.members().is_empty() {
         walk.fault(Flaw::MissingField, ports, "is empty");
     } else if labels.is_empty() {
-        walk.fault(Flaw::Misfit, ports, "is set, and without a selector with labels there are no ports to set it for");
+        walk.fault(
+            Flaw::Misfit,
+            ports,
+            "is set, and without a selector with labels there are no ports to set it for",
+        );
     }
 }

@@ -5,8 +5,13 @@ use super::describe::Type::{Map, Of};
 use super::describe::{COUNT, Kind, Message, STRING, may, plain};
 use super::text::Text;
 
-pub(super) static KIND: Kind =
-    Kind { kind: "ProxyConfig", group: "networking.istio.io", versions: &["v1beta1"], only: true, spec: &SPEC };
+pub(super) static KIND: Kind = Kind {
+    kind: "ProxyConfig",
+    group: "networking.istio.io",
+    versions: &["v1beta1"],
+    only: true,
+    spec: &SPEC,
+};
 
 static SPEC: Message = plain(
     "ProxyConfig",

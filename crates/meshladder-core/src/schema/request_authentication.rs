@@ -49,16 +49,34 @@ static JWT_RULE: Message = checked(
     jwt_rule,
 );
 
-static JWT_HEADER: Message = plain("JWTHeader", &[must("name", TextOf(Text::Filled)), may("prefix", STRING)]);
+static JWT_HEADER: Message = plain(
+    "JWTHeader",
+    &[must("name", TextOf(Text::Filled)), may("prefix", STRING)],
+);
 
-static CLAIM_TO_HEADER: Message =
-    plain("ClaimToHeader", &[must("claim", TextOf(Text::Filled)), must("header", TextOf(Text::Header))]);
+static CLAIM_TO_HEADER: Message = plain(
+    "ClaimToHeader",
+    &[
+        must("claim", TextOf(Text::Filled)),
+        must("header", TextOf(Text::Header)),
+    ],
+);
 
 fn jwt_rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
     at_most_one(rule, &["jwksUri", "jwks_uri", "jwks"], walk);
-    for uri in ["jwksUri", "jwks_uri"].iter().filter_map(|field| filled(rule, field)) {
-        if !uri.str().is_some_and(|uri| uri.starts_with("http://") || uri.starts_with("https://")) {
-            walk.fault(Flaw::InvalidValue, uri, format!("is {}, not a URL with http:// or https://", shown(uri)));
+    for uri in ["jwksUri", "jwks_uri"]
+        .iter()
+        .filter_map(|field| filled(rule, field))
+    {
+        if !uri
+            .str()
+            .is_some_and(|uri| uri.starts_with("http://") || uri.starts_with("https://"))
+        {
+            walk.fault(
+                Flaw::InvalidValue,
+                uri,
+                format!("is {}, not a URL with http:// or https://", shown(uri)),
+            );
         }
     }
     if let Some(keys) = filled(rule, "jwks").filter(|keys| !keys.str().is_some_and(is_key_set)) {
@@ -68,7 +86,9 @@ fn jwt_rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
 
 /// An object of keys, or one key.
 fn is_key_set(text: &str) -> bool {
-    let Some(set) = Raw::of(text).ok().and_then(|raw| Node::from_json(raw).ok()) else { return false };
+    let Some(set) = Raw::of(text).ok().and_then(|raw| Node::from_json(raw).ok()) else {
+        return false;
+    };
     match set.get("keys") {
         Some(keys) => keys.items().iter().all(|key| key.str_at("kty").is_some()),
         None => set.str_at("kty").is_some(),

@@ -2,7 +2,9 @@
 
 use super::common::{EXPORT_TO, LABEL_SELECTOR};
 use super::describe::Type::{Enum, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain};
+use super::describe::{
+    Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
+};
 use super::text::Text;
 use super::workload_entry;
 
@@ -25,7 +27,10 @@ static SPEC: Message = checked(
         must("hosts", List(&STRING, 1, 256)),
         may("location", Enum(&["MESH_EXTERNAL", "MESH_INTERNAL"])),
         may("ports", List(&Of(&SERVICE_PORT), 0, 256)),
-        may("resolution", Enum(&["NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"])),
+        may(
+            "resolution",
+            Enum(&["NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"]),
+        ),
         may("subjectAltNames", STRINGS),
         may("workloadSelector", Of(&LABEL_SELECTOR)),
     ],

@@ -68,6 +68,9 @@ static SIDECAR_PORT: Message = plain(
 
 static OUTBOUND: Message = checked(
     "OutboundTrafficPolicy",
-    &[may("egressProxy", Of(&DESTINATION)), may("mode", Enum(&["REGISTRY_ONLY", "ALLOW_ANY"]))],
+    &[
+        may("egressProxy", Of(&DESTINATION)),
+        may("mode", Enum(&["REGISTRY_ONLY", "ALLOW_ANY"])),
+    ],
     checks::outbound,
 );

@@ -9,8 +9,13 @@ use super::text::Text;
 use super::walk::Walk;
 use crate::doc::tree::Node;
 
-pub(super) static KIND: Kind =
-    Kind { kind: "Telemetry", group: "telemetry.istio.io", versions: &["v1", "v1alpha1"], only: true, spec: &SPEC };
+pub(super) static KIND: Kind = Kind {
+    kind: "Telemetry",
+    group: "telemetry.istio.io",
+    versions: &["v1", "v1alpha1"],
+    only: true,
+    spec: &SPEC,
+};
 
 static SPEC: Message = checked(
     "Telemetry",
@@ -32,7 +37,12 @@ static PROVIDER: Message = plain("ProviderRef", &[must("name", TextOf(Text::Fill
 
 static ACCESS_LOGGING: Message = plain(
     "AccessLogging",
-    &[may("disabled", Bool), may("filter", Of(&FILTER)), may("match", Of(&MODE_MATCH)), may("providers", PROVIDERS)],
+    &[
+        may("disabled", Bool),
+        may("filter", Of(&FILTER)),
+        may("match", Of(&MODE_MATCH)),
+        may("providers", PROVIDERS),
+    ],
 );
 
 static FILTER: Message = plain("AccessLogging.Filter", &[may("expression", STRING)]);
@@ -41,7 +51,11 @@ static MODE_MATCH: Message = plain("LogSelector", &[may("mode", MODE)]);
 
 static METRICS: Message = plain(
     "Metrics",
-    &[may("overrides", list(&Of(&OVERRIDE))), may("providers", PROVIDERS), may("reportingInterval", TIME)],
+    &[
+        may("overrides", list(&Of(&OVERRIDE))),
+        may("providers", PROVIDERS),
+        may("reportingInterval", TIME),
+    ],
 );
 
 static OVERRIDE: Message = plain(
@@ -69,13 +83,20 @@ const METRIC: &[&str] = &[
 
 static METRIC_MATCH: Message = checked(
     "MetricSelector",
-    &[may("customMetric", TextOf(Text::Filled)), may("metric", Enum(METRIC)), may("mode", MODE)],
+    &[
+        may("customMetric", TextOf(Text::Filled)),
+        may("metric", Enum(METRIC)),
+        may("mode", MODE),
+    ],
     |node, walk| at_most_one(node, &["metric", "customMetric"], walk),
 );
 
 static TAG_OVERRIDE: Message = checked(
     "MetricsOverrides.TagOverride",
-    &[may("operation", Enum(&["UPSERT", "REMOVE"])), may("value", STRING)],
+    &[
+        may("operation", Enum(&["UPSERT", "REMOVE"])),
+        may("value", STRING),
+    ],
     tag_override,
 );
 
@@ -102,11 +123,22 @@ static CUSTOM_TAG: Message = checked(
         may("header", Of(&NAMED_TAG)),
         may("literal", Of(&LITERAL_TAG)),
     ],
-    |node, walk| at_most_one(node, &["literal", "environment", "header", "formatter"], walk),
+    |node, walk| {
+        at_most_one(
+            node,
+            &["literal", "environment", "header", "formatter"],
+            walk,
+        )
+    },
 );
 
-static NAMED_TAG: Message =
-    plain("Tracing.RequestHeader", &[may("defaultValue", STRING), must("name", TextOf(Text::Filled))]);
+static NAMED_TAG: Message = plain(
+    "Tracing.RequestHeader",
+    &[
+        may("defaultValue", STRING),
+        must("name", TextOf(Text::Filled)),
+    ],
+);
 
 static LITERAL_TAG: Message = plain("Tracing.Literal", &[must("value", TextOf(Text::Filled))]);
 
@@ -116,14 +148,22 @@ static FORMATTER_TAG: Message = plain("Tracing.Formatter", &[must("value", TextO
 fn spec<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     one_selection(spec, walk);
     for extra in items(spec, "tracing").iter().skip(1) {
-        walk.fault(Flaw::NoEffect, extra, "is one more entry, and only one is supported");
+        walk.fault(
+            Flaw::NoEffect,
+            extra,
+            "is one more entry, and only one is supported",
+        );
     }
 }
 
 /// "multiple providers is not currently supported"
 fn tracing<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     for extra in items(node, "providers").iter().skip(1) {
-        walk.fault(Flaw::NoEffect, extra, "is one more provider, and only one is supported");
+        walk.fault(
+            Flaw::NoEffect,
+            extra,
+            "is one more provider, and only one is supported",
+        );
     }
 }
 
@@ -131,10 +171,18 @@ fn tracing<'n>(node: &'n Node, walk: &mut Walk<'n>) {
 fn tag_override<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     match (text(node, "operation"), filled(node, "value")) {
         ("REMOVE", Some(value)) => {
-            walk.fault(Flaw::Misfit, value, "is set, and operation REMOVE takes none");
+            walk.fault(
+                Flaw::Misfit,
+                value,
+                "is set, and operation REMOVE takes none",
+            );
         }
         ("" | "UPSERT", None) => {
-            walk.fault(Flaw::MissingField, node, "has operation UPSERT and lacks value");
+            walk.fault(
+                Flaw::MissingField,
+                node,
+                "has operation UPSERT and lacks value",
+            );
         }
         _ => {}
     }

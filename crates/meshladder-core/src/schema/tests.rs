@@ -13,12 +13,19 @@ fn mesh_of(yaml: &str) -> Mesh {
 
 /// The faults of one object: its kind and `spec`, in one line.
 fn of(kind: &str, spec: &str) -> Vec<(Flaw, String)> {
-    let known = KINDS.iter().find(|known| known.kind == kind).expect("a kind");
+    let known = KINDS
+        .iter()
+        .find(|known| known.kind == kind)
+        .expect("a kind");
     let (group, version) = (known.group, known.versions[0]);
-    let yaml =
-        format!("apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n");
+    let yaml = format!(
+        "apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n"
+    );
     let mesh = mesh_of(&yaml);
-    faults(&mesh.objects).into_iter().map(|fault| (fault.flaw, fault.place)).collect()
+    faults(&mesh.objects)
+        .into_iter()
+        .map(|fault| (fault.flaw, fault.place))
+        .collect()
 }
 
 fn messages(message: &'static Message, seen: &mut Vec<&'static Message>) {
@@ -46,9 +53,17 @@ fn fields_are_in_order_so_that_they_can_be_found() {
     assert!(seen.len() > 100, "{} messages", seen.len());
     for message in seen {
         let names: Vec<&str> = message.fields.iter().map(|field| field.name).collect();
-        assert!(names.is_sorted_by(|a, b| a < b), "{}: {names:?}", message.name);
+        assert!(
+            names.is_sorted_by(|a, b| a < b),
+            "{}: {names:?}",
+            message.name
+        );
         assert!(names.len() <= 64, "{}: a bit for each field", message.name);
-        assert!(names.iter().all(|name| message.field(name).is_some_and(|field| field.name == *name)));
+        assert!(
+            names
+                .iter()
+                .all(|name| message.field(name).is_some_and(|field| field.name == *name))
+        );
     }
 }
 
@@ -59,8 +74,13 @@ const REFUSED: &str = include_str!("refused.txt");
 fn what_the_webhook_refuses_is_found_and_nothing_else() {
     let mut tried = 0;
     for line in REFUSED.lines().filter(|line| !line.starts_with('#')) {
-        let [kind, flaw, place, spec] = line.splitn(4, " | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let found: Vec<_> = of(kind, spec).into_iter().map(|(flaw, place)| (format!("{flaw:?}"), place)).collect();
+        let [kind, flaw, place, spec] = line.splitn(4, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let found: Vec<_> = of(kind, spec)
+            .into_iter()
+            .map(|(flaw, place)| (format!("{flaw:?}"), place))
+            .collect();
         assert_eq!(found, [(flaw.to_owned(), place.to_owned())], "{line}");
         tried += 1;
     }
@@ -69,10 +89,18 @@ fn what_the_webhook_refuses_is_found_and_nothing_else() {
 
 #[test]
 fn an_object_of_a_version_that_is_not_served_is_told_and_still_looked_at() {
-    let yaml =
-        "apiVersion: networking.istio.io/v2\nkind: DestinationRule\nmetadata: {name: a, namespace: b}\nspec: {}\n";
-    let found: Vec<_> = faults(&mesh_of(yaml).objects).into_iter().map(|fault| (fault.flaw, fault.place)).collect();
-    assert_eq!(found, [(Flaw::InvalidValue, "apiVersion".to_owned()), (Flaw::MissingField, "spec".to_owned())]);
+    let yaml = "apiVersion: networking.istio.io/v2\nkind: DestinationRule\nmetadata: {name: a, namespace: b}\nspec: {}\n";
+    let found: Vec<_> = faults(&mesh_of(yaml).objects)
+        .into_iter()
+        .map(|fault| (fault.flaw, fault.place))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Flaw::InvalidValue, "apiVersion".to_owned()),
+            (Flaw::MissingField, "spec".to_owned())
+        ]
+    );
 }
 
 /// An object of each kind that says much, and nothing wrong.
@@ -84,7 +112,11 @@ fn what_is_right_is_quiet() {
     let found = faults(&mesh.objects);
     assert!(found.is_empty(), "{found:#?}");
     for kind in KINDS {
-        assert!(mesh.objects.of(kind.kind, kind.group).next().is_some(), "an object of kind {}", kind.kind);
+        assert!(
+            mesh.objects.of(kind.kind, kind.group).next().is_some(),
+            "an object of kind {}",
+            kind.kind
+        );
     }
 }
 
@@ -106,8 +138,16 @@ fn mutated_objects_are_survived_and_every_pointer_leads_somewhere() {
         "{\"a\": {}}",
         "\"é%(\"",
     ];
-    let replacements: Vec<Node> =
-        values.iter().map(|text| yaml::load(text).documents.into_iter().next().expect("a value")).collect();
+    let replacements: Vec<Node> = values
+        .iter()
+        .map(|text| {
+            yaml::load(text)
+                .documents
+                .into_iter()
+                .next()
+                .expect("a value")
+        })
+        .collect();
     let mut tried = 0;
     for document in yaml::load(GOOD).documents {
         for at in 0..count(&document) {
@@ -125,8 +165,16 @@ fn mutated_objects_are_survived_and_every_pointer_leads_somewhere() {
 fn judge(document: Node) {
     let text = |key: &str| document.str_at(key).unwrap_or_default().to_owned();
     let (kind, version) = (text("kind"), text("apiVersion"));
-    let group = version.split_once('/').map_or("", |(group, _)| group).to_owned();
-    let Some(known) = KINDS.iter().find(|known| known.kind == kind && known.group == group) else { return };
+    let group = version
+        .split_once('/')
+        .map_or("", |(group, _)| group)
+        .to_owned();
+    let Some(known) = KINDS
+        .iter()
+        .find(|known| known.kind == kind && known.group == group)
+    else {
+        return;
+    };
     let id = ObjectRef::new(&kind, "shop", "a");
     let object = Stored {
         doc: DocId::new("k8s/a.yaml"),
@@ -135,14 +183,29 @@ fn judge(document: Node) {
         group: group.as_str().into(),
         node: document,
     };
-    for fault in walk::faults(&object, known).into_iter().map(fault::Found::told) {
-        assert!(object.node.pointer(&fault.pointer).is_some(), "{fault:?} in {}", object.node.to_json());
-        assert!(!fault.what.is_empty() && !fault.what.ends_with('.'), "{fault:?}");
+    for fault in walk::faults(&object, known)
+        .into_iter()
+        .map(fault::Found::told)
+    {
+        assert!(
+            object.node.pointer(&fault.pointer).is_some(),
+            "{fault:?} in {}",
+            object.node.to_json()
+        );
+        assert!(
+            !fault.what.is_empty() && !fault.what.ends_with('.'),
+            "{fault:?}"
+        );
     }
 }
 
 fn count(node: &Node) -> usize {
-    1 + node.items().iter().map(count).sum::<usize>() + node.members().iter().map(|m| count(&m.value)).sum::<usize>()
+    1 + node.items().iter().map(count).sum::<usize>()
+        + node
+            .members()
+            .iter()
+            .map(|m| count(&m.value))
+            .sum::<usize>()
 }
 
 /// Changes the part at a position, counted from the root.

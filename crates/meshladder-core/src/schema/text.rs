@@ -75,44 +75,75 @@ impl Text {
     }
 
     fn complaint(self, value: &str) -> Option<(Flaw, String)> {
-        let not = |holds: bool, what: &str| (!holds).then(|| (Flaw::InvalidValue, format!("not {what}")));
+        let not =
+            |holds: bool, what: &str| (!holds).then(|| (Flaw::InvalidValue, format!("not {what}")));
         match self {
             Self::Free => None,
             Self::AddressOrNone | Self::LabelOrNone if value.is_empty() => None,
-            Self::Filled => (value.is_empty()).then(|| (Flaw::InvalidValue, "and must not be empty".to_owned())),
-            Self::AtMost(most) => {
-                (value.len() > most).then(|| (Flaw::InvalidValue, format!("longer than {most} bytes")))
+            Self::Filled => {
+                (value.is_empty()).then(|| (Flaw::InvalidValue, "and must not be empty".to_owned()))
             }
+            Self::AtMost(most) => (value.len() > most)
+                .then(|| (Flaw::InvalidValue, format!("longer than {most} bytes"))),
             Self::HostPattern => names::host_problem(value, true).map(host),
             Self::Hostname => names::hostname_problem(value, true).map(host),
             Self::PreciseHostname => names::hostname_problem(value, false).map(host),
             Self::Regex => pattern(value),
             Self::AddressOrNone => not(value.parse::<IpAddr>().is_ok(), "an IP address"),
-            Self::Range => not(names::is_range(value), "an IP address or a range such as 10.0.0.0/8"),
-            Self::Label | Self::LabelOrNone => {
-                not(names::is_label(value), "a name of letters, digits and inner hyphens, at most 63")
-            }
-            Self::Gateway => not(names::is_gateway(value), "a gateway's name, NAMESPACE/NAME or NAME"),
+            Self::Range => not(
+                names::is_range(value),
+                "an IP address or a range such as 10.0.0.0/8",
+            ),
+            Self::Label | Self::LabelOrNone => not(
+                names::is_label(value),
+                "a name of letters, digits and inner hyphens, at most 63",
+            ),
+            Self::Gateway => not(
+                names::is_gateway(value),
+                "a gateway's name, NAMESPACE/NAME or NAME",
+            ),
             Self::Header => not(header::is_name(value), "a header's name"),
             Self::CorsHeader => not(value == "*" || header::is_name(value), "a header's name"),
-            Self::HeaderOrClaim => not(header::is_claim(value) || header::is_name(value), "a header's name"),
+            Self::HeaderOrClaim => not(
+                header::is_claim(value) || header::is_name(value),
+                "a header's name",
+            ),
             Self::HeaderSet => not(header::may_be_set(value), "a header that can be set"),
-            Self::HeaderChanged => not(header::may_be_changed(value), "a header that can be changed"),
-            Self::HeaderValue => header::value_problem(value).map(|what| (Flaw::InvalidValue, what.to_owned())),
-            Self::Protocol => not(value.is_empty() || names::protocol(value).is_some(), "a protocol"),
+            Self::HeaderChanged => not(
+                header::may_be_changed(value),
+                "a header that can be changed",
+            ),
+            Self::HeaderValue => {
+                header::value_problem(value).map(|what| (Flaw::InvalidValue, what.to_owned()))
+            }
+            Self::Protocol => not(
+                value.is_empty() || names::protocol(value).is_some(),
+                "a protocol",
+            ),
             Self::NeededProtocol => not(names::protocol(value).is_some(), "a protocol"),
             Self::CorsMethod => not(value == "*" || METHODS.contains(&value), "an HTTP method"),
-            Self::Account => not(names::is_account(value), "a service account, NAMESPACE/NAME or NAME"),
+            Self::Account => not(
+                names::is_account(value),
+                "a service account, NAMESPACE/NAME or NAME",
+            ),
             Self::LabelKey => not(names::is_label_key(value), "the name of a label"),
             Self::LabelValue => not(names::is_label_value(value), "the value of a label"),
             Self::PortNumber => not(value.parse::<u16>().is_ok(), "a port, 0 to 65535"),
-            Self::PortKey => not(value.parse::<u16>().is_ok_and(|port| port > 0), "a port, 1 to 65535"),
-            Self::GrpcStatus => not(GRPC_STATUSES.contains(&value), "a gRPC status such as NOT_FOUND"),
+            Self::PortKey => not(
+                value.parse::<u16>().is_ok_and(|port| port > 0),
+                "a port, 1 to 65535",
+            ),
+            Self::GrpcStatus => not(
+                GRPC_STATUSES.contains(&value),
+                "a gRPC status such as NOT_FOUND",
+            ),
         }
     }
 }
 
-const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
+const METHODS: [&str; 9] = [
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
+];
 
 fn host(what: String) -> (Flaw, String) {
     (Flaw::InvalidHost, what)

@@ -5,10 +5,17 @@ use super::describe::Type::{Any, Enum, Of, Text as TextOf};
 use super::describe::{INT32, Kind, Message, STRING, checked, may, must, plain};
 use super::fields::{at_least_one, at_most_one};
 use super::text::Text;
-use super::wasm_plugin::{FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module};
+use super::wasm_plugin::{
+    FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module,
+};
 
-pub(super) static KIND: Kind =
-    Kind { kind: "TrafficExtension", group: "extensions.istio.io", versions: &["v1alpha1"], only: false, spec: &SPEC };
+pub(super) static KIND: Kind = Kind {
+    kind: "TrafficExtension",
+    group: "extensions.istio.io",
+    versions: &["v1alpha1"],
+    only: false,
+    spec: &SPEC,
+};
 
 const PHASES: &[&str] = &[
     "EXECUTION_PHASE_UNSPECIFIED",
@@ -39,7 +46,10 @@ static SPEC: Message = checked(
     },
 );
 
-static LUA: Message = plain("LuaConfig", &[must("inlineCode", TextOf(Text::AtMost(65536)))]);
+static LUA: Message = plain(
+    "LuaConfig",
+    &[must("inlineCode", TextOf(Text::AtMost(65536)))],
+);
 
 static WASM: Message = checked(
     "WasmConfig",

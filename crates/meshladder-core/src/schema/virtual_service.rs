@@ -3,8 +3,8 @@
 use super::common::EXPORT_TO;
 use super::describe::Type::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME, Type, UINT32,
-    checked, list, may, must, plain, some,
+    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME,
+    Type, UINT32, checked, list, may, must, plain, some,
 };
 use super::text::Text;
 
@@ -72,12 +72,19 @@ static HTTP_MATCH: Message = checked(
         may("sourceNamespace", TextOf(Text::LabelOrNone)),
         may("statPrefix", STRING),
         may("uri", Of(&URI_MATCH)),
-        may("withoutHeaders", Map(Text::HeaderOrClaim, &Of(&ABSENT_MATCH))),
+        may(
+            "withoutHeaders",
+            Map(Text::HeaderOrClaim, &Of(&ABSENT_MATCH)),
+        ),
     ],
     checks::http_match,
 );
 
-const MATCHES: &[Field] = &[may("exact", STRING), may("prefix", STRING), may("regex", TextOf(Text::Regex))];
+const MATCHES: &[Field] = &[
+    may("exact", STRING),
+    may("prefix", STRING),
+    may("regex", TextOf(Text::Regex)),
+];
 
 static STRING_MATCH: Message = checked("StringMatch", MATCHES, checks::string_match);
 
@@ -85,12 +92,23 @@ static STRING_MATCH: Message = checked("StringMatch", MATCHES, checks::string_ma
 static URI_MATCH: Message = checked("StringMatch", MATCHES, checks::one_match);
 
 /// "`*` is NOT a RE2 style regex, it will be translated as present_match."
-static ABSENT_MATCH: Message =
-    checked("StringMatch", &[may("exact", STRING), may("prefix", STRING), may("regex", STRING)], checks::absent_match);
+static ABSENT_MATCH: Message = checked(
+    "StringMatch",
+    &[
+        may("exact", STRING),
+        may("prefix", STRING),
+        may("regex", STRING),
+    ],
+    checks::absent_match,
+);
 
 static HTTP_DESTINATION: Message = plain(
     "HTTPRouteDestination",
-    &[must("destination", Of(&DESTINATION)), may("headers", Of(&HEADERS)), may("weight", COUNT)],
+    &[
+        must("destination", Of(&DESTINATION)),
+        may("headers", Of(&HEADERS)),
+        may("weight", COUNT),
+    ],
 );
 
 pub(super) static DESTINATION: Message = checked(
@@ -107,8 +125,13 @@ pub(super) static PORT_SELECTOR: Message = plain("PortSelector", &[must("number"
 
 static DELEGATE: Message = plain("Delegate", &[may("name", STRING), may("namespace", STRING)]);
 
-static HEADERS: Message =
-    plain("Headers", &[may("request", Of(&REQUEST_HEADERS)), may("response", Of(&RESPONSE_HEADERS))]);
+static HEADERS: Message = plain(
+    "Headers",
+    &[
+        may("request", Of(&REQUEST_HEADERS)),
+        may("response", Of(&RESPONSE_HEADERS)),
+    ],
+);
 
 const HEADER_VALUE: Type = TextOf(Text::HeaderValue);
 
@@ -130,12 +153,21 @@ static RESPONSE_HEADERS: Message = plain(
     ],
 );
 
-static MIRROR: Message =
-    plain("HTTPMirrorPolicy", &[must("destination", Of(&DESTINATION)), may("percentage", Of(&PLAIN_PERCENT))]);
+static MIRROR: Message = plain(
+    "HTTPMirrorPolicy",
+    &[
+        must("destination", Of(&DESTINATION)),
+        may("percentage", Of(&PLAIN_PERCENT)),
+    ],
+);
 
 static PLAIN_PERCENT: Message = plain("Percent", &[may("value", Number(0.0, 100.0))]);
 
-static FAULT_PERCENT: Message = checked("Percent", &[may("value", Number(0.0, 100.0))], checks::fault_percent);
+static FAULT_PERCENT: Message = checked(
+    "Percent",
+    &[may("value", Number(0.0, 100.0))],
+    checks::fault_percent,
+);
 
 static CORS_POLICY: Message = plain(
     "CorsPolicy",
@@ -147,16 +179,22 @@ static CORS_POLICY: Message = plain(
         may("allowOrigins", list(&Of(&ORIGIN_MATCH))),
         may("exposeHeaders", list(&TextOf(Text::CorsHeader))),
         may("maxAge", Type::Time(Span::Seconds)),
-        may("unmatchedPreflights", Enum(&["UNSPECIFIED", "FORWARD", "IGNORE"])),
+        may(
+            "unmatchedPreflights",
+            Enum(&["UNSPECIFIED", "FORWARD", "IGNORE"]),
+        ),
     ],
 );
 
 static ORIGIN_MATCH: Message = checked("StringMatch", MATCHES, checks::origin_match);
 
-static FAULT: Message =
-    checked("HTTPFaultInjection", &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))], |node, walk| {
+static FAULT: Message = checked(
+    "HTTPFaultInjection",
+    &[may("abort", Of(&ABORT)), may("delay", Of(&DELAY))],
+    |node, walk| {
         super::fields::at_least_one(node, &["abort", "delay"], walk);
-    });
+    },
+);
 
 static ABORT: Message = checked(
     "HTTPFaultInjection.Abort",
@@ -184,7 +222,10 @@ static REDIRECT: Message = checked(
     "HTTPRedirect",
     &[
         may("authority", STRING),
-        may("derivePort", Enum(&["FROM_PROTOCOL_DEFAULT", "FROM_REQUEST_PORT"])),
+        may(
+            "derivePort",
+            Enum(&["FROM_PROTOCOL_DEFAULT", "FROM_REQUEST_PORT"]),
+        ),
         may("port", PORT_OR_NONE),
         may("redirectCode", UINT32),
         may("scheme", STRING),
@@ -193,13 +234,18 @@ static REDIRECT: Message = checked(
     checks::redirect,
 );
 
-static DIRECT_RESPONSE: Message =
-    plain("HTTPDirectResponse", &[may("body", Of(&BODY)), must("status", Type::Int(200, 600))]);
+static DIRECT_RESPONSE: Message = plain(
+    "HTTPDirectResponse",
+    &[may("body", Of(&BODY)), must("status", Type::Int(200, 600))],
+);
 
 /// "large direct_responses may impact control plane performance, must be less than 1MB"
 static BODY: Message = checked(
     "HTTPBody",
-    &[may("bytes", TextOf(Text::AtMost(1_398_104))), may("string", TextOf(Text::AtMost(1_048_576)))],
+    &[
+        may("bytes", TextOf(Text::AtMost(1_398_104))),
+        may("string", TextOf(Text::AtMost(1_048_576))),
+    ],
     |node, walk| super::fields::at_most_one(node, &["string", "bytes"], walk),
 );
 
@@ -218,16 +264,28 @@ static RETRY: Message = checked(
 
 static REWRITE: Message = checked(
     "HTTPRewrite",
-    &[may("authority", STRING), may("uri", STRING), may("uriRegexRewrite", Of(&REGEX_REWRITE))],
+    &[
+        may("authority", STRING),
+        may("uri", STRING),
+        may("uriRegexRewrite", Of(&REGEX_REWRITE)),
+    ],
     checks::rewrite,
 );
 
-static REGEX_REWRITE: Message =
-    plain("RegexRewrite", &[must("match", TextOf(Text::Regex)), must("rewrite", TextOf(Text::Filled))]);
+static REGEX_REWRITE: Message = plain(
+    "RegexRewrite",
+    &[
+        must("match", TextOf(Text::Regex)),
+        must("rewrite", TextOf(Text::Filled)),
+    ],
+);
 
 static TLS_ROUTE: Message = checked(
     "TLSRoute",
-    &[must("match", some(&Of(&TLS_MATCH))), must("route", some(&Of(&ROUTE_DESTINATION)))],
+    &[
+        must("match", some(&Of(&TLS_MATCH))),
+        must("route", some(&Of(&ROUTE_DESTINATION))),
+    ],
     checks::weights,
 );
 
@@ -246,7 +304,10 @@ static TLS_MATCH: Message = checked(
 
 static TCP_ROUTE: Message = checked(
     "TCPRoute",
-    &[may("match", list(&Of(&L4_MATCH))), must("route", some(&Of(&ROUTE_DESTINATION)))],
+    &[
+        may("match", list(&Of(&L4_MATCH))),
+        must("route", some(&Of(&ROUTE_DESTINATION))),
+    ],
     checks::weights,
 );
 
@@ -263,5 +324,7 @@ static L4_MATCH: Message = checked(
     hosts::legacy_gateways,
 );
 
-static ROUTE_DESTINATION: Message =
-    plain("RouteDestination", &[must("destination", Of(&DESTINATION)), may("weight", COUNT)]);
+static ROUTE_DESTINATION: Message = plain(
+    "RouteDestination",
+    &[must("destination", Of(&DESTINATION)), may("weight", COUNT)],
+);

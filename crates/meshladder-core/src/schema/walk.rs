@@ -19,7 +19,11 @@ pub(super) struct Walk<'n> {
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
 pub(super) fn faults<'n>(object: &'n Stored, kind: &'static Kind) -> Vec<Found<'n>> {
-    let mut walk = Walk { object, kind, faults: Vec::new() };
+    let mut walk = Walk {
+        object,
+        kind,
+        faults: Vec::new(),
+    };
     if walk.is_of_version() {
         walk.object();
     }
@@ -28,42 +32,84 @@ pub(super) fn faults<'n>(object: &'n Stored, kind: &'static Kind) -> Vec<Found<'
 
 impl<'n> Walk<'n> {
     /// Something is wrong here.
-    pub(super) fn fault(&mut self, flaw: Flaw, node: &'n Node, what: impl Into<String>) -> &mut Found<'n> {
+    pub(super) fn fault(
+        &mut self,
+        flaw: Flaw,
+        node: &'n Node,
+        what: impl Into<String>,
+    ) -> &mut Found<'n> {
         let at = self.faults.len();
-        self.faults.push(Found { flaw, object: self.object, node, what: what.into(), repair: None });
+        self.faults.push(Found {
+            flaw,
+            object: self.object,
+            node,
+            what: what.into(),
+            repair: None,
+        });
         &mut self.faults[at]
     }
 
     /// Whether the object's version has this structure.
     fn is_of_version(&mut self) -> bool {
-        let Some(node) = self.object.node.get("apiVersion") else { return true };
-        let version = node.str().and_then(|text| text.split_once('/')).map_or("", |(_, version)| version);
+        let Some(node) = self.object.node.get("apiVersion") else {
+            return true;
+        };
+        let version = node
+            .str()
+            .and_then(|text| text.split_once('/'))
+            .map_or("", |(_, version)| version);
         if self.kind.versions.contains(&version) {
             return true;
         }
         if self.kind.only {
             let known = self.kind.versions.join(", ");
             let best = format!("{}/{}", self.kind.group, self.kind.versions[0]);
-            let what = format!("is {}, which there is not; {} is served as {known}", shown(node), self.kind.kind);
-            self.fault(Flaw::InvalidValue, node, what).repair = Some(Repair::Replace(escape(&best)));
+            let what = format!(
+                "is {}, which there is not; {} is served as {known}",
+                shown(node),
+                self.kind.kind
+            );
+            self.fault(Flaw::InvalidValue, node, what).repair =
+                Some(Repair::Replace(escape(&best)));
         }
         self.kind.only
     }
 
     fn object(&mut self) {
         let object = self.object;
-        let spec = object.node.get("spec").filter(|spec| spec.value != Value::Null);
-        let is_known = |key: &str| matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
-        for member in object.node.members().iter().filter(|member| !is_known(&member.key)) {
+        let spec = object
+            .node
+            .get("spec")
+            .filter(|spec| spec.value != Value::Null);
+        let is_known =
+            |key: &str| matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
+        for member in object
+            .node
+            .members()
+            .iter()
+            .filter(|member| !is_known(&member.key))
+        {
             let key = &*member.key;
-            let inside = self.kind.spec.position(key).map(|_| format!("; it belongs under spec as spec.{key}"));
-            let what = format!("is not a field of {}{}", self.kind.kind, inside.unwrap_or_default());
+            let inside = self
+                .kind
+                .spec
+                .position(key)
+                .map(|_| format!("; it belongs under spec as spec.{key}"));
+            let what = format!(
+                "is not a field of {}{}",
+                self.kind.kind,
+                inside.unwrap_or_default()
+            );
             self.fault(Flaw::UnknownField, &member.value, what);
         }
         match spec.map(|spec| (spec, &spec.value)) {
             Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
             Some((spec, _)) => {
-                self.fault(Flaw::WrongType, spec, format!("is {}, not an object", shown(spec)));
+                self.fault(
+                    Flaw::WrongType,
+                    spec,
+                    format!("is {}, not an object", shown(spec)),
+                );
             }
             None => {
                 self.missing(&object.node, self.kind.spec, 0);
@@ -89,19 +135,35 @@ impl<'n> Walk<'n> {
     }
 
     fn missing(&mut self, node: &'n Node, message: &Message, there: u64) {
-        if message.fields.iter().enumerate().all(|(at, field)| !field.needed || there >> at & 1 == 1) {
+        if message
+            .fields
+            .iter()
+            .enumerate()
+            .all(|(at, field)| !field.needed || there >> at & 1 == 1)
+        {
             return;
         }
-        let fields = message.fields.iter().enumerate().filter(|(at, field)| field.needed && there >> at & 1 == 0);
+        let fields = message
+            .fields
+            .iter()
+            .enumerate()
+            .filter(|(at, field)| field.needed && there >> at & 1 == 0);
         let names: Vec<&str> = fields.map(|(_, field)| field.name).collect();
-        self.fault(Flaw::MissingField, node, format!("lacks {}", names.join(" and ")));
+        self.fault(
+            Flaw::MissingField,
+            node,
+            format!("lacks {}", names.join(" and ")),
+        );
     }
 
     fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static Message) {
         let is_free = |name: &str| parent.get(name).is_none();
         let snake = guess::camel_case(&member.key).filter(|_| self.is_proto());
         if let Some(field) = snake.and_then(|name| message.field(&name)) {
-            let what = format!("is read by istioctl, but the API server drops it; its name is {}", field.name);
+            let what = format!(
+                "is read by istioctl, but the API server drops it; its name is {}",
+                field.name
+            );
             self.fault(Flaw::LooselyWritten, &member.value, what).repair =
                 is_free(field.name).then_some(Repair::Rename(field.name));
             return self.value(&member.value, &field.of);
@@ -117,7 +179,8 @@ impl<'n> Walk<'n> {
             near.filter(|name| is_free(name)).map(Repair::Rename);
     }
 
-    /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than the API server does.
+    /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
+    /// the API server does.
     fn is_proto(&self) -> bool {
         self.kind.group.ends_with("istio.io")
     }
@@ -126,16 +189,28 @@ impl<'n> Walk<'n> {
         match (of, &node.value) {
             (Type::Any, _) | (Type::Bool, Value::Bool(_)) => {}
             (Type::Text(text), Value::String(value)) => self.text(node, *text, value),
-            (Type::Int(..) | Type::Number(..), Value::Number(value)) => self.number(node, of, value),
-            (Type::Int(..) | Type::Number(..), Value::String(value)) if self.is_number(of, value) => {
-                let what = format!("is {}, text where the API server takes a number", shown(node));
-                self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(value.to_string()));
+            (Type::Int(..) | Type::Number(..), Value::Number(value)) => {
+                self.number(node, of, value)
+            }
+            (Type::Int(..) | Type::Number(..), Value::String(value))
+                if self.is_number(of, value) =>
+            {
+                let what = format!(
+                    "is {}, text where the API server takes a number",
+                    shown(node)
+                );
+                self.fault(Flaw::LooselyWritten, node, what).repair =
+                    Some(Repair::Replace(value.to_string()));
                 self.number(node, of, value);
             }
             (Type::Time(span), Value::String(value)) => self.time(node, *span, value),
             (Type::Enum(names), Value::String(value)) => self.name(node, names, value),
-            (Type::Enum(names), Value::Number(value)) if self.is_proto() => self.position(node, names, value),
-            (Type::List(of, least, most), Value::Array(items)) => self.list(node, of, items, *least..=*most),
+            (Type::Enum(names), Value::Number(value)) if self.is_proto() => {
+                self.position(node, names, value)
+            }
+            (Type::List(of, least, most), Value::Array(items)) => {
+                self.list(node, of, items, *least..=*most)
+            }
             (Type::Map(keys, of), Value::Object(members)) => self.map(*keys, of, members),
             (Type::Of(message), Value::Object(members)) => self.message(node, members, message),
             _ => self.wrong_type(node, of),
@@ -144,7 +219,8 @@ impl<'n> Walk<'n> {
 
     fn is_number(&self, of: &Type, value: &str) -> bool {
         let is_whole = value.parse::<i64>().is_ok();
-        self.is_proto() && (is_whole || matches!(of, Type::Number(..)) && value.parse::<f64>().is_ok())
+        self.is_proto()
+            && (is_whole || matches!(of, Type::Number(..)) && value.parse::<f64>().is_ok())
     }
 
     fn wrong_type(&mut self, node: &'n Node, of: &'static Type) {
@@ -155,7 +231,10 @@ impl<'n> Walk<'n> {
 
     fn text(&mut self, node: &'n Node, text: Text, value: &str) {
         // What was secret cannot be judged.
-        if let Some((flaw, what)) = text.problem(value).filter(|_| !value.contains("[redacted]")) {
+        if let Some((flaw, what)) = text
+            .problem(value)
+            .filter(|_| !value.contains("[redacted]"))
+        {
             self.fault(flaw, node, what);
         }
     }
@@ -167,11 +246,19 @@ impl<'n> Walk<'n> {
             Type::Int(least, most) => {
                 let whole = value.parse::<i64>().ok();
                 if !whole.map_or_else(|| number == 0.0, |whole| (least..=most).contains(&whole)) {
-                    self.fault(Flaw::InvalidValue, node, format!("is {value}, out of range: {least} to {most}"));
+                    self.fault(
+                        Flaw::InvalidValue,
+                        node,
+                        format!("is {value}, out of range: {least} to {most}"),
+                    );
                 }
             }
             Type::Number(least, most) if !(least..=most).contains(&number) => {
-                self.fault(Flaw::InvalidValue, node, format!("is {value}, out of range: {least} to {most}"));
+                self.fault(
+                    Flaw::InvalidValue,
+                    node,
+                    format!("is {value}, out of range: {least} to {most}"),
+                );
             }
             _ => {}
         }
@@ -179,7 +266,11 @@ impl<'n> Walk<'n> {
 
     fn time(&mut self, node: &'n Node, span: Span, value: &str) {
         if let Some(problem) = duration::problem(span, value) {
-            self.fault(Flaw::InvalidValue, node, format!("is {}, {problem}", shown(node)));
+            self.fault(
+                Flaw::InvalidValue,
+                node,
+                format!("is {}, {problem}", shown(node)),
+            );
         }
     }
 
@@ -192,7 +283,8 @@ impl<'n> Walk<'n> {
             Some(near) => format!("is {}; did you mean {near}", shown(node)),
             None => format!("is {}, not one of {}", shown(node), names.join(", ")),
         };
-        self.fault(Flaw::UnknownEnumValue, node, what).repair = near.map(|near| Repair::Replace(escape(near)));
+        self.fault(Flaw::UnknownEnumValue, node, what).repair =
+            near.map(|near| Repair::Replace(escape(near)));
     }
 
     fn position(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
@@ -205,9 +297,19 @@ impl<'n> Walk<'n> {
         self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(escape(name)));
     }
 
-    fn list(&mut self, node: &'n Node, of: &'static Type, items: &'n [Node], bounds: std::ops::RangeInclusive<usize>) {
+    fn list(
+        &mut self,
+        node: &'n Node,
+        of: &'static Type,
+        items: &'n [Node],
+        bounds: std::ops::RangeInclusive<usize>,
+    ) {
         if items.len() < *bounds.start() {
-            self.fault(Flaw::MissingField, node, "is empty, and at least one is needed");
+            self.fault(
+                Flaw::MissingField,
+                node,
+                "is empty, and at least one is needed",
+            );
         } else if items.len() > *bounds.end() {
             let what = format!("has {} entries, more than {}", items.len(), bounds.end());
             self.fault(Flaw::InvalidValue, node, what);

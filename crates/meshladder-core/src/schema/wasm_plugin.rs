@@ -9,8 +9,13 @@ use super::text::Text;
 use super::walk::Walk;
 use crate::doc::tree::Node;
 
-pub(super) static KIND: Kind =
-    Kind { kind: "WasmPlugin", group: "extensions.istio.io", versions: &["v1alpha1"], only: true, spec: &SPEC };
+pub(super) static KIND: Kind = Kind {
+    kind: "WasmPlugin",
+    group: "extensions.istio.io",
+    versions: &["v1alpha1"],
+    only: true,
+    spec: &SPEC,
+};
 
 static SPEC: Message = checked(
     "WasmPlugin",
@@ -19,7 +24,10 @@ static SPEC: Message = checked(
         may("imagePullPolicy", PULL_POLICY),
         may("imagePullSecret", TextOf(Text::AtMost(253))),
         may("match", TRAFFIC_SELECTORS),
-        may("phase", Enum(&["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"])),
+        may(
+            "phase",
+            Enum(&["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"]),
+        ),
         may("pluginConfig", Any),
         may("pluginName", TextOf(Text::AtMost(256))),
         may("priority", INT32),
@@ -46,16 +54,23 @@ pub(super) const TRAFFIC_SELECTORS: Type = List(&Of(&TRAFFIC_SELECTOR), 0, usize
 static TRAFFIC_SELECTOR: Message = plain(
     "TrafficSelector",
     &[
-        may("mode", Enum(&["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"])),
+        may(
+            "mode",
+            Enum(&["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"]),
+        ),
         may("ports", list(&Of(&PORT_SELECTOR))),
     ],
 );
 
 static PORT_SELECTOR: Message = plain("PortSelector", &[must("number", PORT)]);
 
-pub(super) static VM_CONFIG: Message = checked("VmConfig", &[may("env", List(&Of(&ENV_VAR), 0, 256))], |node, walk| {
-    all_different(items(node, "env"), |env| env.get("name"), walk);
-});
+pub(super) static VM_CONFIG: Message = checked(
+    "VmConfig",
+    &[may("env", List(&Of(&ENV_VAR), 0, 256))],
+    |node, walk| {
+        all_different(items(node, "env"), |env| env.get("name"), walk);
+    },
+);
 
 static ENV_VAR: Message = checked(
     "EnvVar",
@@ -66,20 +81,32 @@ static ENV_VAR: Message = checked(
     ],
     |node, walk| {
         if let Some(value) = filled(node, "value").filter(|_| text(node, "valueFrom") == "HOST") {
-            walk.fault(Flaw::Misfit, value, "is set, and valueFrom HOST takes the proxy's own");
+            walk.fault(
+                Flaw::Misfit,
+                value,
+                "is set, and valueFrom HOST takes the proxy's own",
+            );
         }
     },
 );
 
 /// "url contains unsupported scheme", "sha256 field must match [a-f0-9]{64} pattern"
 pub(super) fn module<'n>(node: &'n Node, walk: &mut Walk<'n>) {
-    let scheme = text(node, "url").split_once("://").map(|(scheme, _)| scheme);
-    if let Some(url) =
-        node.get("url").filter(|_| !matches!(scheme, None | Some("" | "file" | "http" | "https" | "oci")))
+    let scheme = text(node, "url")
+        .split_once("://")
+        .map(|(scheme, _)| scheme);
+    if let Some(url) = node
+        .get("url")
+        .filter(|_| !matches!(scheme, None | Some("" | "file" | "http" | "https" | "oci")))
     {
-        walk.fault(Flaw::InvalidValue, url, format!("is {}, not of file, http, https or oci", shown(url)));
+        walk.fault(
+            Flaw::InvalidValue,
+            url,
+            format!("is {}, not of file, http, https or oci", shown(url)),
+        );
     }
-    let is_sum = |sum: &str| sum.len() == 64 && sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let is_sum =
+        |sum: &str| sum.len() == 64 && sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if let Some(sum) = filled(node, "sha256").filter(|sum| !sum.str().is_some_and(is_sum)) {
         walk.fault(Flaw::InvalidValue, sum, "is not 64 of 0-9 and a-f");
     }

@@ -32,7 +32,8 @@ const FIELDS: &[Field] = &[
 
 pub(super) static ENDPOINT: Message = checked("WorkloadEntry", FIELDS, endpoint);
 
-/// "Some fields, such as address, are required in WorkloadEntry but not in the template since they are auto populated"
+/// "Some fields, such as address, are required in WorkloadEntry but not in the template since they
+/// are auto populated"
 pub(super) static TEMPLATE: Message = plain("WorkloadEntry", FIELDS);
 
 /// "address is required", "unix endpoint must not include ports"
@@ -47,7 +48,11 @@ fn endpoint<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     let what = match name.strip_prefix("unix://") {
         Some(socket) => {
             if let Some(ports) = set(node, "ports").filter(|ports| !ports.members().is_empty()) {
-                walk.fault(Flaw::Misfit, ports, "is set, and a unix socket has no ports");
+                walk.fault(
+                    Flaw::Misfit,
+                    ports,
+                    "is set, and a unix socket has no ports",
+                );
             }
             (!is_socket(socket)).then(|| "not an absolute path of a file".to_owned())
         }
@@ -55,6 +60,10 @@ fn endpoint<'n>(node: &'n Node, walk: &mut Walk<'n>) {
         None => host_problem(name, false),
     };
     if let Some(what) = what {
-        walk.fault(Flaw::InvalidHost, address, format!("is {}, {what}", shown(address)));
+        walk.fault(
+            Flaw::InvalidHost,
+            address,
+            format!("is {}, {what}", shown(address)),
+        );
     }
 }

@@ -17,10 +17,20 @@ pub(super) static KIND: Kind = Kind {
 
 static SPEC: Message = plain(
     "WorkloadGroup",
-    &[may("metadata", Of(&METADATA)), may("probe", Of(&PROBE)), must("template", Of(&TEMPLATE))],
+    &[
+        may("metadata", Of(&METADATA)),
+        may("probe", Of(&PROBE)),
+        must("template", Of(&TEMPLATE)),
+    ],
 );
 
-static METADATA: Message = plain("ObjectMeta", &[may("annotations", Map(Text::Free, &STRING)), may("labels", LABELS)]);
+static METADATA: Message = plain(
+    "ObjectMeta",
+    &[
+        may("annotations", Map(Text::Free, &STRING)),
+        may("labels", LABELS),
+    ],
+);
 
 static PROBE: Message = checked(
     "ReadinessProbe",
@@ -41,11 +51,20 @@ static PROBE: Message = checked(
     },
 );
 
-static EXEC: Message = plain("ExecHealthCheckConfig", &[must("command", List(&STRING, 1, usize::MAX))]);
+static EXEC: Message = plain(
+    "ExecHealthCheckConfig",
+    &[must("command", List(&STRING, 1, usize::MAX))],
+);
 
-static GRPC: Message = plain("GrpcHealthCheckConfig", &[may("port", Int(0, 65535)), may("service", STRING)]);
+static GRPC: Message = plain(
+    "GrpcHealthCheckConfig",
+    &[may("port", Int(0, 65535)), may("service", STRING)],
+);
 
-static TCP_SOCKET: Message = plain("TCPHealthCheckConfig", &[may("host", STRING), must("port", PORT)]);
+static TCP_SOCKET: Message = plain(
+    "TCPHealthCheckConfig",
+    &[may("host", STRING), must("port", PORT)],
+);
 
 static HTTP_GET: Message = checked(
     "HTTPHealthCheckConfig",
@@ -57,10 +76,19 @@ static HTTP_GET: Message = checked(
         may("scheme", STRING),
     ],
     |node, walk| {
-        if let Some(scheme) = filled(node, "scheme").filter(|scheme| !matches!(scheme.str(), Some("HTTP" | "HTTPS"))) {
-            walk.fault(Flaw::InvalidValue, scheme, format!("is {}, not HTTP or HTTPS", shown(scheme)));
+        if let Some(scheme) =
+            filled(node, "scheme").filter(|scheme| !matches!(scheme.str(), Some("HTTP" | "HTTPS")))
+        {
+            walk.fault(
+                Flaw::InvalidValue,
+                scheme,
+                format!("is {}, not HTTP or HTTPS", shown(scheme)),
+            );
         }
     },
 );
 
-static HTTP_HEADER: Message = plain("HTTPHeader", &[must("name", TextOf(Text::Header)), may("value", STRING)]);
+static HTTP_HEADER: Message = plain(
+    "HTTPHeader",
+    &[must("name", TextOf(Text::Header)), may("value", STRING)],
+);

@@ -1,5 +1,5 @@
-//! Authorization from objects alone: `AuthorizationPolicy` and `RequestAuthentication`, compiled as istiod compiles them,
-//! into the same structures that a config dump gives.
+//! Authorization from objects alone: `AuthorizationPolicy` and `RequestAuthentication`, compiled as
+//! istiod compiles them, into the same structures that a config dump gives.
 
 use std::collections::BTreeMap;
 
@@ -76,22 +76,41 @@ const EXT_AUTHZ_PREFIX: &str = "istio_ext_authz_";
 
 impl Policies {
     /// The policies among these objects that apply to a workload.
-    pub fn compile(objects: &Objects<'_>, workload: &Workload<'_>, mesh: &MeshConfig, traffic: Traffic) -> Self {
+    pub fn compile(
+        objects: &Objects<'_>,
+        workload: &Workload<'_>,
+        mesh: &MeshConfig,
+        traffic: Traffic,
+    ) -> Self {
         let selected = select::reaching(&objects.authorization_policies, workload, mesh);
         let of = |action: &str| -> Vec<Resource<'_>> {
-            selected.iter().copied().filter(|policy| policy.action() == action).collect()
+            selected
+                .iter()
+                .copied()
+                .filter(|policy| policy.action() == action)
+                .collect()
         };
-        let build = |policies: &[Resource<'_>], action| Builder { mesh, traffic, action }.filter(policies);
+        let build = |policies: &[Resource<'_>], action| {
+            Builder {
+                mesh,
+                traffic,
+                action,
+            }
+            .filter(policies)
+        };
         Self {
             custom: custom(&of("CUSTOM"), mesh, traffic),
-            jwt: (traffic == Traffic::Http).then(|| request::compile(objects, workload, mesh)).flatten(),
+            jwt: (traffic == Traffic::Http)
+                .then(|| request::compile(objects, workload, mesh))
+                .flatten(),
             audit: build(&of("AUDIT"), Action::Log),
             deny: build(&of("DENY"), Action::Deny),
             allow: build(&of("ALLOW"), Action::Allow),
         }
     }
 
-    /// What the policies decide of a request: "CUSTOM, then DENY, then ALLOW"; tokens are judged in between.
+    /// What the policies decide of a request: "CUSTOM, then DENY, then ALLOW"; tokens are judged in
+    /// between.
     pub fn evaluate(&self, state: &mut State<'_>, now: Time, record: &mut Record) -> Verdict {
         let mut undecided = None;
         for custom in &self.custom {
@@ -101,7 +120,11 @@ impl Policies {
                 denied => return undecided.map_or(denied, Verdict::Undecided),
             }
         }
-        match self.jwt.as_ref().map(|jwt| jwt.evaluate(None, state, now, record)) {
+        match self
+            .jwt
+            .as_ref()
+            .map(|jwt| jwt.evaluate(None, state, now, record))
+        {
             Some(jwt::Verdict::Refused(answer)) => {
                 return undecided.map_or(Verdict::Refused(answer), Verdict::Undecided);
             }
@@ -124,43 +147,71 @@ impl Policies {
 
 impl Custom {
     fn evaluate(&self, state: &mut State<'_>, record: &mut Record) -> Verdict {
-        if let Some(Decision::Denied { policy, .. }) = self.filter.evaluate(state, record).enforced {
+        if let Some(Decision::Denied { policy, .. }) = self.filter.evaluate(state, record).enforced
+        {
             return Verdict::Denied { policy };
         }
-        let namespace = if state.is_http { "envoy.filters.http.rbac" } else { "envoy.filters.network.rbac" };
+        let namespace = if state.is_http {
+            "envoy.filters.http.rbac"
+        } else {
+            "envoy.filters.network.rbac"
+        };
         let key = format!("{EXT_AUTHZ_PREFIX}shadow_effective_policy_id");
         match state.metadata.find(namespace, &[key.into()]) {
             Found::Unknown(fact) => Verdict::Undecided(fact.into()),
-            Found::Value(_) => Verdict::Undecided(format!("the answer of the provider {}", self.provider).into()),
+            Found::Value(_) => {
+                Verdict::Undecided(format!("the answer of the provider {}", self.provider).into())
+            }
             Found::Absent | Found::Claim(_) | Found::Object => Verdict::Allowed { policy: None },
         }
     }
 }
 
-/// One pair of filters for each provider. A provider that is not there, or one of several when istiod takes only one,
-/// makes its policies deny; "HTTP providers are ignored on TCP chains".
+/// One pair of filters for each provider. A provider that is not there, or one of several when
+/// istiod takes only one, makes its policies deny; "HTTP providers are ignored on TCP chains".
 fn custom(policies: &[Resource<'_>], mesh: &MeshConfig, traffic: Traffic) -> Vec<Custom> {
     let mut by_provider: BTreeMap<&str, Vec<Resource<'_>>> = BTreeMap::new();
     for policy in policies {
-        let provider = policy.node.at(["spec", "provider", "name"]).and_then(Node::str).unwrap_or_default();
+        let provider = policy
+            .node
+            .at(["spec", "provider", "name"])
+            .and_then(Node::str)
+            .unwrap_or_default();
         by_provider.entry(provider).or_default().push(*policy);
     }
     let is_one = by_provider.len() == 1;
     let mut filters = Vec::new();
     for (name, policies) in by_provider {
-        let builder = Builder { mesh, traffic, action: Action::Deny };
+        let builder = Builder {
+            mesh,
+            traffic,
+            action: Action::Deny,
+        };
         let provider = mesh.authorization_provider(name).filter(|_| is_one);
-        if provider.is_some_and(|provider| &*provider.kind == "envoyExtAuthzHttp" && traffic == Traffic::Tcp) {
+        if provider.is_some_and(|provider| {
+            &*provider.kind == "envoyExtAuthzHttp" && traffic == Traffic::Tcp
+        }) {
             continue;
         }
-        let suffix = if provider.is_some() { "" } else { "-deny-due-to-bad-CUSTOM-action" };
-        let prefix = if name.is_empty() { "istio-ext-authz-".to_owned() } else { format!("istio-ext-authz-{name}-") };
+        let suffix = if provider.is_some() {
+            ""
+        } else {
+            "-deny-due-to-bad-CUSTOM-action"
+        };
+        let prefix = if name.is_empty() {
+            "istio-ext-authz-".to_owned()
+        } else {
+            format!("istio-ext-authz-{name}-")
+        };
         let enforced = builder.rules(&policies, &prefix, suffix);
         let filter = match provider {
             Some(_) => RbacFilter::new(None, Some(enforced), EXT_AUTHZ_PREFIX),
             None => RbacFilter::new(Some(enforced), None, ""),
         };
-        filters.push(Custom { provider: name.into(), filter });
+        filters.push(Custom {
+            provider: name.into(),
+            filter,
+        });
     }
     filters
 }
@@ -177,8 +228,9 @@ impl Builder<'_> {
         if policies.is_empty() {
             return None;
         }
-        let (dry, wet): (Vec<_>, Vec<_>) =
-            policies.iter().partition::<Vec<Resource<'_>>, _>(|policy| is_dry_run(**policy));
+        let (dry, wet): (Vec<_>, Vec<_>) = policies
+            .iter()
+            .partition::<Vec<Resource<'_>>, _>(|policy| is_dry_run(**policy));
         let rules = self.rules(&wet, "", "");
         let shadow = self.rules(&dry, "", "");
         let prefix = match self.action {
@@ -187,15 +239,26 @@ impl Builder<'_> {
             Action::Log => "",
         };
         // "if all ALLOW policies are dry-run there is no implicit deny"
-        Some(RbacFilter::new(Some(rules).filter(|_| !wet.is_empty()), Some(shadow).filter(|_| !dry.is_empty()), prefix))
+        Some(RbacFilter::new(
+            Some(rules).filter(|_| !wet.is_empty()),
+            Some(shadow).filter(|_| !dry.is_empty()),
+            prefix,
+        ))
     }
 
     fn rules(&self, policies: &[Resource<'_>], prefix: &str, suffix: &str) -> Rbac {
         let mut compiled = Vec::new();
         for policy in policies {
-            let rules = policy.node.at(["spec", "rules"]).map_or(&[][..], Node::items);
+            let rules = policy
+                .node
+                .at(["spec", "rules"])
+                .map_or(&[][..], Node::items);
             let name = |rule: usize| {
-                format!("{prefix}ns[{}]-policy[{}]-rule[{rule}]{suffix}", policy.namespace(), policy.name())
+                format!(
+                    "{prefix}ns[{}]-policy[{}]-rule[{rule}]{suffix}",
+                    policy.namespace(),
+                    policy.name()
+                )
             };
             for (number, node) in rules.iter().enumerate() {
                 let context = rule::Context {
@@ -222,7 +285,10 @@ fn never(name: &str, at: usize) -> Policy {
 
 /// The annotation, read as Go reads booleans.
 fn is_dry_run(policy: Resource<'_>) -> bool {
-    let annotation = policy.node.at(["metadata", "annotations", "istio.io/dry-run"]).and_then(Node::str);
+    let annotation = policy
+        .node
+        .at(["metadata", "annotations", "istio.io/dry-run"])
+        .and_then(Node::str);
     matches!(annotation, Some("1" | "t" | "T" | "true" | "TRUE" | "True"))
 }
 

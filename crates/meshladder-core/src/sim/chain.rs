@@ -1,9 +1,11 @@
-//! Which filter chain of a listener takes a connection (`envoy.config.listener.v3.FilterChainMatch`).
+//! Which filter chain of a listener takes a connection
+//! (`envoy.config.listener.v3.FilterChainMatch`).
 //!
-//! "For criteria that allow ranges or wildcards, the most specific value in any of the configured filter chains that
-//! matches the incoming connection is going to be used." "Suppose there exists N filter chains. Prune the filter chain set
-//! using the above 8 steps. In each step, filter chains which most specifically matches the attributes continue to the
-//! next step." So a chain that a more specific one has pushed aside does not come back when that one fails later.
+//! "For criteria that allow ranges or wildcards, the most specific value in any of the configured
+//! filter chains that matches the incoming connection is going to be used." "Suppose there exists N
+//! filter chains. Prune the filter chain set using the above 8 steps. In each step, filter chains
+//! which most specifically matches the attributes continue to the next step." So a chain that a
+//! more specific one has pushed aside does not come back when that one fails later.
 
 use std::borrow::Cow;
 
@@ -94,7 +96,11 @@ impl<'a> FilterChains<'a> {
     /// A chain's name, or what stands in for it.
     pub fn label(&self, chain: &Chain<'a>) -> String {
         let number = self.chains.iter().position(|other| other.at == chain.at);
-        let rows: Vec<_> = self.rows.iter().filter(|row| Some(row.chain) == number).collect();
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .filter(|row| Some(row.chain) == number)
+            .collect();
         chain.label(&rows)
     }
 
@@ -103,16 +109,28 @@ impl<'a> FilterChains<'a> {
         for (number, chain) in self.chains.iter().enumerate() {
             let rows: Vec<_> = self.rows.iter().filter(|row| row.chain == number).collect();
             let (matched, why) = why::of_chain(number, &rows, path, seen);
-            record.add(|| Considered { what: chain.label(&rows), matched, why, at: chain.at });
+            record.add(|| Considered {
+                what: chain.label(&rows),
+                matched,
+                why,
+                at: chain.at,
+            });
         }
         if let Some(default) = &self.default {
             let (matched, why) = why::of_default(&path.end);
-            record.add(|| Considered { what: default.label(&[]), matched, why, at: default.at });
+            record.add(|| Considered {
+                what: default.label(&[]),
+                matched,
+                why,
+                at: default.at,
+            });
         }
     }
 
     fn add(&mut self, raw: Raw<'a>) {
-        let keys = raw.get("filter_chain_match").map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
+        let keys = raw
+            .get("filter_chain_match")
+            .map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
         index::push_rows(&mut self.rows, &keys, self.chains.len());
         self.chains.push(Chain::read(raw, false));
     }
@@ -120,7 +138,12 @@ impl<'a> FilterChains<'a> {
 
 impl<'a> Chain<'a> {
     fn read(raw: Raw<'a>, is_default: bool) -> Self {
-        Self { name: raw.string_at("name").unwrap_or_default(), at: raw.offset(), raw, is_default }
+        Self {
+            name: raw.string_at("name").unwrap_or_default(),
+            at: raw.offset(),
+            raw,
+            is_default,
+        }
     }
 
     /// The name, or what stands in for it.
@@ -133,24 +156,61 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The values of a `FilterChainMatch`, level by level; a level without any has the one that takes everything.
+/// The values of a `FilterChainMatch`, level by level; a level without any has the one that takes
+/// everything.
 fn read_match(criteria: Raw<'_>) -> [Vec<Key<'_>>; LEVELS.len()] {
-    let ranges = |field| criteria.list(field).filter_map(Cidr::read).map(Key::Range).collect();
+    let ranges = |field| {
+        criteria
+            .list(field)
+            .filter_map(Cidr::read)
+            .map(Key::Range)
+            .collect()
+    };
     let texts = |field| criteria.list(field).filter_map(Raw::string);
     let number = |raw: Raw<'_>| raw.number().and_then(|n| u16::try_from(n).ok());
-    let or_any = |keys: Vec<_>| if keys.is_empty() { vec![Key::Any] } else { keys };
+    let or_any = |keys: Vec<_>| {
+        if keys.is_empty() {
+            vec![Key::Any]
+        } else {
+            keys
+        }
+    };
     [
-        or_any(criteria.get("destination_port").and_then(number).map(Key::port).into_iter().collect()),
+        or_any(
+            criteria
+                .get("destination_port")
+                .and_then(number)
+                .map(Key::port)
+                .into_iter()
+                .collect(),
+        ),
         or_any(ranges("prefix_ranges")),
         or_any(texts("server_names").map(Key::server_name).collect()),
-        or_any(criteria.string_at("transport_protocol").map(Key::text).into_iter().collect()),
+        or_any(
+            criteria
+                .string_at("transport_protocol")
+                .map(Key::text)
+                .into_iter()
+                .collect(),
+        ),
         or_any(texts("application_protocols").map(Key::text).collect()),
         or_any(ranges("direct_source_prefix_ranges")),
         or_any(
-            criteria.string_at("source_type").and_then(|t| SourceType::of(&t)).map(Key::Source).into_iter().collect(),
+            criteria
+                .string_at("source_type")
+                .and_then(|t| SourceType::of(&t))
+                .map(Key::Source)
+                .into_iter()
+                .collect(),
         ),
         or_any(ranges("source_prefix_ranges")),
-        or_any(criteria.list("source_ports").filter_map(number).map(Key::port).collect()),
+        or_any(
+            criteria
+                .list("source_ports")
+                .filter_map(number)
+                .map(Key::port)
+                .collect(),
+        ),
     ]
 }
 

@@ -1,4 +1,5 @@
-//! Clusters: which endpoints a request may go to, and how it is sent there (`envoy.config.cluster.v3.Cluster`).
+//! Clusters: which endpoints a request may go to, and how it is sent there
+//! (`envoy.config.cluster.v3.Cluster`).
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -43,7 +44,8 @@ pub struct Cluster<'a> {
     pub at: usize,
     /// The `Cluster`.
     pub raw: Raw<'a>,
-    /// How its endpoints are found: `EDS`, `STATIC`, `ORIGINAL_DST`, …, or the name of a custom type.
+    /// How its endpoints are found: `EDS`, `STATIC`, `ORIGINAL_DST`, …, or the name of a custom
+    /// type.
     pub discovery: Cow<'a, str>,
     /// How an endpoint is picked: `LEAST_REQUEST`, …
     pub lb_policy: Cow<'a, str>,
@@ -62,7 +64,8 @@ pub enum Selected<'c, 'a> {
     Endpoints {
         /// The endpoints.
         picks: Vec<Pick<'c, 'a>>,
-        /// Of a hundred requests, how many go nowhere: too few endpoints of their priority are healthy.
+        /// Of a hundred requests, how many go nowhere: too few endpoints of their priority are
+        /// healthy.
         lost: u32,
     },
     /// To the address that the client wanted to reach.
@@ -78,22 +81,35 @@ pub enum Selected<'c, 'a> {
 pub struct Pick<'c, 'a> {
     /// The endpoint.
     pub endpoint: &'c Endpoint<'a>,
-    /// Of a hundred requests, how many go to the endpoints of its priority that are as healthy as it is.
+    /// Of a hundred requests, how many go to the endpoints of its priority that are as healthy as
+    /// it is.
     pub percent: u32,
     /// Whether it is picked only because too few are healthy.
     pub in_panic: bool,
 }
 
 impl<'a> Clusters<'a> {
-    /// Reads the clusters of a dump that was indexed with [`Section::Clusters`] and [`Section::Endpoints`]. Those that are
-    /// warming take no requests. What `/clusters` says of endpoints and their health is truer than the dump.
+    /// Reads the clusters of a dump that was indexed with [`Section::Clusters`] and
+    /// [`Section::Endpoints`]. Those that are warming take no requests. What `/clusters` says of
+    /// endpoints and their health is truer than the dump.
     pub fn compile(dump: &Dump<'a>, statuses: Option<&Statuses<'a>>) -> Self {
         let known = endpoint::Known::read(dump, statuses);
-        let in_use = dump.of(Section::Clusters).filter(|c| matches!(c.state, State::Static | State::Active));
+        let in_use = dump
+            .of(Section::Clusters)
+            .filter(|c| matches!(c.state, State::Static | State::Active));
         let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
-        let sorted: BTreeMap<_, _> = clusters.map(|cluster| (cluster.name.clone(), cluster)).collect();
+        let sorted: BTreeMap<_, _> = clusters
+            .map(|cluster| (cluster.name.clone(), cluster))
+            .collect();
         let all: Vec<_> = sorted.into_values().collect();
-        Self { by_name: all.iter().enumerate().map(|(number, c)| (c.name.clone(), number)).collect(), all }
+        Self {
+            by_name: all
+                .iter()
+                .enumerate()
+                .map(|(number, c)| (c.name.clone(), number))
+                .collect(),
+            all,
+        }
     }
 
     /// The cluster of that name; without it a request ends with `NC`, `cluster_not_found`.
@@ -108,23 +124,28 @@ impl<'a> Clusters<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// Where it sends a request. `original` is the address that the client wanted to reach, where a listener restored it.
+    /// Where it sends a request. `original` is the address that the client wanted to reach, where a
+    /// listener restored it.
     pub fn select(&self, original: Option<(IpAddr, u16)>, record: &mut Record) -> Selected<'_, 'a> {
         self.explain(record);
         match &self.choice {
-            Choice::Endpoints(shares, lost) => {
-                Selected::Endpoints { picks: shares.iter().map(|share| self.pick(share)).collect(), lost: *lost }
-            }
+            Choice::Endpoints(shares, lost) => Selected::Endpoints {
+                picks: shares.iter().map(|share| self.pick(share)).collect(),
+                lost: *lost,
+            },
             Choice::Original(port) => match original {
                 Some((ip, wanted)) => Selected::Original(ip, port.unwrap_or(wanted)),
-                None => Selected::None("no listener restored the address that the client wanted to reach"),
+                None => Selected::None(
+                    "no listener restored the address that the client wanted to reach",
+                ),
             },
             Choice::None(why) => Selected::None(why),
             Choice::Unknown(fact) => Selected::Unknown(fact.clone()),
         }
     }
 
-    /// How an endpoint of the cluster is talked to; `None` for the address that the client wanted to reach.
+    /// How an endpoint of the cluster is talked to; `None` for the address that the client wanted
+    /// to reach.
     ///
     /// # Errors
     /// The fact that is missing to tell which transport socket matches.
@@ -137,7 +158,11 @@ impl<'a> Cluster<'a> {
 
     fn pick(&self, share: &Share) -> Pick<'_, 'a> {
         let endpoint = &self.endpoints[share.endpoint];
-        Pick { endpoint, percent: share.percent, in_panic: share.in_panic }
+        Pick {
+            endpoint,
+            percent: share.percent,
+            in_panic: share.in_panic,
+        }
     }
 
     fn read(raw: Raw<'a>, known: &endpoint::Known<'_, 'a>) -> Option<Self> {
@@ -171,7 +196,12 @@ impl<'a> Cluster<'a> {
         Some(cluster)
     }
 
-    fn choose(&mut self, known: &endpoint::Known<'_, 'a>, mut policy: Policy, original: Option<Raw<'a>>) {
+    fn choose(
+        &mut self,
+        known: &endpoint::Known<'_, 'a>,
+        mut policy: Policy,
+        original: Option<Raw<'a>>,
+    ) {
         if self.discovery == "ORIGINAL_DST" || self.discovery == "envoy.clusters.original_dst" {
             self.choice = facts::original_destination(original);
             return;
@@ -196,21 +226,42 @@ impl<'a> Cluster<'a> {
         if !record.keep {
             return;
         }
-        let shares = if let Choice::Endpoints(shares, _) = &self.choice { &shares[..] } else { &[] };
+        let shares = if let Choice::Endpoints(shares, _) = &self.choice {
+            &shares[..]
+        } else {
+            &[]
+        };
         for (number, endpoint) in self.endpoints.iter().enumerate() {
             let share = shares.iter().find(|share| share.endpoint == number);
             let why = match share {
-                Some(share) if share.in_panic => "too few endpoints are healthy, so any is picked".to_owned(),
-                Some(share) => format!("{}% of requests go to its priority and health", share.percent),
-                None => endpoint.why_not(shares.iter().map(|share| &self.endpoints[share.endpoint])),
+                Some(share) if share.in_panic => {
+                    "too few endpoints are healthy, so any is picked".to_owned()
+                }
+                Some(share) => format!(
+                    "{}% of requests go to its priority and health",
+                    share.percent
+                ),
+                None => {
+                    endpoint.why_not(shares.iter().map(|share| &self.endpoints[share.endpoint]))
+                }
             };
             let what = endpoint.address.to_string();
             let at = endpoint.at.unwrap_or(self.at);
-            record.add(|| Considered { what, matched: share.is_some().into(), why, at });
+            record.add(|| Considered {
+                what,
+                matched: share.is_some().into(),
+                why,
+                at,
+            });
         }
         if let Choice::Unknown(fact) = &self.choice {
             let matched = Tri::Unknown(fact.clone());
-            record.add(|| Considered { what: self.name.to_string(), matched, why: fact.to_string(), at: self.at });
+            record.add(|| Considered {
+                what: self.name.to_string(),
+                matched,
+                why: fact.to_string(),
+                at: self.at,
+            });
         }
     }
 }
@@ -223,10 +274,16 @@ impl Endpoint<'_> {
     {
         match &self.health {
             Health::Unhealthy(why) => why.to_string(),
-            health if picked.any(|other| other.priority == self.priority && other.health == *health) => {
+            health
+                if picked
+                    .any(|other| other.priority == self.priority && other.health == *health) =>
+            {
                 "its locality has no weight".to_owned()
             }
-            Health::Healthy => format!("endpoints of another priority take all requests, its own is {}", self.priority),
+            Health::Healthy => format!(
+                "endpoints of another priority take all requests, its own is {}",
+                self.priority
+            ),
             Health::Degraded => "degraded, and there are enough other endpoints".to_owned(),
         }
     }
@@ -234,7 +291,9 @@ impl Endpoint<'_> {
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
         *self.parsed.get_or_init(|| {
-            let Address::Socket(ip, port) = &self.address else { return None };
+            let Address::Socket(ip, port) = &self.address else {
+                return None;
+            };
             Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
         })
     }

@@ -1,7 +1,7 @@
 //! The HTTP filters of a connection manager, in order.
 //!
-//! Each is compiled once. The first filter that answers ends the chain; a filter that is not modelled leaves the whole
-//! undecided, and is named.
+//! Each is compiled once. The first filter that answers ends the chain; a filter that is not
+//! modelled leaves the whole undecided, and is named.
 
 use std::borrow::Cow;
 
@@ -103,11 +103,18 @@ pub enum Upstream {
 }
 
 impl<'a> FilterChain<'a> {
-    /// Compiles the filters of an `HttpConnectionManager`. `extension` finds the `TypedExtensionConfig` that ECDS
-    /// delivered for a filter, by its name.
-    pub fn compile(manager: Raw<'a>, runtime: &Runtime<'_>, extension: &dyn Fn(&str) -> Option<Raw<'a>>) -> Self {
+    /// Compiles the filters of an `HttpConnectionManager`. `extension` finds the
+    /// `TypedExtensionConfig` that ECDS delivered for a filter, by its name.
+    pub fn compile(
+        manager: Raw<'a>,
+        runtime: &Runtime<'_>,
+        extension: &dyn Fn(&str) -> Option<Raw<'a>>,
+    ) -> Self {
         let filter = |raw| Filter::compile(raw, runtime, extension);
-        Self { filters: manager.list("http_filters").map(filter).collect(), client: ClientAddress::compile(manager) }
+        Self {
+            filters: manager.list("http_filters").map(filter).collect(),
+            client: ClientAddress::compile(manager),
+        }
     }
 
     /// The filters.
@@ -115,7 +122,8 @@ impl<'a> FilterChain<'a> {
         &self.filters
     }
 
-    /// Walks a request through the filters. `state` is left as the router, or who answered, sees it.
+    /// Walks a request through the filters. `state` is left as the router, or who answered, sees
+    /// it.
     pub fn evaluate(
         &self,
         overrides: &Overrides,
@@ -141,7 +149,11 @@ impl<'a> FilterChain<'a> {
 }
 
 impl<'a> Filter<'a> {
-    fn compile(raw: Raw<'a>, runtime: &Runtime<'_>, extension: &dyn Fn(&str) -> Option<Raw<'a>>) -> Self {
+    fn compile(
+        raw: Raw<'a>,
+        runtime: &Runtime<'_>,
+        extension: &dyn Fn(&str) -> Option<Raw<'a>>,
+    ) -> Self {
         let name = raw.string_at("name").unwrap_or_default();
         let config = raw.get("typed_config").or_else(|| {
             let discovery = raw.get("config_discovery")?;
@@ -175,9 +187,13 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// "`typed_per_filter_config` can disable a filter", or turn one on that is disabled: the most specific entry counts.
+    /// "`typed_per_filter_config` can disable a filter", or turn one on that is disabled: the most
+    /// specific entry counts.
     fn is_disabled(&self, overrides: &Overrides) -> bool {
-        overrides.of(&self.name).first().map_or(self.disabled, |entry| matches!(entry, PerRoute::Disabled))
+        overrides
+            .of(&self.name)
+            .first()
+            .map_or(self.disabled, |entry| matches!(entry, PerRoute::Disabled))
     }
 
     fn evaluate(
@@ -193,21 +209,34 @@ impl<'a> Filter<'a> {
             Config::Rbac(filter) => evaluate_rbac(filter, own, state, record),
             Config::Jwt(filter) => evaluate_jwt(filter, own, state, environment.now, record),
             Config::Fault(fault) => {
-                let fault = if let Some(PerRoute::Fault(own)) = own { own } else { fault };
+                let fault = if let Some(PerRoute::Fault(own)) = own {
+                    own
+                } else {
+                    fault
+                };
                 fault.evaluate(&state.request, environment.cluster)
             }
-            Config::Cors => cors::evaluate(entries, &overrides.cors_fields, state, environment.cluster.is_some()),
+            Config::Cors => cors::evaluate(
+                entries,
+                &overrides.cors_fields,
+                state,
+                environment.cluster.is_some(),
+            ),
             Config::LocalRateLimit(limit) => {
-                let limit = if let Some(PerRoute::LocalRateLimit(own)) = own { own } else { limit };
+                let limit = if let Some(PerRoute::LocalRateLimit(own)) = own {
+                    own
+                } else {
+                    limit
+                };
                 limit.evaluate(&state.request)
             }
             Config::ExtAuthz(authz) => match own {
                 Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::Disabled)) => {
                     Verdict::Skipped("the route needs no authorization".into())
                 }
-                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => {
-                    Verdict::Undecided("the answer of the authorization service that the route names".into())
-                }
+                Some(PerRoute::ExtAuthz(ExtAuthzPerRoute::OtherService)) => Verdict::Undecided(
+                    "the answer of the authorization service that the route names".into(),
+                ),
                 _ => authz.evaluate(state, environment.upstream),
             },
             Config::HeaderMutation(mutation) => mutation.evaluate(own, state),
@@ -217,11 +246,13 @@ impl<'a> Filter<'a> {
                 state.metadata.written_by(&self.name);
                 Verdict::Passed("it decides nothing".into())
             }
-            Config::Missing => Verdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None),
-            Config::Router => Verdict::Passed("the end of the filters".into()),
-            Config::Unmodelled(_) => {
-                Verdict::Undecided(format!("what the filter {} does, which is not modelled", self.name).into())
+            Config::Missing => {
+                Verdict::Answered(Answer::new(&state.request, 500, &["NFCF"], ""), None)
             }
+            Config::Router => Verdict::Passed("the end of the filters".into()),
+            Config::Unmodelled(_) => Verdict::Undecided(
+                format!("what the filter {} does, which is not modelled", self.name).into(),
+            ),
         }
     }
 }
@@ -246,9 +277,16 @@ impl<'a> Config<'a> {
     }
 }
 
-fn evaluate_rbac(filter: &RbacFilter, own: Option<&PerRoute>, state: &mut State<'_>, record: &mut Record) -> Verdict {
+fn evaluate_rbac(
+    filter: &RbacFilter,
+    own: Option<&PerRoute>,
+    state: &mut State<'_>,
+    record: &mut Record,
+) -> Verdict {
     let filter = match own {
-        Some(PerRoute::Rbac(RbacPerRoute(None))) => return Verdict::Skipped("the route has no rules".into()),
+        Some(PerRoute::Rbac(RbacPerRoute(None))) => {
+            return Verdict::Skipped("the route has no rules".into());
+        }
         Some(PerRoute::Rbac(RbacPerRoute(Some(own)))) => own,
         _ => filter,
     };
@@ -256,7 +294,8 @@ fn evaluate_rbac(filter: &RbacFilter, own: Option<&PerRoute>, state: &mut State<
     match (outcome.passes(), outcome.details()) {
         (Tri::Unknown(fact), _) => Verdict::Undecided(fact),
         (Tri::No, Some(details)) => {
-            let answer = Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
+            let answer =
+                Answer::new(&state.request, 403, &[], details).with_body("RBAC: access denied");
             Verdict::Answered(answer, Some(Box::new(outcome)))
         }
         _ => Verdict::Rbac(Box::new(outcome)),
@@ -270,7 +309,11 @@ fn evaluate_jwt(
     now: Time,
     record: &mut Record,
 ) -> Verdict {
-    let own: Option<&JwtPerRoute> = if let Some(PerRoute::Jwt(own)) = own { Some(own) } else { None };
+    let own: Option<&JwtPerRoute> = if let Some(PerRoute::Jwt(own)) = own {
+        Some(own)
+    } else {
+        None
+    };
     match filter.evaluate(own, state, now, record) {
         jwt::Verdict::Passed(why) => Verdict::Passed(why.into()),
         jwt::Verdict::Refused(answer) => Verdict::Answered(answer, None),

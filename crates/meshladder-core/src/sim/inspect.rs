@@ -7,15 +7,16 @@ use super::matcher::unmodelled;
 use super::request::Connection;
 use crate::doc::json::Raw;
 
-/// A connection as filter chains see it: a name or protocol that no listener filter looked for is not there.
+/// A connection as filter chains see it: a name or protocol that no listener filter looked for is
+/// not there.
 #[derive(Clone, Debug)]
 pub struct Seen<'r> {
     /// Where the client wanted to go.
     pub destination: (IpAddr, u16),
     /// Where it comes from; none when nobody said.
     pub source: Option<(IpAddr, u16)>,
-    /// The other end of the socket: "this will only be different from the source IP address when using a listener filter
-    /// that overrides the source address".
+    /// The other end of the socket: "this will only be different from the source IP address when
+    /// using a listener filter that overrides the source address".
     pub direct_source: Option<IpAddr>,
     /// `tls` or `raw_buffer`.
     pub transport_protocol: &'static str,
@@ -65,8 +66,9 @@ enum Predicate {
     And(Vec<Predicate>),
     Not(Box<Predicate>),
     Any(bool),
-    /// "Match destination port. Particularly, the match evaluation must use the recovered local port if the owning
-    /// listener filter is after an `original_dst` listener filter." The end is not in the range.
+    /// "Match destination port. Particularly, the match evaluation must use the recovered local
+    /// port if the owning listener filter is after an `original_dst` listener filter." The end is
+    /// not in the range.
     Ports(u64, u64),
 }
 
@@ -99,16 +101,23 @@ impl<'r> Protocols<'r> {
 impl<'a> ListenerFilters<'a> {
     /// Reads a listener's `listener_filters`.
     pub fn compile(listener: Raw<'a>) -> Self {
-        Self { filters: listener.list("listener_filters").map(ListenerFilter::read).collect() }
+        Self {
+            filters: listener
+                .list("listener_filters")
+                .map(ListenerFilter::read)
+                .collect(),
+        }
     }
 
     /// Whether a filter restores the address that the client wanted to reach.
     pub fn restore_destination(&self) -> bool {
-        self.filters.iter().any(|filter| filter.kind == Kind::OriginalDst)
+        self.filters
+            .iter()
+            .any(|filter| filter.kind == Kind::OriginalDst)
     }
 
-    /// Lets the filters look at the connection. `local_port` is the port at which it arrived: the one it was
-    /// redirected to until a filter has restored the original one.
+    /// Lets the filters look at the connection. `local_port` is the port at which it arrived: the
+    /// one it was redirected to until a filter has restored the original one.
     ///
     /// # Errors
     /// The fact that is missing to tell what the filters see.
@@ -119,7 +128,11 @@ impl<'a> ListenerFilters<'a> {
         mut seen: Seen<'r>,
     ) -> Result<Seen<'r>, Box<str>> {
         for filter in &self.filters {
-            if filter.disabled.as_ref().is_some_and(|predicate| predicate.holds(local_port)) {
+            if filter
+                .disabled
+                .as_ref()
+                .is_some_and(|predicate| predicate.holds(local_port))
+            {
                 continue;
             }
             match &filter.kind {
@@ -127,15 +140,18 @@ impl<'a> ListenerFilters<'a> {
                 Kind::TlsInspector => inspect_tls(connection, &mut seen),
                 Kind::HttpInspector => inspect_http(connection, &mut seen),
                 Kind::Harmless => {}
-                Kind::Unmodelled(name) => return Err(unmodelled(&format!("the listener filter {name}"))),
+                Kind::Unmodelled(name) => {
+                    return Err(unmodelled(&format!("the listener filter {name}")));
+                }
             }
         }
         Ok(seen)
     }
 }
 
-/// "TLS Inspector listener filter allows detecting whether the transport appears to be TLS or plaintext, and if it is
-/// TLS, it detects the Server Name Indication and/or Application-Layer Protocol Negotiation from the client."
+/// "TLS Inspector listener filter allows detecting whether the transport appears to be TLS or
+/// plaintext, and if it is TLS, it detects the Server Name Indication and/or Application-Layer
+/// Protocol Negotiation from the client."
 fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
     let Some(tls) = &connection.tls else { return };
     seen.transport_protocol = "tls";
@@ -147,8 +163,9 @@ fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
     }
 }
 
-/// "HTTP Inspector listener filter allows detecting whether the application protocol appears to be HTTP, and if it is
-/// HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does nothing once TLS was seen.
+/// "HTTP Inspector listener filter allows detecting whether the application protocol appears to be
+/// HTTP, and if it is HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does
+/// nothing once TLS was seen.
 fn inspect_http<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
     if seen.transport_protocol == "tls" || connection.tls.is_some() {
         return;
@@ -170,20 +187,39 @@ impl<'a> ListenerFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
         let name = filter.string_at("name").unwrap_or_default();
         let config = filter.get("typed_config");
-        let url = config.and_then(|config| config.string_at("@type")).unwrap_or_default();
+        let url = config
+            .and_then(|config| config.string_at("@type"))
+            .unwrap_or_default();
         // With this a tls_inspector ends what is not TLS.
-        let closes = config.and_then(|config| config.get("close_connection_on_client_hello_parsing_errors")?.bool());
-        let kind = if closes == Some(true) { Kind::Unmodelled(name) } else { Kind::of(&url, name) };
-        Self { kind, disabled: filter.get("filter_disabled").map(Predicate::read) }
+        let closes = config.and_then(|config| {
+            config
+                .get("close_connection_on_client_hello_parsing_errors")?
+                .bool()
+        });
+        let kind = if closes == Some(true) {
+            Kind::Unmodelled(name)
+        } else {
+            Kind::of(&url, name)
+        };
+        Self {
+            kind,
+            disabled: filter.get("filter_disabled").map(Predicate::read),
+        }
     }
 }
 
 impl<'a> Kind<'a> {
-    /// A filter is what its configuration's type says; one without configuration is known by its name.
+    /// A filter is what its configuration's type says; one without configuration is known by its
+    /// name.
     fn of(type_url: &str, name: Cow<'a, str>) -> Self {
-        let message = type_url.strip_prefix("type.googleapis.com/envoy.extensions.filters.listener.");
+        let message =
+            type_url.strip_prefix("type.googleapis.com/envoy.extensions.filters.listener.");
         let short = name.strip_prefix("envoy.filters.listener.");
-        match message.map(|m| m.split('.').next().unwrap_or_default()).or(short).unwrap_or_default() {
+        match message
+            .map(|m| m.split('.').next().unwrap_or_default())
+            .or(short)
+            .unwrap_or_default()
+        {
             "original_dst" => Self::OriginalDst,
             "tls_inspector" => Self::TlsInspector,
             "http_inspector" => Self::HttpInspector,
@@ -195,7 +231,9 @@ impl<'a> Kind<'a> {
 
 impl Predicate {
     fn read(predicate: Raw<'_>) -> Self {
-        let Some((kind, value)) = predicate.members().next() else { return Self::Any(false) };
+        let Some((kind, value)) = predicate.members().next() else {
+            return Self::Any(false);
+        };
         let rules = || value.list("rules").map(Self::read).collect();
         match &*kind {
             "or_match" => Self::Or(rules()),

@@ -1,4 +1,5 @@
-//! `envoy.filters.http.jwt_authn`: which tokens a request must carry, and whether those it carries are good.
+//! `envoy.filters.http.jwt_authn`: which tokens a request must carry, and whether those it carries
+//! are good.
 
 use std::collections::BTreeMap;
 
@@ -93,22 +94,41 @@ impl JwtPerRoute {
 impl JwtAuthn {
     /// Compiles a `JwtAuthentication`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let providers: BTreeMap<Box<str>, Raw<'_>> =
-            raw.get("providers").into_iter().flat_map(Raw::members).map(|(name, value)| (name.into(), value)).collect();
-        let named = raw.get("requirement_map").into_iter().flat_map(Raw::members);
+        let providers: BTreeMap<Box<str>, Raw<'_>> = raw
+            .get("providers")
+            .into_iter()
+            .flat_map(Raw::members)
+            .map(|(name, value)| (name.into(), value))
+            .collect();
+        let named = raw
+            .get("requirement_map")
+            .into_iter()
+            .flat_map(Raw::members);
         Self {
             at: raw.offset(),
-            rules: raw.list("rules").map(|rule| Rule::compile(rule, &providers)).collect(),
-            requirement_map: named.map(|(name, raw)| (name.into(), Requirement::compile(raw, &providers))).collect(),
+            rules: raw
+                .list("rules")
+                .map(|rule| Rule::compile(rule, &providers))
+                .collect(),
+            requirement_map: named
+                .map(|(name, raw)| (name.into(), Requirement::compile(raw, &providers)))
+                .collect(),
             filter_state_rules: raw
                 .get("filter_state_rules")
                 .map(|rules| rules.string_at("name").unwrap_or_default().into()),
-            bypass_cors_preflight: raw.get("bypass_cors_preflight").and_then(Raw::bool).unwrap_or_default(),
-            providers: providers.iter().map(|(name, raw)| (name.clone(), Provider::compile(*raw))).collect(),
+            bypass_cors_preflight: raw
+                .get("bypass_cors_preflight")
+                .and_then(Raw::bool)
+                .unwrap_or_default(),
+            providers: providers
+                .iter()
+                .map(|(name, raw)| (name.clone(), Provider::compile(*raw)))
+                .collect(),
         }
     }
 
-    /// What the filter does with a request at a point in time. What good tokens say goes into the state's metadata.
+    /// What the filter does with a request at a point in time. What good tokens say goes into the
+    /// state's metadata.
     pub fn evaluate(
         &self,
         per_route: Option<&JwtPerRoute>,
@@ -116,7 +136,8 @@ impl JwtAuthn {
         now: Time,
         record: &mut Record,
     ) -> Verdict {
-        // "The CORS preflight doesn't include user credentials, bypass regardless of JWT requirements."
+        // "The CORS preflight doesn't include user credentials, bypass regardless of JWT
+        // requirements."
         if self.bypass_cors_preflight && is_cors_preflight(&state.request) {
             return Verdict::Passed("a CORS preflight needs no token");
         }
@@ -136,7 +157,11 @@ impl JwtAuthn {
     }
 
     /// The requirement of the first rule that matches.
-    fn requirement(&self, request: &Request, record: &mut Record) -> Result<Option<&Requirement>, Box<str>> {
+    fn requirement(
+        &self,
+        request: &Request,
+        record: &mut Record,
+    ) -> Result<Option<&Requirement>, Box<str>> {
         for rule in &self.rules {
             let (matched, why) = rule.matches.matches(request);
             record.add(|| Considered {
@@ -157,77 +182,128 @@ impl JwtAuthn {
             }
         }
         match &self.filter_state_rules {
-            Some(name) => Err(format!("the filter state {name}, which picks the JWT requirement").into()),
+            Some(name) => {
+                Err(format!("the filter state {name}, which picks the JWT requirement").into())
+            }
             None => Ok(None),
         }
     }
 
     fn verify(&self, requirement: &Requirement, state: &mut State<'_>, now: Time) -> Verdict {
-        let mut verification = Verification { providers: &self.providers, now, state, extracted: Vec::new() };
+        let mut verification = Verification {
+            providers: &self.providers,
+            now,
+            state,
+            extracted: Vec::new(),
+        };
         let outcome = requirement.evaluate(&mut verification);
         let extracted = verification.extracted;
-        let has_token = extracted.iter().any(|(_, known)| !matches!(known, Known::Unknown(_)));
+        let has_token = extracted
+            .iter()
+            .any(|(_, known)| !matches!(known, Known::Unknown(_)));
         write_metadata(extracted, state);
         match outcome {
             Outcome::Met if has_token => Verdict::Passed("the token is good"),
             Outcome::Met => Verdict::Passed("no token is needed"),
             Outcome::Unknown(fact) => Verdict::Undecided(fact),
             Outcome::Failed(status) => Verdict::Refused(
-                Answer::new(&state.request, status.code(), &[], status.details()).with_body(status.text()),
+                Answer::new(&state.request, status.code(), &[], status.details())
+                    .with_body(status.text()),
             ),
         }
     }
 
     fn wrong_requirement(&self, name: &str, request: &Request) -> Answer {
         let names: Vec<_> = self.requirement_map.keys().map(|name| &**name).collect();
-        let problem = format!("Wrong requirement_name: {name}. It should be one of [{}]", names.join(","));
+        let problem = format!(
+            "Wrong requirement_name: {name}. It should be one of [{}]",
+            names.join(",")
+        );
         let details = format!("jwt_authn_access_denied{{{}}}", problem.replace(' ', "_"));
-        Answer::new(request, 403, &[], details).with_body(format!("Failed JWT authentication: {problem}"))
+        Answer::new(request, 403, &[], details)
+            .with_body(format!("Failed JWT authentication: {problem}"))
     }
 }
 
 /// What is unknown stays so: another token may have been the good one.
 fn write_metadata(extracted: Vec<(Box<str>, Known)>, state: &mut State<'_>) {
-    let (unknown, known): (Vec<_>, Vec<_>) =
-        extracted.into_iter().partition(|(_, known)| matches!(known, Known::Unknown(_)));
-    for (key, value) in known.into_iter().chain(unknown).filter(|(key, _)| !key.is_empty()) {
+    let (unknown, known): (Vec<_>, Vec<_>) = extracted
+        .into_iter()
+        .partition(|(_, known)| matches!(known, Known::Unknown(_)));
+    for (key, value) in known
+        .into_iter()
+        .chain(unknown)
+        .filter(|(key, _)| !key.is_empty())
+    {
         state.metadata.set(NAMESPACE, &key, value);
     }
 }
 
 /// OPTIONS with `origin` and `access-control-request-method`, neither of them empty.
 pub(super) fn is_cors_preflight(request: &Request) -> bool {
-    let filled = |name: &str| request.values(name).next().is_some_and(|value| !value.is_empty());
+    let filled = |name: &str| {
+        request
+            .values(name)
+            .next()
+            .is_some_and(|value| !value.is_empty())
+    };
     request.method == "OPTIONS" && filled("origin") && filled("access-control-request-method")
 }
 
 impl Rule {
     fn compile(raw: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
-        let own = || raw.get("requires").map_or(Requirement::None, |raw| Requirement::compile(raw, providers));
-        let named = raw.string_at("requirement_name").map(|name| RuleRequirement::Named(name.into()));
+        let own = || {
+            raw.get("requires").map_or(Requirement::None, |raw| {
+                Requirement::compile(raw, providers)
+            })
+        };
+        let named = raw
+            .string_at("requirement_name")
+            .map(|name| RuleRequirement::Named(name.into()));
         let requirement = named.unwrap_or_else(|| RuleRequirement::Own(own()));
-        let matches = raw.get("match").map_or_else(RuleMatch::everything, RuleMatch::compile);
-        Self { at: raw.offset(), matches, requirement }
+        let matches = raw
+            .get("match")
+            .map_or_else(RuleMatch::everything, RuleMatch::compile);
+        Self {
+            at: raw.offset(),
+            matches,
+            requirement,
+        }
     }
 }
 
 impl RuleMatch {
     fn everything() -> Self {
-        Self { path: None, headers: Vec::new(), query: Vec::new() }
+        Self {
+            path: None,
+            headers: Vec::new(),
+            query: Vec::new(),
+        }
     }
 
     fn compile(raw: Raw<'_>) -> Self {
-        let path = raw.members().find_map(|(key, value)| PathMatch::compile(&key, value));
+        let path = raw
+            .members()
+            .find_map(|(key, value)| PathMatch::compile(&key, value));
         let ignores_case = raw.get("case_sensitive").and_then(Raw::bool) == Some(false);
         Self {
-            path: if ignores_case { path.map(PathMatch::ignoring_case) } else { path },
+            path: if ignores_case {
+                path.map(PathMatch::ignoring_case)
+            } else {
+                path
+            },
             headers: raw.list("headers").map(HeaderMatcher::compile).collect(),
-            query: raw.list("query_parameters").map(QueryParameterMatcher::compile).collect(),
+            query: raw
+                .list("query_parameters")
+                .map(QueryParameterMatcher::compile)
+                .collect(),
         }
     }
 
     fn describe(&self) -> String {
-        self.path.as_ref().map_or_else(|| "for every path".to_owned(), PathMatch::describe)
+        self.path
+            .as_ref()
+            .map_or_else(|| "for every path".to_owned(), PathMatch::describe)
     }
 
     fn matches<'m>(&'m self, request: &'m Request) -> (Tri, impl FnOnce() -> String + use<'m>) {
@@ -237,10 +313,19 @@ impl RuleMatch {
             Some(matcher) => matcher.matches(path),
             None => Tri::Yes,
         };
-        let header = self.headers.iter().find(|matcher| matcher.matches(request) != Tri::Yes);
-        let query = self.query.iter().find(|matcher| matcher.matches(&request.path) != Tri::Yes);
+        let header = self
+            .headers
+            .iter()
+            .find(|matcher| matcher.matches(request) != Tri::Yes);
+        let query = self
+            .query
+            .iter()
+            .find(|matcher| matcher.matches(&request.path) != Tri::Yes);
         let headers = self.headers.iter().map(|matcher| matcher.matches(request));
-        let queries = self.query.iter().map(|matcher| matcher.matches(&request.path));
+        let queries = self
+            .query
+            .iter()
+            .map(|matcher| matcher.matches(&request.path));
         let result = Tri::all(std::iter::once(on_path).chain(headers).chain(queries));
         let why = move || match (header, query, &self.path) {
             (Some(header), _, _) => header.why(request),

@@ -1,5 +1,5 @@
-//! Which listener takes a connection, the way Istio has them: redirected connections come to one listener, which hands
-//! them to the one for the address that the client wanted to reach.
+//! Which listener takes a connection, the way Istio has them: redirected connections come to one
+//! listener, which hands them to the one for the address that the client wanted to reach.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ pub use capture::Capture;
 pub struct Listeners<'a> {
     /// All of them, in the dump's order.
     pub listeners: Vec<Listener<'a>>,
-    /// What the pod's redirection leaves alone. It is read from the proxy's own metadata, which does not know what the
-    /// mesh leaves out for all pods.
+    /// What the pod's redirection leaves alone. It is read from the proxy's own metadata, which
+    /// does not know what the mesh leaves out for all pods.
     pub capture: Capture,
     by_address: BTreeMap<(IpAddr, u16), usize>,
 }
@@ -42,8 +42,8 @@ pub struct Listener<'a> {
     pub traffic_direction: Cow<'a, str>,
     /// Where it listens for TCP, bound or not.
     pub addresses: Vec<Address>,
-    /// "Whether the listener should bind to the port. A listener that doesn't bind can only receive connections
-    /// redirected from other listeners that set `use_original_dst` to true."
+    /// "Whether the listener should bind to the port. A listener that doesn't bind can only receive
+    /// connections redirected from other listeners that set `use_original_dst` to true."
     pub bind_to_port: bool,
     /// Whether it hands redirected connections to other listeners.
     pub use_original_dst: bool,
@@ -100,13 +100,20 @@ pub enum How {
 }
 
 impl<'a> Listeners<'a> {
-    /// Reads the listeners of a dump that was indexed with [`Section::Listeners`]. Those that are warming or draining
-    /// take no new connections.
+    /// Reads the listeners of a dump that was indexed with [`Section::Listeners`]. Those that are
+    /// warming or draining take no new connections.
     pub fn compile(dump: &Dump<'a>) -> Self {
         let mut compiled = Self::default();
-        let in_use = dump.of(Section::Listeners).filter(|l| matches!(l.state, State::Static | State::Active));
-        in_use.filter_map(Listener::read).for_each(|listener| compiled.add(listener));
-        compiled.capture = dump.section(Section::Bootstrap).map(Capture::read).unwrap_or_default();
+        let in_use = dump
+            .of(Section::Listeners)
+            .filter(|l| matches!(l.state, State::Static | State::Active));
+        in_use
+            .filter_map(Listener::read)
+            .for_each(|listener| compiled.add(listener));
+        compiled.capture = dump
+            .section(Section::Bootstrap)
+            .map(Capture::read)
+            .unwrap_or_default();
         compiled
     }
 
@@ -116,7 +123,12 @@ impl<'a> Listeners<'a> {
     }
 
     /// What becomes of a connection.
-    pub fn accept(&self, side: Side, connection: &Connection, record: &mut Record) -> Accepted<'_, 'a> {
+    pub fn accept(
+        &self,
+        side: Side,
+        connection: &Connection,
+        record: &mut Record,
+    ) -> Accepted<'_, 'a> {
         let Some(entry) = self.entry(side) else {
             return self.bound(connection.destination, None, record);
         };
@@ -131,27 +143,33 @@ impl<'a> Listeners<'a> {
 
     /// The listener that redirected connections come to.
     fn entry(&self, side: Side) -> Option<&Listener<'a>> {
-        self.listeners.iter().filter(|listener| listener.bind_to_port).find(|listener| match side {
-            Side::Outbound => listener.use_original_dst,
-            Side::Inbound => {
-                !listener.use_original_dst
-                    && listener.filters.restore_destination()
-                    && listener.traffic_direction == "INBOUND"
-            }
-        })
+        self.listeners
+            .iter()
+            .filter(|listener| listener.bind_to_port)
+            .find(|listener| match side {
+                Side::Outbound => listener.use_original_dst,
+                Side::Inbound => {
+                    !listener.use_original_dst
+                        && listener.filters.restore_destination()
+                        && listener.traffic_direction == "INBOUND"
+                }
+            })
     }
 
-    /// "If a connection is redirected using iptables, the port on which the proxy receives it might be different from
-    /// the original destination address. When this flag is set to true, the listener hands off redirected connections to
-    /// the listener associated with the original destination address. If there is no listener associated with the
-    /// original destination address, the connection is handled by the listener that receives it."
+    /// "If a connection is redirected using iptables, the port on which the proxy receives it might
+    /// be different from the original destination address. When this flag is set to true, the
+    /// listener hands off redirected connections to the listener associated with the original
+    /// destination address. If there is no listener associated with the original destination
+    /// address, the connection is handled by the listener that receives it."
     fn hand_over<'c>(
         &'c self,
         entry: &'c Listener<'a>,
         destination: (IpAddr, u16),
         record: &mut Record,
     ) -> Accepted<'c, 'a> {
-        let (found, how) = self.at(destination, |_| true).unwrap_or((entry, How::Stays));
+        let (found, how) = self
+            .at(destination, |_| true)
+            .unwrap_or((entry, How::Stays));
         self.explain_port(destination, found, record);
         taken(found, how, (how != How::Stays).then_some(entry), record)
     }
@@ -163,7 +181,10 @@ impl<'a> Listeners<'a> {
         why_not: Option<Cow<'static, str>>,
         record: &mut Record,
     ) -> Accepted<'_, 'a> {
-        match (self.at(destination, |listener| listener.bind_to_port), why_not) {
+        match (
+            self.at(destination, |listener| listener.bind_to_port),
+            why_not,
+        ) {
             (Some((listener, _)), _) => taken(listener, How::Bound, None, record),
             (None, Some(why)) => Accepted::NotCaptured(why),
             (None, None) => Accepted::NoListener,
@@ -171,12 +192,30 @@ impl<'a> Listeners<'a> {
     }
 
     /// The listener of an address among those that are `eligible`.
-    fn at(&self, (ip, port): (IpAddr, u16), eligible: impl Fn(&Listener<'a>) -> bool) -> Option<(&Listener<'a>, How)> {
-        let any: IpAddr = if ip.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-        let look_up = |ip| self.by_address.get(&(ip, port)).map(|number| &self.listeners[*number]);
+    fn at(
+        &self,
+        (ip, port): (IpAddr, u16),
+        eligible: impl Fn(&Listener<'a>) -> bool,
+    ) -> Option<(&Listener<'a>, How)> {
+        let any: IpAddr = if ip.is_ipv6() {
+            Ipv6Addr::UNSPECIFIED.into()
+        } else {
+            Ipv4Addr::UNSPECIFIED.into()
+        };
+        let look_up = |ip| {
+            self.by_address
+                .get(&(ip, port))
+                .map(|number| &self.listeners[*number])
+        };
         let eligible = |listener: &&Listener<'a>| eligible(listener);
-        let exact = look_up(ip).filter(eligible).map(|listener| (listener, How::Exact));
-        exact.or_else(|| look_up(any).filter(eligible).map(|listener| (listener, How::Wildcard)))
+        let exact = look_up(ip)
+            .filter(eligible)
+            .map(|listener| (listener, How::Exact));
+        exact.or_else(|| {
+            look_up(any)
+                .filter(eligible)
+                .map(|listener| (listener, How::Wildcard))
+        })
     }
 
     /// Other listeners of the same port.
@@ -184,10 +223,23 @@ impl<'a> Listeners<'a> {
         if !record.keep {
             return;
         }
-        for listener in self.listeners.iter().filter(|listener| listener.at != found.at) {
-            for address in listener.addresses.iter().filter(|address| address.port == port) {
+        for listener in self
+            .listeners
+            .iter()
+            .filter(|listener| listener.at != found.at)
+        {
+            for address in listener
+                .addresses
+                .iter()
+                .filter(|address| address.port == port)
+            {
                 let why = address.why_not(ip);
-                record.add(|| Considered { what: listener.name.to_string(), matched: Tri::No, why, at: listener.at });
+                record.add(|| Considered {
+                    what: listener.name.to_string(),
+                    matched: Tri::No,
+                    why,
+                    at: listener.at,
+                });
             }
         }
     }
@@ -224,12 +276,16 @@ impl<'a> Listener<'a> {
             match &*key {
                 "address" => listener.addresses.extend(Address::read(value)),
                 "additional_addresses" => {
-                    let more = value.elements().filter_map(|address| Address::read(address.get("address")?));
+                    let more = value
+                        .elements()
+                        .filter_map(|address| Address::read(address.get("address")?));
                     listener.addresses.extend(more);
                 }
                 "bind_to_port" => listener.bind_to_port = value.bool() != Some(false),
                 "use_original_dst" => listener.use_original_dst = value.bool() == Some(true),
-                "traffic_direction" => listener.traffic_direction = value.string().unwrap_or_default(),
+                "traffic_direction" => {
+                    listener.traffic_direction = value.string().unwrap_or_default()
+                }
                 _ => {}
             }
         }
@@ -238,8 +294,8 @@ impl<'a> Listener<'a> {
 }
 
 impl<'c, 'a> Taken<'c, 'a> {
-    /// What filter chains see of the connection. A listener that hands a connection over lets its own filters look first,
-    /// and what they found stays known.
+    /// What filter chains see of the connection. A listener that hands a connection over lets its
+    /// own filters look first, and what they found stays known.
     ///
     /// # Errors
     /// The fact that is missing to tell what the filters see.
@@ -250,7 +306,11 @@ impl<'c, 'a> Taken<'c, 'a> {
             seen = from.filters.inspect(connection, from.port(wanted), seen)?;
         }
         let is_redirected = matches!(self.how, How::Stays | How::Redirected);
-        let arrived = if is_redirected { self.listener.port(wanted) } else { wanted };
+        let arrived = if is_redirected {
+            self.listener.port(wanted)
+        } else {
+            wanted
+        };
         self.listener.filters.inspect(connection, arrived, seen)
     }
 
@@ -262,8 +322,8 @@ impl<'c, 'a> Taken<'c, 'a> {
         }
     }
 
-    /// Whether the address that the client wanted to reach was restored: without that an `ORIGINAL_DST` cluster has no
-    /// host.
+    /// Whether the address that the client wanted to reach was restored: without that an
+    /// `ORIGINAL_DST` cluster has no host.
     pub fn is_restored(&self) -> bool {
         self.how != How::Bound || self.listener.filters.restore_destination()
     }
@@ -272,7 +332,9 @@ impl<'c, 'a> Taken<'c, 'a> {
 impl Listener<'_> {
     /// The port it is bound to.
     fn port(&self, otherwise: u16) -> u16 {
-        self.addresses.first().map_or(otherwise, |address| address.port)
+        self.addresses
+            .first()
+            .map_or(otherwise, |address| address.port)
     }
 }
 
@@ -301,7 +363,11 @@ fn taken<'c, 'a>(
         why: how.words().to_owned(),
         at: listener.at,
     });
-    Accepted::Taken(Taken { listener, how, from })
+    Accepted::Taken(Taken {
+        listener,
+        how,
+        from,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! The matchers that routes, RBAC policies and JWT rules share: strings, headers, query parameters, cookies, paths.
+//! The matchers that routes, RBAC policies and JWT rules share: strings, headers, query parameters,
+//! cookies, paths.
 //!
-//! Each is compiled once from the dump, answers [`super::Tri`], and can say afterwards in words what decided.
+//! Each is compiled once from the dump, answers [`super::Tri`], and can say afterwards in words
+//! what decided.
 
 mod cookie;
 mod header;

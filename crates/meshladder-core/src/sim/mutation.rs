@@ -9,7 +9,11 @@ pub(crate) enum Mutation {
     /// Takes a header away.
     Remove(Box<str>),
     /// Sets or adds a value.
-    Append { name: Box<str>, value: Box<str>, action: AppendAction },
+    Append {
+        name: Box<str>,
+        value: Box<str>,
+        action: AppendAction,
+    },
     /// What it does is not modelled: the header, and the fact that is missing.
     Other { name: Box<str>, fact: Box<str> },
 }
@@ -31,20 +35,33 @@ impl Mutation {
     /// Compiles a `config.core.v3.HeaderValueOption`; none when it does nothing.
     pub(crate) fn option(raw: Raw<'_>) -> Option<Self> {
         let header = raw.get("header")?;
-        let name = header.string_at("key").unwrap_or_default().to_ascii_lowercase();
+        let name = header
+            .string_at("key")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let value = header.string_at("value").unwrap_or_default();
         // "keep_empty_value: … custom headers with empty values … will be dropped by default".
-        let keeps_empty = raw.get("keep_empty_value").and_then(Raw::bool).unwrap_or_default();
+        let keeps_empty = raw
+            .get("keep_empty_value")
+            .and_then(Raw::bool)
+            .unwrap_or_default();
         if value.is_empty() && !keeps_empty {
             return None;
         }
         let literal = value.replace("%%", "\0");
         if literal.contains('%') {
             let fact = format!("the value `{value}` of the header {name}").into();
-            return Some(Self::Other { name: name.into(), fact });
+            return Some(Self::Other {
+                name: name.into(),
+                fact,
+            });
         }
         let action = AppendAction::compile(raw);
-        Some(Self::Append { name: name.into(), value: literal.replace('\0', "%").into(), action })
+        Some(Self::Append {
+            name: name.into(),
+            value: literal.replace('\0', "%").into(),
+            action,
+        })
     }
 
     /// Applies it; gives the header and the missing fact when that is not possible.
@@ -52,13 +69,22 @@ impl Mutation {
         match self {
             Self::Remove(name) => state.remove_header(name),
             Self::Other { name, fact } => return Some((name, fact)),
-            Self::Append { name, value, action } => {
+            Self::Append {
+                name,
+                value,
+                action,
+            } => {
                 let exists = state.request.values(name).next().is_some();
-                if matches!(action, AppendAction::OverwriteIfExists | AppendAction::OverwriteIfExistsOrAdd) {
+                if matches!(
+                    action,
+                    AppendAction::OverwriteIfExists | AppendAction::OverwriteIfExistsOrAdd
+                ) {
                     state.remove_header(name);
                 }
                 let adds = match action {
-                    AppendAction::AppendIfExistsOrAdd | AppendAction::OverwriteIfExistsOrAdd => true,
+                    AppendAction::AppendIfExistsOrAdd | AppendAction::OverwriteIfExistsOrAdd => {
+                        true
+                    }
                     AppendAction::AddIfAbsent => !exists,
                     AppendAction::OverwriteIfExists => exists,
                 };
@@ -78,7 +104,9 @@ impl AppendAction {
             Some("OVERWRITE_IF_EXISTS_OR_ADD") => Self::OverwriteIfExistsOrAdd,
             Some("OVERWRITE_IF_EXISTS") => Self::OverwriteIfExists,
             // The deprecated `append`, of which `false` overwrites.
-            None if raw.get("append").and_then(Raw::bool) == Some(false) => Self::OverwriteIfExistsOrAdd,
+            None if raw.get("append").and_then(Raw::bool) == Some(false) => {
+                Self::OverwriteIfExistsOrAdd
+            }
             _ => Self::AppendIfExistsOrAdd,
         }
     }

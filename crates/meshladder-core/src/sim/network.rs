@@ -1,4 +1,5 @@
-//! The network filters of a filter chain (`envoy.config.listener.v3.Filter`): what they do with a connection.
+//! The network filters of a filter chain (`envoy.config.listener.v3.Filter`): what they do with a
+//! connection.
 
 use std::borrow::Cow;
 
@@ -54,8 +55,8 @@ pub struct Tcp<'c, 'a> {
     pub filter: &'c NetworkFilter<'a>,
     /// The clusters it may go to.
     pub branches: Vec<Branch<'c>>,
-    /// The filter that closes it at its first bytes. `tcp_proxy` connects before that: a cluster that is missing or has
-    /// no endpoint is what ends the connection then.
+    /// The filter that closes it at its first bytes. `tcp_proxy` connects before that: a cluster
+    /// that is missing or has no endpoint is what ends the connection then.
     pub denied: Option<&'c NetworkFilter<'a>>,
 }
 
@@ -75,11 +76,13 @@ pub struct Branch<'c> {
 impl<'a> NetworkFilters<'a> {
     /// Reads the `filters` of a `FilterChain`.
     pub fn compile(chain: Raw<'a>) -> Self {
-        Self { filters: chain.list("filters").map(NetworkFilter::read).collect() }
+        Self {
+            filters: chain.list("filters").map(NetworkFilter::read).collect(),
+        }
     }
 
-    /// Where the filters lead a connection with this server name. `allows` answers for each RBAC filter whether it lets
-    /// the connection pass.
+    /// Where the filters lead a connection with this server name. `allows` answers for each RBAC
+    /// filter whether it lets the connection pass.
     pub fn evaluate<'c>(
         &'c self,
         server_name: &'c str,
@@ -100,17 +103,28 @@ impl<'a> NetworkFilters<'a> {
                 }
                 Kind::TcpProxy(proxy) => {
                     filter.note(record, Tri::Yes, "takes the connection");
-                    return Outcome::Tcp(Tcp { filter, branches: proxy.branches(cluster), denied });
+                    return Outcome::Tcp(Tcp {
+                        filter,
+                        branches: proxy.branches(cluster),
+                        denied,
+                    });
                 }
                 Kind::Unmodelled => {
-                    return filter.stop(unmodelled(&format!("the network filter {}", filter.name)), record);
+                    return filter.stop(
+                        unmodelled(&format!("the network filter {}", filter.name)),
+                        record,
+                    );
                 }
                 Kind::Observes => (Tri::No, "only looks on"),
                 Kind::SniCluster => {
                     cluster = Some(server_name).filter(|name| !name.is_empty());
                     (
                         Tri::No,
-                        if cluster.is_some() { "takes the server name for the cluster" } else { "no server name" },
+                        if cluster.is_some() {
+                            "takes the server name for the cluster"
+                        } else {
+                            "no server name"
+                        },
                     )
                 }
                 Kind::Rbac => match allows(filter) {
@@ -132,11 +146,21 @@ impl<'a> NetworkFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
         let name = filter.string_at("name").unwrap_or_default();
         let (url, config) = kind::typed(filter.get("typed_config"));
-        Self { at: filter.offset(), kind: Kind::of(&url, &name, config), name, config }
+        Self {
+            at: filter.offset(),
+            kind: Kind::of(&url, &name, config),
+            name,
+            config,
+        }
     }
 
     fn note(&self, record: &mut Record, matched: Tri, why: &str) {
-        record.add(|| Considered { what: self.name.to_string(), matched, why: why.to_owned(), at: self.at });
+        record.add(|| Considered {
+            what: self.name.to_string(),
+            matched,
+            why: why.to_owned(),
+            at: self.at,
+        });
     }
 
     fn stop<'c>(&self, fact: Box<str>, record: &mut Record) -> Outcome<'c, 'a> {

@@ -1,4 +1,5 @@
-//! One request as it arrives at a proxy, and the connection it comes on. What nobody said stays unknown.
+//! One request as it arrives at a proxy, and the connection it comes on. What nobody said stays
+//! unknown.
 
 use std::net::IpAddr;
 
@@ -19,7 +20,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// What verified tokens say.
     pub claims: Claims,
-    /// Headers that a proxy on the way sets to what cannot be told, each with the fact that is missing.
+    /// Headers that a proxy on the way sets to what cannot be told, each with the fact that is
+    /// missing.
     pub unknown_headers: Vec<(Box<str>, Box<str>)>,
 }
 
@@ -32,7 +34,8 @@ pub struct Connection {
     pub source: Option<(IpAddr, u16)>,
     /// TLS, when the client speaks it.
     pub tls: Option<Tls>,
-    /// Application protocol in plain text: `http/1.0`, `http/1.1`, `h2c`; none for anything that is not HTTP.
+    /// Application protocol in plain text: `http/1.0`, `http/1.1`, `h2c`; none for anything that is
+    /// not HTTP.
     pub plain_http: Option<&'static str>,
 }
 
@@ -75,21 +78,36 @@ impl Request {
             ":authority" | "host" => Some(&*self.authority),
             // CONNECT has none.
             ":path" => Some(&*self.path).filter(|path| !path.is_empty()),
-            "x-forwarded-proto" if !self.headers.iter().any(|(n, _)| n == name) => Some(&*self.scheme),
+            "x-forwarded-proto" if !self.headers.iter().any(|(n, _)| n == name) => {
+                Some(&*self.scheme)
+            }
             _ => None,
         };
-        let rest = if pseudo.is_some() { &[][..] } else { &self.headers };
-        let rest = rest.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| &**value);
+        let rest = if pseudo.is_some() {
+            &[][..]
+        } else {
+            &self.headers
+        };
+        let rest = rest
+            .iter()
+            .filter(move |(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, value)| &**value);
         pseudo.into_iter().chain(rest)
     }
 
-    /// The fact that is missing to tell whether a header that was not stated is there; none when it is absent.
+    /// The fact that is missing to tell whether a header that was not stated is there; none when it
+    /// is absent.
     pub fn missing(&self, name: &str) -> Option<Box<str>> {
-        let unknown = self.unknown_headers.iter().find(|(other, _)| **other == *name).map(|(_, fact)| fact.clone());
+        let unknown = self
+            .unknown_headers
+            .iter()
+            .find(|(other, _)| **other == *name)
+            .map(|(_, fact)| fact.clone());
         unknown.or_else(|| Self::may_be_added(name).then(|| format!("the header {name}").into()))
     }
 
-    /// Whether a header that was not stated may still be there: clients and proxies add these on their own.
+    /// Whether a header that was not stated may still be there: clients and proxies add these on
+    /// their own.
     fn may_be_added(name: &str) -> bool {
         matches!(
             name,
@@ -116,7 +134,12 @@ pub(in crate::sim) mod tests {
     pub(in crate::sim) fn get(authority: &str, path: &str) -> Request {
         let destination = ([10, 0, 0, 1].into(), 8080);
         Request {
-            connection: Connection { destination, source: None, tls: None, plain_http: Some("http/1.1") },
+            connection: Connection {
+                destination,
+                source: None,
+                tls: None,
+                plain_http: Some("http/1.1"),
+            },
             method: "GET".to_owned(),
             scheme: "http".to_owned(),
             authority: authority.to_owned(),
@@ -131,8 +154,16 @@ pub(in crate::sim) mod tests {
     fn a_header_that_a_proxy_sets_to_something_unknown_is_neither_there_nor_absent() {
         let mut request = get("a.test", "/");
         assert_eq!(request.missing("x-user"), None);
-        assert_eq!(request.missing("x-request-id").as_deref(), Some("the header x-request-id"));
-        request.unknown_headers.push(("x-user".into(), "the value of x-user".into()));
-        assert_eq!(request.missing("x-user").as_deref(), Some("the value of x-user"));
+        assert_eq!(
+            request.missing("x-request-id").as_deref(),
+            Some("the header x-request-id")
+        );
+        request
+            .unknown_headers
+            .push(("x-user".into(), "the value of x-user".into()));
+        assert_eq!(
+            request.missing("x-user").as_deref(),
+            Some("the value of x-user")
+        );
     }
 }

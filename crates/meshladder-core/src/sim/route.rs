@@ -1,4 +1,5 @@
-//! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and what that does to it.
+//! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and
+//! what that does to it.
 
 use super::filters::Scope;
 use super::runtime::Runtime;
@@ -104,10 +105,18 @@ impl<'a> RouteTable<'a> {
             match &*key {
                 "name" => table.name = value.string().unwrap_or_default().into(),
                 "virtual_hosts" => {
-                    table.virtual_hosts = value.elements().map(|raw| VirtualHost::compile(raw, runtime)).collect();
+                    table.virtual_hosts = value
+                        .elements()
+                        .map(|raw| VirtualHost::compile(raw, runtime))
+                        .collect();
                 }
-                "ignore_port_in_host_matching" => table.domains.ignore_port = value.bool().unwrap_or_default(),
-                "vhost_header" => table.domains.header = value.string().map(|name| name.to_ascii_lowercase().into()),
+                "ignore_port_in_host_matching" => {
+                    table.domains.ignore_port = value.bool().unwrap_or_default()
+                }
+                "vhost_header" => {
+                    table.domains.header =
+                        value.string().map(|name| name.to_ascii_lowercase().into())
+                }
                 "ignore_path_parameters_in_path_matching" => {
                     table.ignore_path_parameters = value.bool().unwrap_or_default();
                 }
@@ -124,8 +133,8 @@ impl<'a> RouteTable<'a> {
         table
     }
 
-    /// The route of a request that has been through [`super::path::BeforeRouting`], in the state that the filters which
-    /// ran before have left it in.
+    /// The route of a request that has been through [`super::path::BeforeRouting`], in the state
+    /// that the filters which ran before have left it in.
     pub fn route<'t>(&'t self, state: &State<'_>, record: &mut Record) -> Routed<'t, 'a> {
         let request = &*state.request;
         let virtual_host = match self.domains.find(request) {
@@ -138,17 +147,32 @@ impl<'a> RouteTable<'a> {
                 record.add(|| self.no_virtual_host(request));
                 return Routed::NoRoute { virtual_host: None };
             }
-            Found::Unknown(fact) => return Routed::Undecided { virtual_host: None, route: None, fact },
+            Found::Unknown(fact) => {
+                return Routed::Undecided {
+                    virtual_host: None,
+                    route: None,
+                    fact,
+                };
+            }
         };
-        let undecided = |fact| Routed::Undecided { virtual_host: Some(virtual_host), route: None, fact };
+        let undecided = |fact| Routed::Undecided {
+            virtual_host: Some(virtual_host),
+            route: None,
+            fact,
+        };
         // "No scheme header": Envoy takes that for a request that was rejected earlier.
         if request.values("x-forwarded-proto").next() == Some("") {
-            return Routed::NoRoute { virtual_host: Some(virtual_host) };
+            return Routed::NoRoute {
+                virtual_host: Some(virtual_host),
+            };
         }
         match virtual_host.requires_tls(request) {
             Tri::Yes => {
                 let location = format!("https://{}{}", request.authority, request.path);
-                return Routed::RequireTls { virtual_host, location };
+                return Routed::RequireTls {
+                    virtual_host,
+                    location,
+                };
             }
             Tri::Unknown(fact) => return undecided(fact),
             Tri::No => {}
@@ -175,18 +199,26 @@ impl<'a> RouteTable<'a> {
             match matched {
                 Tri::No => continue,
                 Tri::Unknown(fact) => {
-                    return Routed::Undecided { virtual_host: Some(virtual_host), route: Some(route), fact };
+                    return Routed::Undecided {
+                        virtual_host: Some(virtual_host),
+                        route: Some(route),
+                        fact,
+                    };
                 }
                 Tri::Yes => {}
             }
             let (hit, miss) = dice.split(route.route_match.fraction);
             let Some((share, dice)) = hit else { continue };
             let decided = self.decide(virtual_host, route, dice, context.request());
-            let Some((rest, dice)) = miss else { return decided };
+            let Some((rest, dice)) = miss else {
+                return decided;
+            };
             let other = self.first_match(virtual_host, index + 1, dice, context, record);
             return Routed::Branches(vec![(share, decided), (rest, other)]);
         }
-        Routed::NoRoute { virtual_host: Some(virtual_host) }
+        Routed::NoRoute {
+            virtual_host: Some(virtual_host),
+        }
     }
 
     fn decide<'t>(
@@ -197,8 +229,17 @@ impl<'a> RouteTable<'a> {
         request: &Request,
     ) -> Routed<'t, 'a> {
         match route.action.target(route, dice, request) {
-            Ok(target) => Routed::Route(RouteDecision { virtual_host, route, target, table: self }),
-            Err(fact) => Routed::Undecided { virtual_host: Some(virtual_host), route: Some(route), fact },
+            Ok(target) => Routed::Route(RouteDecision {
+                virtual_host,
+                route,
+                target,
+                table: self,
+            }),
+            Err(fact) => Routed::Undecided {
+                virtual_host: Some(virtual_host),
+                route: Some(route),
+                fact,
+            },
         }
     }
 
@@ -215,28 +256,46 @@ impl<'a> RouteTable<'a> {
 impl<'a> RouteDecision<'_, 'a> {
     /// Whether any of [`Self::scopes`] says something.
     pub fn has_overrides(&self, branch: Option<&Branch<'_, 'a>>) -> bool {
-        let entry = branch.and_then(|branch| branch.entry).map(|entry| &entry.scope);
-        let around = [&self.route.scope, &self.virtual_host.scope, &self.table.scope];
-        entry.into_iter().chain(around).any(|scope| !scope.is_empty())
+        let entry = branch
+            .and_then(|branch| branch.entry)
+            .map(|entry| &entry.scope);
+        let around = [
+            &self.route.scope,
+            &self.virtual_host.scope,
+            &self.table.scope,
+        ];
+        entry
+            .into_iter()
+            .chain(around)
+            .any(|scope| !scope.is_empty())
     }
 
-    /// What counts for filters that this request meets, the most specific one first: weighted cluster, route, virtual
-    /// host, route configuration. `branch` is the one of the target's that is looked at.
+    /// What counts for filters that this request meets, the most specific one first: weighted
+    /// cluster, route, virtual host, route configuration. `branch` is the one of the target's that
+    /// is looked at.
     pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Scope<'a>> {
-        let entry = branch.and_then(|branch| branch.entry).map(|entry| entry.scope);
-        entry.into_iter().chain([self.route.scope, self.virtual_host.scope, self.table.scope]).collect()
+        let entry = branch
+            .and_then(|branch| branch.entry)
+            .map(|entry| entry.scope);
+        entry
+            .into_iter()
+            .chain([self.route.scope, self.virtual_host.scope, self.table.scope])
+            .collect()
     }
 }
 
 impl Routed<'_, '_> {
-    /// What the proxy answers on its own, and the `location` it sends the client to. None when it forwards, or when
-    /// that is not decided.
+    /// What the proxy answers on its own, and the `location` it sends the client to. None when it
+    /// forwards, or when that is not decided.
     pub fn answer(&self, request: &Request) -> Option<(Answer, Option<String>)> {
         match self {
-            Self::NoRoute { .. } => Some((Answer::new(request, 404, &["NR"], "route_not_found"), None)),
-            Self::RequireTls { location, .. } => {
-                Some((Answer::new(request, 301, &[], "direct_response"), Some(location.clone())))
+            Self::NoRoute { .. } => {
+                Some((Answer::new(request, 404, &["NR"], "route_not_found"), None))
             }
+            Self::RequireTls { location, .. } => Some((
+                Answer::new(request, 301, &[], "direct_response"),
+                Some(location.clone()),
+            )),
             Self::Route(decision) => decision.target.answer(request),
             Self::Undecided { .. } | Self::Branches(_) => None,
         }

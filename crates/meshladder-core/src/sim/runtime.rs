@@ -1,4 +1,5 @@
-//! Runtime values of a proxy, as far as its bootstrap tells them (`config.bootstrap.v3.LayeredRuntime`).
+//! Runtime values of a proxy, as far as its bootstrap tells them
+//! (`config.bootstrap.v3.LayeredRuntime`).
 //!
 //! What an operator sets through the admin interface or RTDS is not in a config dump.
 
@@ -22,14 +23,23 @@ pub struct Fraction {
 impl<'a> Runtime<'a> {
     /// Reads a `Bootstrap`.
     pub fn compile(bootstrap: Raw<'a>) -> Self {
-        let layers = bootstrap.get("layered_runtime").into_iter().flat_map(|runtime| runtime.list("layers"));
-        Self { layers: layers.filter_map(|layer| layer.get("static_layer")).collect() }
+        let layers = bootstrap
+            .get("layered_runtime")
+            .into_iter()
+            .flat_map(|runtime| runtime.list("layers"));
+        Self {
+            layers: layers
+                .filter_map(|layer| layer.get("static_layer"))
+                .collect(),
+        }
     }
 
     /// Whether a feature is on.
     pub fn flag(&self, key: &str, default: bool) -> bool {
         let value = self.find(key);
-        value.and_then(|value| value.bool().or_else(|| value.string()?.parse().ok())).unwrap_or(default)
+        value
+            .and_then(|value| value.bool().or_else(|| value.string()?.parse().ok()))
+            .unwrap_or(default)
     }
 
     /// An integer.
@@ -39,27 +49,38 @@ impl<'a> Runtime<'a> {
 
     /// A fraction: "an integer is a numerator with the denominator HUNDRED".
     pub fn fraction(&self, key: &str, default: Fraction) -> Fraction {
-        let Some(value) = self.find(key) else { return default };
+        let Some(value) = self.find(key) else {
+            return default;
+        };
         if value.kind() == Kind::Object {
             return Fraction::compile(value);
         }
-        value.number().map_or(default, |numerator| Fraction { numerator, denominator: 100 })
+        value.number().map_or(default, |numerator| Fraction {
+            numerator,
+            denominator: 100,
+        })
     }
 
-    /// "Layers that appear later override those that appear earlier". Keys may be nested objects or have dots.
+    /// "Layers that appear later override those that appear earlier". Keys may be nested objects or
+    /// have dots.
     fn find(&self, key: &str) -> Option<Raw<'a>> {
         if key.is_empty() {
             return None;
         }
-        self.layers.iter().rev().find_map(|layer| below(*layer, key))
+        self.layers
+            .iter()
+            .rev()
+            .find_map(|layer| below(*layer, key))
     }
 }
 
 fn below<'a>(layer: Raw<'a>, key: &str) -> Option<Raw<'a>> {
-    layer.members().find_map(|(name, value)| match key.strip_prefix(&*name)? {
-        "" => Some(value),
-        rest => below(value, rest.strip_prefix('.')?),
-    })
+    layer
+        .members()
+        .find_map(|(name, value)| match key.strip_prefix(&*name)? {
+            "" => Some(value),
+            rest => below(value, rest.strip_prefix('.')?),
+        })
 }
 
 impl Fraction {
@@ -70,7 +91,13 @@ impl Fraction {
             Some("MILLION") => 1_000_000,
             _ => 100,
         };
-        Self { numerator: raw.get("numerator").and_then(Raw::number).unwrap_or_default(), denominator }
+        Self {
+            numerator: raw
+                .get("numerator")
+                .and_then(Raw::number)
+                .unwrap_or_default(),
+            denominator,
+        }
     }
 }
 
@@ -87,9 +114,27 @@ mod tests {
         ]}}"#;
         let runtime = Runtime::compile(Raw::of(text).expect("JSON"));
         assert!(!runtime.flag("a.b", true) && runtime.flag("a", true));
-        let default = Fraction { numerator: 1, denominator: 100 };
-        assert_eq!(runtime.fraction("c.d", default), Fraction { numerator: 7, denominator: 100 });
-        assert_eq!(runtime.fraction("e", default), Fraction { numerator: 5, denominator: 1_000_000 });
-        assert_eq!((runtime.fraction("", default), runtime.integer("c.x")), (default, None));
+        let default = Fraction {
+            numerator: 1,
+            denominator: 100,
+        };
+        assert_eq!(
+            runtime.fraction("c.d", default),
+            Fraction {
+                numerator: 7,
+                denominator: 100
+            }
+        );
+        assert_eq!(
+            runtime.fraction("e", default),
+            Fraction {
+                numerator: 5,
+                denominator: 1_000_000
+            }
+        );
+        assert_eq!(
+            (runtime.fraction("", default), runtime.integer("c.x")),
+            (default, None)
+        );
     }
 }

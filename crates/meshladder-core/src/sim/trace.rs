@@ -12,7 +12,8 @@ pub struct Trace {
     pub hops: Vec<Hop>,
     /// How it ends.
     pub outcome: End,
-    /// Every way it may end, when there is more than one; the first is the likeliest and equals `outcome`.
+    /// Every way it may end, when there is more than one; the first is the likeliest and equals
+    /// `outcome`.
     pub branches: Vec<Branch>,
 }
 
@@ -57,16 +58,24 @@ pub struct DryRun {
 }
 
 impl DryRun {
-    /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they are those of a
-    /// CUSTOM policy, which choose what a provider is asked.
+    /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they
+    /// are those of a CUSTOM policy, which choose what a provider is asked.
     pub fn of(outcome: &Outcome) -> Option<Self> {
         let (denies, policy) = match outcome.shadow.as_ref()? {
             Decision::Denied { policy, .. } => (true, policy),
-            Decision::Allowed { policy: policy @ Some(_) } => (false, policy),
+            Decision::Allowed {
+                policy: policy @ Some(_),
+            } => (false, policy),
             Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
         };
-        let is_custom = policy.as_deref().and_then(PolicyName::parse).is_some_and(|name| name.provider.is_some());
-        (!is_custom).then(|| Self { denies, policy: policy.as_deref().map(str::to_owned) })
+        let is_custom = policy
+            .as_deref()
+            .and_then(PolicyName::parse)
+            .is_some_and(|name| name.provider.is_some());
+        (!is_custom).then(|| Self {
+            denies,
+            policy: policy.as_deref().map(str::to_owned),
+        })
     }
 }
 
@@ -84,7 +93,8 @@ pub struct EndpointFact {
 /// One decision.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// `listener`, `filter-chain`, `path`, `virtual-host`, `route`, `filter`, `cluster`, `endpoint`, `tls`.
+    /// `listener`, `filter-chain`, `path`, `virtual-host`, `route`, `filter`, `cluster`,
+    /// `endpoint`, `tls`.
     pub stage: &'static str,
     /// What was decided, in words.
     pub chosen: String,
@@ -197,7 +207,12 @@ pub struct Branch {
 
 impl End {
     /// An end without flags.
-    pub fn new(kind: Kind, code: u16, details: impl Into<String>, because: impl Into<String>) -> Self {
+    pub fn new(
+        kind: Kind,
+        code: u16,
+        details: impl Into<String>,
+        because: impl Into<String>,
+    ) -> Self {
         Self {
             kind,
             code,

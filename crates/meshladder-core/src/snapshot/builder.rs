@@ -24,22 +24,53 @@ impl Builder {
     }
 
     pub(super) fn resume(snapshot: Snapshot) -> Self {
-        let Snapshot { taken_at: _, docs, sources: _, metas, coverage, problems } = snapshot;
-        Self { taken_at: None, docs, metas, coverage, problems }
+        let Snapshot {
+            taken_at: _,
+            docs,
+            sources: _,
+            metas,
+            coverage,
+            problems,
+        } = snapshot;
+        Self {
+            taken_at: None,
+            docs,
+            metas,
+            coverage,
+            problems,
+        }
     }
 
-    /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the first is kept,
-    /// and the second is noted as a problem.
+    /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the
+    /// first is kept, and the second is noted as a problem.
     pub fn add(&mut self, id: DocId, origin: impl Into<String>, bytes: Vec<u8>) {
         let origin = origin.into();
         let (text, bad_byte) = clean(&id, bytes);
-        self.problems.extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
-        self.insert(id, Entry { origin, body: Body::Held(Arc::new(text)) });
+        self.problems
+            .extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
+        self.insert(
+            id,
+            Entry {
+                origin,
+                body: Body::Held(Arc::new(text)),
+            },
+        );
     }
 
-    /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what is large.
+    /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what
+    /// is large.
     pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
-        self.insert(id, Entry { origin: origin.into(), body: Body::Deferred { size, fetch, told: OnceLock::new() } });
+        self.insert(
+            id,
+            Entry {
+                origin: origin.into(),
+                body: Body::Deferred {
+                    size,
+                    fetch,
+                    told: OnceLock::new(),
+                },
+            },
+        );
     }
 
     fn insert(&mut self, id: DocId, entry: Entry) {
@@ -77,20 +108,44 @@ impl Builder {
 
     /// The Snapshot.
     pub fn finish(self) -> Snapshot {
-        let Self { taken_at, docs, metas, coverage, problems } = self;
-        let named = coverage.keys().map(|(source, _)| source.as_str()).chain(metas.keys().map(String::as_str));
-        let sources: BTreeSet<String> = named.chain(docs.keys().map(|id| id.split().0)).map(str::to_owned).collect();
+        let Self {
+            taken_at,
+            docs,
+            metas,
+            coverage,
+            problems,
+        } = self;
+        let named = coverage
+            .keys()
+            .map(|(source, _)| source.as_str())
+            .chain(metas.keys().map(String::as_str));
+        let sources: BTreeSet<String> = named
+            .chain(docs.keys().map(|id| id.split().0))
+            .map(str::to_owned)
+            .collect();
         let told = taken_at.map_or_else(OnceLock::new, |time| OnceLock::from(Some(time)));
-        Snapshot { taken_at: told, docs, sources: sources.into_iter().collect(), metas, coverage, problems }
+        Snapshot {
+            taken_at: told,
+            docs,
+            sources: sources.into_iter().collect(),
+            metas,
+            coverage,
+            problems,
+        }
     }
 }
 
 pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
     let what = "invalid UTF-8; the bytes are shown as U+FFFD".to_owned();
-    Problem { origin: origin.to_owned(), place: Some(Place::of(text, at)), what }
+    Problem {
+        origin: origin.to_owned(),
+        place: Some(Place::of(text, at)),
+        what,
+    }
 }
 
-/// Redacts a document and makes it text. With it comes the offset of the first byte that is not UTF-8.
+/// Redacts a document and makes it text. With it comes the offset of the first byte that is not
+/// UTF-8.
 pub(super) fn clean(id: &DocId, mut bytes: Vec<u8>) -> (String, Option<usize>) {
     // Places in a tree end at 4 GiB: behind them nothing could be redacted.
     bytes.truncate(u32::MAX as usize);
@@ -99,7 +154,10 @@ pub(super) fn clean(id: &DocId, mut bytes: Vec<u8>) -> (String, Option<usize>) {
         Ok(text) => (text, None),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
+            (
+                String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                Some(at),
+            )
         }
     }
 }

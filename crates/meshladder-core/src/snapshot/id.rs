@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A document's name: its path inside a bundle, such as `proxies/shop/cart-1/config_dump.json`. With several sources
-/// each id starts with its source's name: `2/k8s/pods.json`.
+/// A document's name: its path inside a bundle, such as `proxies/shop/cart-1/config_dump.json`.
+/// With several sources each id starts with its source's name: `2/k8s/pods.json`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocId(Arc<str>);
 
@@ -73,7 +73,11 @@ impl DocId {
 
     /// The document `file` of a proxy.
     pub fn of_proxy(proxy: &ProxyRef, file: &str) -> Self {
-        let ProxyRef { source, namespace, pod } = proxy;
+        let ProxyRef {
+            source,
+            namespace,
+            pod,
+        } = proxy;
         let slash = if source.is_empty() { "" } else { "/" };
         Self(format!("{source}{slash}proxies/{namespace}/{pod}/{file}").into())
     }
@@ -126,7 +130,11 @@ impl DocId {
         let (source, path) = self.split();
         let mut parts = path.strip_prefix("proxies/")?.split('/');
         let (namespace, pod, _file) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(ProxyRef { source: source.to_owned(), namespace: namespace.to_owned(), pod: pod.to_owned() })
+        Some(ProxyRef {
+            source: source.to_owned(),
+            namespace: namespace.to_owned(),
+            pod: pod.to_owned(),
+        })
     }
 }
 
@@ -150,8 +158,16 @@ mod tests {
     #[test]
     fn ids_tell_shape_proxy_and_source() {
         for (path, shape, source) in [
-            ("proxies/shop/cart-1/config_dump.json", Shape::ConfigDump, ""),
-            ("east/proxies/shop/cart-1/clusters.txt", Shape::Clusters, "east"),
+            (
+                "proxies/shop/cart-1/config_dump.json",
+                Shape::ConfigDump,
+                "",
+            ),
+            (
+                "east/proxies/shop/cart-1/clusters.txt",
+                Shape::Clusters,
+                "east",
+            ),
             ("k8s/pods.json", Shape::Objects, ""),
             ("2/k8s/manifests/deep/vs.yaml", Shape::Objects, "2"),
             ("istiod/istiod-1/debug/syncz.json", Shape::IstiodDebug, ""),
@@ -163,9 +179,17 @@ mod tests {
             let id = DocId::new(path);
             assert_eq!((id.shape(), id.split().0), (shape, source), "{path}");
         }
-        let proxy = DocId::new("east/proxies/shop/cart-1/x").proxy().expect("a proxy's document");
-        assert_eq!((proxy.to_string().as_str(), proxy.source.as_str()), ("cart-1.shop", "east"));
-        assert_eq!(DocId::of_proxy(&proxy, "certs.json").as_str(), "east/proxies/shop/cart-1/certs.json");
+        let proxy = DocId::new("east/proxies/shop/cart-1/x")
+            .proxy()
+            .expect("a proxy's document");
+        assert_eq!(
+            (proxy.to_string().as_str(), proxy.source.as_str()),
+            ("cart-1.shop", "east")
+        );
+        assert_eq!(
+            DocId::of_proxy(&proxy, "certs.json").as_str(),
+            "east/proxies/shop/cart-1/certs.json"
+        );
         assert_eq!(DocId::new("k8s/pods.json").proxy(), None);
     }
 }

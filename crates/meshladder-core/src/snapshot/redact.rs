@@ -1,9 +1,10 @@
 //! Takes secrets out of documents before anything else sees them.
 //!
-//! One pass over the bytes looks for words that stand near secrets ([`needles`]); each of them is then judged by what is
-//! around it. A dump of 100 MB in which nothing is secret is so never parsed, copied or changed. What looks like a
-//! secret by itself is found by its shape ([`token`], [`pem`]), anything else by its name ([`name`]), and the values of
-//! a Kubernetes Secret by its kind ([`object`]). Text that does not parse is read by rougher means, never left alone.
+//! One pass over the bytes looks for words that stand near secrets ([`needles`]); each of them is
+//! then judged by what is around it. A dump of 100 MB in which nothing is secret is so never
+//! parsed, copied or changed. What looks like a secret by itself is found by its shape ([`token`],
+//! [`pem`]), anything else by its name ([`name`]), and the values of a Kubernetes Secret by its
+//! kind ([`object`]). Text that does not parse is read by rougher means, never left alone.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -27,8 +28,9 @@ mod structure;
 mod token;
 mod told;
 
-/// Takes every secret out of a document, in place; returns how many there were. What stands there instead is
-/// `[redacted]`, or as many `*` as there were bytes when the secret was shorter than that.
+/// Takes every secret out of a document, in place; returns how many there were. What stands there
+/// instead is `[redacted]`, or as many `*` as there were bytes when the secret was shorter than
+/// that.
 pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
     let mut count = 0;
     for _ in 0..MAX_ROUNDS {
@@ -41,11 +43,12 @@ pub fn redact(id: &DocId, bytes: &mut Vec<u8>) -> usize {
     count
 }
 
-/// A text that was changed is searched again: in broken documents one secret can hide another, and redacting what is
-/// redacted must change nothing.
+/// A text that was changed is searched again: in broken documents one secret can hide another, and
+/// redacting what is redacted must change nothing.
 const MAX_ROUNDS: usize = 32;
 
-/// How deep documents inside strings inside documents are followed. A string below that is taken out as a whole.
+/// How deep documents inside strings inside documents are followed. A string below that is taken
+/// out as a whole.
 const MAX_DEPTH: usize = 6;
 
 /// What may be read as objects, beside a multiple of the text's size.
@@ -71,11 +74,23 @@ impl Format {
     }
 
     fn guess(bytes: &[u8]) -> Self {
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        let text = bytes
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(bytes)
+            .trim_ascii_start();
         // `{kind: Secret}` is YAML.
         match text.split_first() {
-            Some((b'{', inside)) if matches!(inside.trim_ascii_start().first(), None | Some(b'"' | b'}')) => Self::Json,
-            Some((b'[', inside)) if !matches!(inside.trim_ascii_start().first(), Some(b'a'..=b'z' | b'A'..=b'Z')) => {
+            Some((b'{', inside))
+                if matches!(inside.trim_ascii_start().first(), None | Some(b'"' | b'}')) =>
+            {
+                Self::Json
+            }
+            Some((b'[', inside))
+                if !matches!(
+                    inside.trim_ascii_start().first(),
+                    Some(b'a'..=b'z' | b'A'..=b'Z')
+                ) =>
+            {
                 Self::Json
             }
             _ => Self::Yaml,
@@ -128,7 +143,14 @@ struct Seen {
 
 fn find(text: &[u8], format: Format, depth: usize) -> Vec<Mark> {
     let (marks, block, seen) = (Vec::new(), Vec::new(), Seen::default());
-    let mut finder = Finder { text, format, depth, marks, block, seen };
+    let mut finder = Finder {
+        text,
+        format,
+        depth,
+        marks,
+        block,
+        seen,
+    };
     needles::each(text, |what, at| finder.hit(what, at));
     for at in memchr::memmem::find_iter(text, "://") {
         finder.mark(token::url_password(text, at));
@@ -172,11 +194,16 @@ impl<'a> Finder<'a> {
 
     /// Notes a secret that was found in running text.
     fn mark(&mut self, range: Option<Range<usize>>) {
-        let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else { return };
+        let Some(range) = range.filter(|range| !cover::is_blank(&self.text[range.clone()])) else {
+            return;
+        };
         self.seen.last = range.clone();
         self.marks.push(match self.format {
             Format::Yaml => cover::in_yaml(self.text, range),
-            Format::Json | Format::Text => Mark { range, form: Form::Text },
+            Format::Json | Format::Text => Mark {
+                range,
+                form: Form::Text,
+            },
         });
     }
 
@@ -185,11 +212,15 @@ impl<'a> Finder<'a> {
         let mut aliases = BTreeSet::new();
         while let Some(span) = spans.pop() {
             match self.alias(&span) {
-                Some(name) if aliases.insert(name) => spans.extend(structure::anchored(self.text, name)),
+                Some(name) if aliases.insert(name) => {
+                    spans.extend(structure::anchored(self.text, name))
+                }
                 Some(_) => {}
                 None => {
                     let mark = cover::of_scalar(self.text, span, self.format == Format::Json);
-                    self.marks.extend(mark.filter(|mark| !cover::is_blank(&self.text[mark.range.clone()])));
+                    self.marks.extend(
+                        mark.filter(|mark| !cover::is_blank(&self.text[mark.range.clone()])),
+                    );
                 }
             }
         }
@@ -197,15 +228,23 @@ impl<'a> Finder<'a> {
 
     /// The name of the YAML alias at a place.
     fn alias(&self, span: &Range<usize>) -> Option<&'a [u8]> {
-        if self.format == Format::Json { None } else { self.text.get(span.clone())?.strip_prefix(b"*") }
+        if self.format == Format::Json {
+            None
+        } else {
+            self.text.get(span.clone())?.strip_prefix(b"*")
+        }
     }
 
-    /// Whether an object that was read may be judged, too. Objects in objects are read again for each level, which no
-    /// real document does often; one that was made to take forever loses all that follows.
+    /// Whether an object that was read may be judged, too. Objects in objects are read again for
+    /// each level, which no real document does often; one that was made to take forever loses all
+    /// that follows.
     fn can_afford(&mut self, object: Range<usize>) -> bool {
         self.seen.spent += object.len();
         if self.is_exhausted() {
-            self.marks.push(Mark { range: object.start..self.text.len(), form: Form::Text });
+            self.marks.push(Mark {
+                range: object.start..self.text.len(),
+                form: Form::Text,
+            });
         }
         !self.is_exhausted()
     }
@@ -218,14 +257,23 @@ impl<'a> Finder<'a> {
     fn open(&mut self, inside: Range<usize>) {
         self.seen.opened = inside.end;
         if self.depth == MAX_DEPTH {
-            return self.marks.push(Mark { range: inside, form: Form::Text });
+            return self.marks.push(Mark {
+                range: inside,
+                form: Form::Text,
+            });
         }
         let document = Unescaped::of(&self.text[inside.clone()]);
-        let marks = find(&document.text, Format::inside(&document.text), self.depth + 1);
-        self.marks.extend(marks.into_iter().map(|Mark { range, form }| {
-            let range = inside.start + document.source(range.start)..inside.start + document.source(range.end);
-            Mark { range, form }
-        }));
+        let marks = find(
+            &document.text,
+            Format::inside(&document.text),
+            self.depth + 1,
+        );
+        self.marks
+            .extend(marks.into_iter().map(|Mark { range, form }| {
+                let range = inside.start + document.source(range.start)
+                    ..inside.start + document.source(range.end);
+                Mark { range, form }
+            }));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The newest time that documents tell: when a Snapshot was taken, if no manifest says so.
 //!
-//! Only times that lie in the past when they are written count: a certificate's last day must not become "now".
+//! Only times that lie in the past when they are written count: a certificate's last day must not
+//! become "now".
 
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
@@ -30,10 +31,11 @@ const EARLIEST: i64 = 1_451_606_400;
 pub(super) fn may_tell(id: &DocId) -> bool {
     match id.shape() {
         Shape::ConfigDump | Shape::Objects | Shape::IstiodDebug => true,
-        // An application may write any time into its log; Istio's own components write the time of the line.
-        Shape::Log => {
-            ["istio-proxy", "discovery", "ztunnel"].iter().any(|c| id.as_str().ends_with(&format!("/{c}.log")))
-        }
+        // An application may write any time into its log; Istio's own components write the time of
+        // the line.
+        Shape::Log => ["istio-proxy", "discovery", "ztunnel"]
+            .iter()
+            .any(|c| id.as_str().ends_with(&format!("/{c}.log"))),
         _ => id.as_str().ends_with("/bug-report.log"),
     }
 }
@@ -53,7 +55,10 @@ pub(super) fn newest(id: &DocId, bytes: &[u8]) -> Option<Time> {
 fn keyed(bytes: &[u8], keys: &[&str]) -> Option<Time> {
     let names = AhoCorasick::new(keys).ok()?;
     let told = names.find_iter(bytes).filter(|name| {
-        let is_key = name.start().checked_sub(1).is_none_or(|at| matches!(bytes[at], b'"' | b' ' | b'\n'));
+        let is_key = name
+            .start()
+            .checked_sub(1)
+            .is_none_or(|at| matches!(bytes[at], b'"' | b' ' | b'\n'));
         is_key && (keys[name.pattern()] != "time" || is_managed(&bytes[..name.start()]))
     });
     told.filter_map(|name| {
@@ -70,13 +75,19 @@ fn is_managed(before: &[u8]) -> bool {
 
 /// The time after a colon, in quotes or not.
 fn value(text: &[u8]) -> Option<Time> {
-    let text = text.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-    let text = text.strip_prefix(b"\"").or(text.strip_prefix(b"'")).unwrap_or(text);
+    let text = text
+        .trim_ascii_start()
+        .strip_prefix(b":")?
+        .trim_ascii_start();
+    let text = text
+        .strip_prefix(b"\"")
+        .or(text.strip_prefix(b"'"))
+        .unwrap_or(text);
     start(text)
 }
 
-/// The newest time that starts a line: `2026-11-15T06:30:45.652528Z<tab>info…`, Envoy's `[2026-…] "GET …"`, or a line of
-/// JSON.
+/// The newest time that starts a line: `2026-11-15T06:30:45.652528Z<tab>info…`, Envoy's `[2026-…]
+/// "GET …"`, or a line of JSON.
 fn lines(bytes: &[u8]) -> Option<Time> {
     bytes
         .split(|&b| b == b'\n')
@@ -90,11 +101,14 @@ fn lines(bytes: &[u8]) -> Option<Time> {
 
 /// The newest of the values that follow a name in quotes.
 fn after(bytes: &[u8], key: &str) -> Option<Time> {
-    memmem::find_iter(bytes, key).filter_map(|at| value(&bytes[at + key.len()..])).max()
+    memmem::find_iter(bytes, key)
+        .filter_map(|at| value(&bytes[at + key.len()..]))
+        .max()
 }
 
 fn start(text: &[u8]) -> Option<Time> {
-    let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b':' | b'.' | b'T' | b'Z');
+    let is_part =
+        |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b':' | b'.' | b'T' | b'Z');
     let len = text.iter().take(40).take_while(|b| is_part(b)).count();
     Time::parse(std::str::from_utf8(&text[..len]).ok()?)
 }
@@ -105,7 +119,11 @@ mod tests {
 
     fn told(path: &str, text: &str) -> Option<String> {
         let id = DocId::new(path);
-        if may_tell(&id) { newest(&id, text.as_bytes()).map(|time| time.to_string()) } else { None }
+        if may_tell(&id) {
+            newest(&id, text.as_bytes()).map(|time| time.to_string())
+        } else {
+            None
+        }
     }
 
     #[test]
@@ -121,14 +139,26 @@ mod tests {
                 r#"{"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}, "lastTransitionTime":"2026-01-02T00:00:00Z"}"#,
                 "2026-01-02T00:00:00Z",
             ),
-            ("k8s/a.yaml", "metadata:\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n", "2026-01-01T00:00:00Z"),
-            ("k8s/a.yaml", "startTime: 2026-01-01T00:00:00+02:00\n", "2025-12-31T22:00:00Z"),
+            (
+                "k8s/a.yaml",
+                "metadata:\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n",
+                "2026-01-01T00:00:00Z",
+            ),
+            (
+                "k8s/a.yaml",
+                "startTime: 2026-01-01T00:00:00+02:00\n",
+                "2025-12-31T22:00:00Z",
+            ),
             (
                 "k8s/pods.json",
                 r#"{"manager": "m", "operation": "Update", "time": "2026-01-03T00:00:00Z"}"#,
                 "2026-01-03T00:00:00Z",
             ),
-            ("istiod/i/debug/syncz.json", r#"[{"sentTime":"2026-01-01T00:00:01Z"}]"#, "2026-01-01T00:00:01Z"),
+            (
+                "istiod/i/debug/syncz.json",
+                r#"[{"sentTime":"2026-01-01T00:00:01Z"}]"#,
+                "2026-01-01T00:00:01Z",
+            ),
             (
                 "logs/shop/a/istio-proxy.log",
                 "2026-01-01T00:00:01.5Z\tinfo\tx\n[2026-01-01T00:00:02Z] \"GET /\"\n",
@@ -139,7 +169,11 @@ mod tests {
                 r#"{"level":"info","time":"2026-01-01T00:00:03Z"}"#,
                 "2026-01-01T00:00:03Z",
             ),
-            ("2/other/bug-report.log", "2026-01-01T00:00:04Z\terror\tx", "2026-01-01T00:00:04Z"),
+            (
+                "2/other/bug-report.log",
+                "2026-01-01T00:00:04Z\terror\tx",
+                "2026-01-01T00:00:04Z",
+            ),
         ] {
             assert_eq!(told(path, text).as_deref(), Some(time), "{path}: {text}");
         }
@@ -148,13 +182,28 @@ mod tests {
     #[test]
     fn the_end_of_a_certificate_or_a_schedule_is_not_now() {
         for (path, text) in [
-            ("proxies/shop/a/certs.json", r#"{"expiration_time": "2036-11-12T06:30:40Z"}"#),
-            ("k8s/x.json", r#"{"notAfter": "2036-11-12T06:30:40Z", "deletionTimestamp": "2036-11-12T06:30:40Z"}"#),
-            ("k8s/x.json", r#"{"spec": {"time": "2036-11-12T06:30:40Z"}}"#),
+            (
+                "proxies/shop/a/certs.json",
+                r#"{"expiration_time": "2036-11-12T06:30:40Z"}"#,
+            ),
+            (
+                "k8s/x.json",
+                r#"{"notAfter": "2036-11-12T06:30:40Z", "deletionTimestamp": "2036-11-12T06:30:40Z"}"#,
+            ),
+            (
+                "k8s/x.json",
+                r#"{"spec": {"time": "2036-11-12T06:30:40Z"}}"#,
+            ),
             ("k8s/x.yaml", "    creationTimestamp: null\n"),
-            ("k8s/x.json", r#"{"creationTimestamp": "0001-01-01T00:00:00Z"}"#),
+            (
+                "k8s/x.json",
+                r#"{"creationTimestamp": "0001-01-01T00:00:00Z"}"#,
+            ),
             ("logs/shop/a/app.log", "2036-11-12T06:30:40Z next run\n"),
-            ("logs/shop/a/istio-proxy.log", "valid until 2036-11-12T06:30:40Z\n"),
+            (
+                "logs/shop/a/istio-proxy.log",
+                "valid until 2036-11-12T06:30:40Z\n",
+            ),
         ] {
             assert_eq!(told(path, text), None, "{path}: {text}");
         }

@@ -4,7 +4,11 @@
 pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |a: i64, unit_a: char, b: i64, unit_b: char| {
-        if b == 0 { format!("{a}{unit_a}") } else { format!("{a}{unit_a}{b}{unit_b}") }
+        if b == 0 {
+            format!("{a}{unit_a}")
+        } else {
+            format!("{a}{unit_a}{b}{unit_b}")
+        }
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),

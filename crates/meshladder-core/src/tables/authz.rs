@@ -42,10 +42,16 @@ impl Action {
     }
 }
 
-/// The table as istioctl prints it; `all` adds dry-run policies, the default filter chain and the chains of each policy,
-/// and tells a filter that denies all from one that has only dry-run rules.
+/// The table as istioctl prints it; `all` adds dry-run policies, the default filter chain and the
+/// chains of each policy, and tells a filter that denies all from one that has only dry-run rules.
 pub fn table<'a>(dump: &Dump<'a>, all: bool) -> Table<'a> {
-    const HEADER: [&str; 5] = ["ACTION", "AuthorizationPolicy", "RULES", "ENFORCED", "FILTER CHAINS"];
+    const HEADER: [&str; 5] = [
+        "ACTION",
+        "AuthorizationPolicy",
+        "RULES",
+        "ENFORCED",
+        "FILTER CHAINS",
+    ];
     let columns = if all { HEADER.len() } else { 3 };
     let mut table = Table::new(3, &HEADER[..columns]);
     let rows = rows(dump, all);
@@ -55,7 +61,11 @@ pub fn table<'a>(dump: &Dump<'a>, all: bool) -> Table<'a> {
         rules.entry(name).or_default().extend(&row.rules);
     }
     for ((action, dry_run, name), row) in &rows {
-        let count = if all { row.rules.len() } else { rules[name.as_str()].len() };
+        let count = if all {
+            row.rules.len()
+        } else {
+            rules[name.as_str()].len()
+        };
         let enforced = if *dry_run { "dry-run" } else { "yes" };
         let chains: Vec<_> = row.chains.iter().map(String::as_str).collect();
         let cells = [
@@ -73,10 +83,17 @@ pub fn table<'a>(dump: &Dump<'a>, all: bool) -> Table<'a> {
 fn rows(dump: &Dump<'_>, all: bool) -> BTreeMap<Key, Row> {
     let mut rows = BTreeMap::new();
     let in_use = |state| all && state == State::Static || state == State::Active;
-    for listener in dump.of(Section::Listeners).filter(|listener| in_use(listener.state)).filter_map(|l| l.raw) {
+    for listener in dump
+        .of(Section::Listeners)
+        .filter(|listener| in_use(listener.state))
+        .filter_map(|l| l.raw)
+    {
         let default = listener.get("default_filter_chain").filter(|_| all);
         for chain in listener.list("filter_chains").chain(default) {
-            let name = chain.string_at("name").or_else(|| listener.string_at("name")).unwrap_or_default();
+            let name = chain
+                .string_at("name")
+                .or_else(|| listener.string_at("name"))
+                .unwrap_or_default();
             filters(chain).for_each(|filter| add(&mut rows, filter, &name, all));
         }
     }
@@ -89,9 +106,15 @@ fn filters(chain: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
         let name = filter.string_at("name").unwrap_or_default();
         let config = filter.get("typed_config");
         let own = config.filter(|_| name == "envoy.filters.network.rbac");
-        let http = config.into_iter().flat_map(|manager| manager.list("http_filters"));
-        let http = http.filter(|f| f.string_at("name").is_some_and(|name| name == "envoy.filters.http.rbac"));
-        own.into_iter().chain(http.filter_map(|filter| filter.get("typed_config")))
+        let http = config
+            .into_iter()
+            .flat_map(|manager| manager.list("http_filters"));
+        let http = http.filter(|f| {
+            f.string_at("name")
+                .is_some_and(|name| name == "envoy.filters.http.rbac")
+        });
+        own.into_iter()
+            .chain(http.filter_map(|filter| filter.get("typed_config")))
     })
 }
 
@@ -103,7 +126,11 @@ fn add(rows: &mut BTreeMap<Key, Row>, filter: Raw<'_>, chain: &str, all: bool) {
     };
     let rules = filter.get("rules");
     let mut any = false;
-    for (key, _) in rules.and_then(|rules| rules.get("policies")).into_iter().flat_map(Raw::members) {
+    for (key, _) in rules
+        .and_then(|rules| rules.get("policies"))
+        .into_iter()
+        .flat_map(Raw::members)
+    {
         any = true;
         let (name, rule) = policy(&key);
         put(action(rules), false, name, rule);
@@ -113,7 +140,11 @@ fn add(rows: &mut BTreeMap<Key, Row>, filter: Raw<'_>, chain: &str, all: bool) {
         put(action(rules), false, NOTHING.to_owned(), 0);
     }
     let shadow = filter.get("shadow_rules");
-    for (key, _) in shadow.and_then(|rules| rules.get("policies")).into_iter().flat_map(Raw::members) {
+    for (key, _) in shadow
+        .and_then(|rules| rules.get("policies"))
+        .into_iter()
+        .flat_map(Raw::members)
+    {
         let (name, rule) = policy(&key);
         if key.starts_with("istio-ext-authz-") {
             put(Action::Custom, false, name, rule);
@@ -133,7 +164,9 @@ fn action(rules: Option<Raw<'_>>) -> Action {
 
 /// `name.namespace` and the rule's index; a name that istiod did not make stays as it is.
 fn policy(key: &str) -> (String, usize) {
-    PolicyName::parse(key).map_or((key.to_owned(), 0), |p| (format!("{}.{}", p.name, p.namespace), p.rule))
+    PolicyName::parse(key).map_or((key.to_owned(), 0), |p| {
+        (format!("{}.{}", p.name, p.namespace), p.rule)
+    })
 }
 
 #[cfg(test)]

@@ -18,9 +18,21 @@ pub fn table<'a>(filters: &[&Resource<'a>], wide: bool) -> Table<'a> {
     let mut table = Table::new(5, &HEADER[..columns]);
     for filter in filters {
         let url = type_url(filter.raw);
-        let short = url.strip_prefix("type.googleapis.com/").unwrap_or(&url).to_owned();
-        let rejected = filter.error.as_ref().map(|e| e.details.clone()).unwrap_or_default();
-        let row = [filter.name.clone(), short.into(), filter.state.word().into(), rejected];
+        let short = url
+            .strip_prefix("type.googleapis.com/")
+            .unwrap_or(&url)
+            .to_owned();
+        let rejected = filter
+            .error
+            .as_ref()
+            .map(|e| e.details.clone())
+            .unwrap_or_default();
+        let row = [
+            filter.name.clone(),
+            short.into(),
+            filter.state.word().into(),
+            rejected,
+        ];
         table.row(row.into_iter().take(columns));
     }
     table

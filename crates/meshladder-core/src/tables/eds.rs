@@ -7,7 +7,8 @@ use crate::doc::json::{Cursor, Raw};
 use crate::envoy::clusters::{Address, read_locality};
 use crate::envoy::dump::{Dump, Resource, Section};
 
-/// istioctl's filters. Address and port are compared with the text of the whole address, as `ip:port`.
+/// istioctl's filters. Address and port are compared with the text of the whole address, as
+/// `ip:port`.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// `--address`
@@ -23,12 +24,17 @@ pub struct Filter {
 impl Filter {
     /// Whether everything is wanted.
     pub fn is_empty(&self) -> bool {
-        self.address.is_none() && self.port.is_none() && self.cluster.is_none() && self.status.is_none()
+        self.address.is_none()
+            && self.port.is_none()
+            && self.cluster.is_none()
+            && self.status.is_none()
     }
 
     /// Whether an endpoint is wanted; words are compared without regard to case.
     pub fn accepts(&self, address: &str, port: u64, cluster: &str, status: &str) -> bool {
-        let same = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(is));
+        let same = |wanted: &Option<String>, is: &str| {
+            wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(is))
+        };
         same(&self.address, address)
             && same(&self.cluster, cluster)
             && same(&self.status, status)
@@ -47,22 +53,45 @@ struct Endpoint<'a> {
 
 /// The assignments that have an endpoint the filter accepts, sorted as clusters are.
 pub fn select<'d, 'a>(dump: &'d Dump<'a>, filter: &Filter) -> Vec<&'d Resource<'a>> {
-    cluster::sorted(dump.of(Section::Endpoints).filter(|r| has_endpoint(r, filter)))
+    cluster::sorted(
+        dump.of(Section::Endpoints)
+            .filter(|r| has_endpoint(r, filter)),
+    )
 }
 
 /// The short table; `named` prefixes each name as `proxy-config all` does.
-pub fn table<'a>(assignments: &[&Resource<'a>], filter: &Filter, named: bool, wide: bool) -> Table<'a> {
-    const HEADER: [&str; 6] = ["NAME", "STATUS", "LOCALITY", "CLUSTER", "WEIGHT", "PRIORITY"];
+pub fn table<'a>(
+    assignments: &[&Resource<'a>],
+    filter: &Filter,
+    named: bool,
+    wide: bool,
+) -> Table<'a> {
+    const HEADER: [&str; 6] = [
+        "NAME", "STATUS", "LOCALITY", "CLUSTER", "WEIGHT", "PRIORITY",
+    ];
     let columns = if wide { HEADER.len() } else { 4 };
     let mut table = Table::new(5, &HEADER[..columns]);
     for assignment in assignments {
         each_group(assignment, |locality, priority, endpoints| {
-            for e in endpoints.into_iter().filter(|e| e.accepted(filter, assignment)) {
-                let name = if named { format!("endpoint/{}", e.addresses) } else { e.addresses };
+            for e in endpoints
+                .into_iter()
+                .filter(|e| e.accepted(filter, assignment))
+            {
+                let name = if named {
+                    format!("endpoint/{}", e.addresses)
+                } else {
+                    e.addresses
+                };
                 let numbers = [e.weight.to_string(), priority.to_string()].map(Cow::from);
                 let [weight, priority] = numbers;
-                let row =
-                    [name.into(), e.status, locality.to_owned().into(), assignment.name.clone(), weight, priority];
+                let row = [
+                    name.into(),
+                    e.status,
+                    locality.to_owned().into(),
+                    assignment.name.clone(),
+                    weight,
+                    priority,
+                ];
                 table.row(row.into_iter().take(columns));
             }
         });
@@ -72,11 +101,19 @@ pub fn table<'a>(assignments: &[&Resource<'a>], filter: &Filter, named: bool, wi
 
 fn has_endpoint(assignment: &Resource<'_>, filter: &Filter) -> bool {
     if filter.is_empty() {
-        let groups = assignment.raw.into_iter().flat_map(|raw| raw.list("endpoints"));
-        return groups.flat_map(|group| group.list("lb_endpoints")).next().is_some();
+        let groups = assignment
+            .raw
+            .into_iter()
+            .flat_map(|raw| raw.list("endpoints"));
+        return groups
+            .flat_map(|group| group.list("lb_endpoints"))
+            .next()
+            .is_some();
     }
     let mut found = false;
-    each_group(assignment, |_, _, endpoints| found |= endpoints.iter().any(|e| e.accepted(filter, assignment)));
+    each_group(assignment, |_, _, endpoints| {
+        found |= endpoints.iter().any(|e| e.accepted(filter, assignment))
+    });
     found
 }
 
@@ -103,7 +140,12 @@ fn each_group<'a>(assignment: &Resource<'a>, mut each: impl FnMut(&str, u64, Vec
 impl<'a> Endpoint<'a> {
     fn read(cursor: &mut Cursor<'a>) -> Self {
         let mut all = Vec::new();
-        let mut read = Self { addresses: String::new(), port: 0, status: "UNKNOWN".into(), weight: 0 };
+        let mut read = Self {
+            addresses: String::new(),
+            port: 0,
+            status: "UNKNOWN".into(),
+            weight: 0,
+        };
         cursor.members(|key, value| match key {
             "endpoint" => value.members(|key, value| match key {
                 "address" => all.insert(0, Address::read(value)),
@@ -132,5 +174,9 @@ impl<'a> Endpoint<'a> {
 
 /// istioctl's `eds` shows the bare path of a pipe, unlike its `endpoint`.
 fn text(address: &Address<'_>) -> String {
-    if let Address::Pipe(path) = address { path.to_string() } else { address.to_string() }
+    if let Address::Pipe(path) = address {
+        path.to_string()
+    } else {
+        address.to_string()
+    }
 }

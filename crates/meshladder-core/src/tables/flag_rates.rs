@@ -13,12 +13,28 @@ use crate::prometheus::rates::{Row, Trend};
 pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
     let mut header: Vec<Cow<'a, str>> = ["FLAGS", "REPORTER"].map(Cow::from).to_vec();
     header.extend(labels.iter().map(|label| Cow::from(title(label))));
-    header.extend(["PER SECOND", "SHARE", "HOUR AGO", "DAY AGO", "TREND", "MEANING"].map(Cow::from));
+    header.extend(
+        [
+            "PER SECOND",
+            "SHARE",
+            "HOUR AGO",
+            "DAY AGO",
+            "TREND",
+            "MEANING",
+        ]
+        .map(Cow::from),
+    );
     let mut table = Table::titled(2, header);
     for row in rows {
         let mut cells: Vec<Cow<'a, str>> = vec![row.flags.as_str().into(), or_dash(&row.reporter)];
         cells.extend(row.by.iter().map(|value| or_dash(value)));
-        let figures = [rate(row.now), percent(row.share), before(row.hour), before(row.day), trend(row.trend)];
+        let figures = [
+            rate(row.now),
+            percent(row.share),
+            before(row.hour),
+            before(row.day),
+            trend(row.trend),
+        ];
         cells.extend(figures.map(Cow::from));
         cells.push(meaning(&row.flags));
         table.row(cells);
@@ -30,7 +46,10 @@ pub fn table<'a>(rows: &'a [Row], labels: &[&'static str]) -> Table<'a> {
 pub fn to_json(rows: &[Row], labels: &[&str]) -> String {
     let number = |value: Option<f64>| value.map_or("null".to_owned(), |value| value.to_string());
     let row = |row: &Row| {
-        let by = labels.iter().zip(&row.by).map(|(label, value)| format!("{}:{}", escape(label), escape(value)));
+        let by = labels
+            .iter()
+            .zip(&row.by)
+            .map(|(label, value)| format!("{}:{}", escape(label), escape(value)));
         format!(
             "{{\"flags\":{},\"class\":{},\"reporter\":{},\"by\":{{{}}},\"perSecond\":{},\"share\":{},\"hourAgo\":{},\"dayAgo\":{},\"trend\":{},\"trust\":{}}}",
             escape(&row.flags),
@@ -50,7 +69,17 @@ pub fn to_json(rows: &[Row], labels: &[&str]) -> String {
 
 /// Shares beside weights.
 pub fn shares(judgement: &Judgement) -> Table<'_> {
-    let mut table = Table::new(2, &["VERSION", "WEIGHT", "SEEN", "95 % SURE", "REQUESTS", "VERDICT"]);
+    let mut table = Table::new(
+        2,
+        &[
+            "VERSION",
+            "WEIGHT",
+            "SEEN",
+            "95 % SURE",
+            "REQUESTS",
+            "VERDICT",
+        ],
+    );
     for share in &judgement.shares {
         let verdict = match judgement.verdict {
             _ if !share.fits => "differs",
@@ -59,9 +88,16 @@ pub fn shares(judgement: &Judgement) -> Table<'_> {
         };
         table.row([
             share.name.as_str().into(),
-            share.configured.map_or(Cow::from("none"), |share| percent(share).into()),
+            share
+                .configured
+                .map_or(Cow::from("none"), |share| percent(share).into()),
             percent(share.seen).into(),
-            format!("{} to {}", percent(share.interval.low), percent(share.interval.high)).into(),
+            format!(
+                "{} to {}",
+                percent(share.interval.low),
+                percent(share.interval.high)
+            )
+            .into(),
             format!("{:.0}", share.requests).into(),
             verdict.into(),
         ]);
@@ -82,7 +118,11 @@ fn title(label: &str) -> String {
 }
 
 fn or_dash(text: &str) -> Cow<'_, str> {
-    if text.is_empty() { "-".into() } else { text.into() }
+    if text.is_empty() {
+        "-".into()
+    } else {
+        text.into()
+    }
 }
 
 /// What the flags mean, the one that tells most first.
@@ -95,9 +135,16 @@ fn meaning(text: &str) -> Cow<'static, str> {
     match known[..] {
         [] => "not a flag of Envoy's own".into(),
         [one] => one.means.into(),
-        [first, ..] => {
-            format!("{} (and {})", first.means, known[1..].iter().map(|f| f.long).collect::<Vec<_>>().join(", ")).into()
-        }
+        [first, ..] => format!(
+            "{} (and {})",
+            first.means,
+            known[1..]
+                .iter()
+                .map(|f| f.long)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+        .into(),
     }
 }
 
@@ -122,8 +169,18 @@ fn percent(share: f64) -> String {
     match percent {
         0.0 => "0 %".to_owned(),
         p if p < 0.01 => "<0.01 %".to_owned(),
-        p if p < 10.0 => format!("{} %", format!("{p:.2}").trim_end_matches('0').trim_end_matches('.')),
-        p => format!("{} %", format!("{p:.1}").trim_end_matches('0').trim_end_matches('.')),
+        p if p < 10.0 => format!(
+            "{} %",
+            format!("{p:.2}")
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+        ),
+        p => format!(
+            "{} %",
+            format!("{p:.1}")
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+        ),
     }
 }
 
@@ -143,16 +200,26 @@ mod tests {
 
     #[test]
     fn figures_are_short_and_never_a_false_zero() {
-        for (value, expected) in
-            [(0.0, "0"), (0.0004, "<0.001"), (0.016_66, "0.017"), (1.5, "1.50"), (12.34, "12.3"), (1234.5, "1234")]
-        {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.0004, "<0.001"),
+            (0.016_66, "0.017"),
+            (1.5, "1.50"),
+            (12.34, "12.3"),
+            (1234.5, "1234"),
+        ] {
             assert_eq!(rate(value), expected);
         }
         for (value, expected) in [(0.999_99, "1.00"), (9.999_99, "10.0"), (99.999, "100")] {
             assert_eq!(rate(value), expected);
         }
-        for (share, expected) in [(0.0, "0 %"), (0.000_01, "<0.01 %"), (0.05, "5 %"), (0.101, "10.1 %"), (1.0, "100 %")]
-        {
+        for (share, expected) in [
+            (0.0, "0 %"),
+            (0.000_01, "<0.01 %"),
+            (0.05, "5 %"),
+            (0.101, "10.1 %"),
+            (1.0, "100 %"),
+        ] {
             assert_eq!(percent(share), expected);
         }
     }

@@ -36,15 +36,28 @@ pub fn levels(rows: &[Row]) -> Table<'_> {
             Ok(levels) => told(levels),
             Err(_) => ("unknown".to_owned(), String::new()),
         };
-        let except = if except.is_empty() { "-".to_owned() } else { except };
-        table.row([Cow::Borrowed(row.pod.as_str()), Cow::Owned(level), Cow::Owned(except)]);
+        let except = if except.is_empty() {
+            "-".to_owned()
+        } else {
+            except
+        };
+        table.row([
+            Cow::Borrowed(row.pod.as_str()),
+            Cow::Owned(level),
+            Cow::Owned(except),
+        ]);
     }
     table
 }
 
 fn told(levels: &Levels) -> (String, String) {
-    let Some(usual) = levels.usual() else { return ("unknown".to_owned(), String::new()) };
-    let except: Vec<String> = levels.except(usual).map(|(name, level)| format!("{name}:{level}")).collect();
+    let Some(usual) = levels.usual() else {
+        return ("unknown".to_owned(), String::new());
+    };
+    let except: Vec<String> = levels
+        .except(usual)
+        .map(|(name, level)| format!("{name}:{level}"))
+        .collect();
     (usual.to_string(), except.join(","))
 }
 
@@ -52,7 +65,10 @@ fn told(levels: &Levels) -> (String, String) {
 pub fn audit(all: &[Off]) -> Table<'_> {
     let mut table = Table::new(3, &["POD", "COMPONENT", "LEVEL", "DEFAULT"]);
     for off in all {
-        table.row([&off.pod, &off.component, &off.level, &off.default].map(|cell| Cow::Borrowed(cell.as_str())));
+        table.row(
+            [&off.pod, &off.component, &off.level, &off.default]
+                .map(|cell| Cow::Borrowed(cell.as_str())),
+        );
     }
     table
 }
@@ -72,11 +88,17 @@ pub fn levels_json(rows: &[Row]) -> String {
 /// `{"not_at_default":[…],"unknown":[…],"examined":n}`
 pub fn audit_json(all: &[Off], unknown: &[(String, String)], examined: usize) -> String {
     let off = |off: &Off| {
-        let [pod, component, level, default] = [&off.pod, &off.component, &off.level, &off.default].map(|s| escape(s));
+        let [pod, component, level, default] =
+            [&off.pod, &off.component, &off.level, &off.default].map(|s| escape(s));
         format!(r#"{{"pod":{pod},"component":{component},"level":{level},"default":{default}}}"#)
     };
-    let lost = |(pod, why): &(String, String)| format!(r#"{{"pod":{},"why":{}}}"#, escape(pod), escape(why));
-    let (all, lost) = (joined(all.iter().map(off)), joined(unknown.iter().map(lost)));
+    let lost = |(pod, why): &(String, String)| {
+        format!(r#"{{"pod":{},"why":{}}}"#, escape(pod), escape(why))
+    };
+    let (all, lost) = (
+        joined(all.iter().map(off)),
+        joined(unknown.iter().map(lost)),
+    );
     format!(r#"{{"not_at_default":[{all}],"unknown":[{lost}],"examined":{examined}}}"#)
 }
 
@@ -93,12 +115,22 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n").expect("levels");
+        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
+            .expect("levels");
         let plain = Levels::parse("active loggers:\n  a: info\n").expect("levels");
         vec![
-            Row { pod: "cart-1.shop".to_owned(), levels: Ok(levels) },
-            Row { pod: "cart-2.shop".to_owned(), levels: Ok(plain) },
-            Row { pod: "z.mesh".to_owned(), levels: Err("no \"Envoy\"".to_owned()) },
+            Row {
+                pod: "cart-1.shop".to_owned(),
+                levels: Ok(levels),
+            },
+            Row {
+                pod: "cart-2.shop".to_owned(),
+                levels: Ok(plain),
+            },
+            Row {
+                pod: "z.mesh".to_owned(),
+                levels: Err("no \"Envoy\"".to_owned()),
+            },
         ]
     }
 
@@ -123,6 +155,9 @@ mod tests {
             "POD           COMPONENT   LEVEL   DEFAULT\ncart-1.shop   rbac        debug   warning\n"
         );
         let expected = r#"{"not_at_default":[{"pod":"cart-1.shop","component":"rbac","level":"debug","default":"warning"}],"unknown":[{"pod":"x","why":"gone"}],"examined":2}"#;
-        assert_eq!(audit_json(&[off], &[("x".to_owned(), "gone".to_owned())], 2), expected);
+        assert_eq!(
+            audit_json(&[off], &[("x".to_owned(), "gone".to_owned())], 2),
+            expected
+        );
     }
 }

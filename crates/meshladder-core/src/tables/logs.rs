@@ -10,9 +10,23 @@ use crate::render::logs::{clock, shown};
 pub fn table(summary: &Summary, most: usize) -> Table<'_> {
     let mut table = Table::new(
         2,
-        &["COUNT", "CODE", "FLAGS", "DETAILS", "CLUSTER", "AT", "ANSWERED BY", "FIRST", "LAST", "OVER TIME"],
+        &[
+            "COUNT",
+            "CODE",
+            "FLAGS",
+            "DETAILS",
+            "CLUSTER",
+            "AT",
+            "ANSWERED BY",
+            "FIRST",
+            "LAST",
+            "OVER TIME",
+        ],
     );
-    let told = summary.groups.iter().filter(|group| group.judgement.class != Class::Fine);
+    let told = summary
+        .groups
+        .iter()
+        .filter(|group| group.judgement.class != Class::Fine);
     told.take(most).for_each(|group| table.row(row(group)));
     if let Some(row) = fine(summary) {
         table.row(row);
@@ -28,7 +42,12 @@ fn row(group: &Group) -> [Cow<'_, str>; 10] {
         group.flags_text().into(),
         short(&shown(&group.details)).into(),
         dash(&shown(&group.cluster)).into(),
-        dash(if group.judgement.side.id() == "unknown" { "" } else { group.judgement.side.id() }).into(),
+        dash(if group.judgement.side.id() == "unknown" {
+            ""
+        } else {
+            group.judgement.side.id()
+        })
+        .into(),
         group.judgement.by.words().into(),
         first.into(),
         last.into(),
@@ -38,7 +57,10 @@ fn row(group: &Group) -> [Cow<'_, str>; 10] {
 
 /// All that went well, as one row.
 fn fine(summary: &Summary) -> Option<[Cow<'static, str>; 10]> {
-    let groups = summary.groups.iter().filter(|group| group.judgement.class == Class::Fine);
+    let groups = summary
+        .groups
+        .iter()
+        .filter(|group| group.judgement.class == Class::Fine);
     let (mut count, mut histogram) = (0, Histogram::default());
     let mut between = None;
     for group in groups {
@@ -49,7 +71,9 @@ fn fine(summary: &Summary) -> Option<[Cow<'static, str>; 10]> {
             (one, two) => one.or(two),
         };
     }
-    let (first, last) = between.map_or(("-".to_owned(), "-".to_owned()), |(a, b)| (clock(a), clock(b)));
+    let (first, last) = between.map_or(("-".to_owned(), "-".to_owned()), |(a, b)| {
+        (clock(a), clock(b))
+    });
     let dash = || Cow::Borrowed("-");
     (count > 0).then(|| {
         [
@@ -68,11 +92,19 @@ fn fine(summary: &Summary) -> Option<[Cow<'static, str>; 10]> {
 }
 
 fn between(group: &Group) -> (String, String) {
-    group.between.map_or(("-".to_owned(), "-".to_owned()), |(a, b)| (clock(a), clock(b)))
+    group
+        .between
+        .map_or(("-".to_owned(), "-".to_owned()), |(a, b)| {
+            (clock(a), clock(b))
+        })
 }
 
 fn dash(text: &str) -> String {
-    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
+    if text.is_empty() {
+        "-".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 /// A column has no room for all of a TLS error.

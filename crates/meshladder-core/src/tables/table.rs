@@ -1,4 +1,5 @@
-//! Columns as Go's `text/tabwriter` sets them, which is what scripts that read istioctl's output expect.
+//! Columns as Go's `text/tabwriter` sets them, which is what scripts that read istioctl's output
+//! expect.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,18 +15,29 @@ pub struct Table<'a> {
 impl<'a> Table<'a> {
     /// A table with a header line.
     pub fn new(padding: usize, header: &[&'static str]) -> Self {
-        Self::titled(padding, header.iter().map(|title| Cow::Borrowed(*title)).collect())
+        Self::titled(
+            padding,
+            header.iter().map(|title| Cow::Borrowed(*title)).collect(),
+        )
     }
 
     /// A table whose columns depend on what is in it.
     pub fn titled(padding: usize, header: Vec<Cow<'a, str>>) -> Self {
-        Self { padding, columns: header.len(), cells: header }
+        Self {
+            padding,
+            columns: header.len(),
+            cells: header,
+        }
     }
 
     /// Adds a row. It has as many cells as the header.
     pub fn row(&mut self, row: impl IntoIterator<Item = Cow<'a, str>>) {
         self.cells.extend(row);
-        debug_assert_eq!(self.cells.len() % self.columns, 0, "a row has as many cells as the header");
+        debug_assert_eq!(
+            self.cells.len() % self.columns,
+            0,
+            "a row has as many cells as the header"
+        );
     }
 
     /// Whether there is nothing below the header.
@@ -41,12 +53,15 @@ impl<'a> Table<'a> {
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        draw(f, self.padding, self.columns, || self.cells.chunks(self.columns))
+        draw(f, self.padding, self.columns, || {
+            self.cells.chunks(self.columns)
+        })
     }
 }
 
-/// Draws rows, header included, which are made twice: once for the widths and once to be written. A listing of a hundred
-/// thousand rows need not hold them. Every line ends with a newline; the last cell of a row is not padded.
+/// Draws rows, header included, which are made twice: once for the widths and once to be written. A
+/// listing of a hundred thousand rows need not hold them. Every line ends with a newline; the last
+/// cell of a row is not padded.
 pub(super) fn draw<'a, I>(
     f: &mut fmt::Formatter<'_>,
     padding: usize,
@@ -63,7 +78,9 @@ where
         }
     }
     for row in rows() {
-        let Some((last, cells)) = row.as_ref().split_last() else { continue };
+        let Some((last, cells)) = row.as_ref().split_last() else {
+            continue;
+        };
         for (cell, width) in cells.iter().zip(&widths) {
             f.write_str(cell)?;
             pad(f, width + padding - cell.chars().count())?;
@@ -93,7 +110,10 @@ mod tests {
         let mut table = Table::new(2, &["A", "LONG TITLE", "LAST"]);
         table.row(["é".into(), "x".into(), "1".into()]);
         table.row(["bbbb".into(), "".into(), "".into()]);
-        assert_eq!(table.to_string(), "A     LONG TITLE  LAST\né     x           1\nbbbb              \n");
+        assert_eq!(
+            table.to_string(),
+            "A     LONG TITLE  LAST\né     x           1\nbbbb              \n"
+        );
         assert_eq!(table.rows().count(), 2);
     }
 }

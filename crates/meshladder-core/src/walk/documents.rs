@@ -45,8 +45,10 @@ pub(super) struct Node {
 impl<'s> Documents<'s> {
     /// All of a Snapshot's; none is read yet.
     pub fn of(snapshot: &'s Snapshot) -> Self {
-        let clusters: BTreeMap<_, _> =
-            snapshot.proxies_with(Shape::Clusters).map(|(proxy, id)| (key(&proxy), id)).collect();
+        let clusters: BTreeMap<_, _> = snapshot
+            .proxies_with(Shape::Clusters)
+            .map(|(proxy, id)| (key(&proxy), id))
+            .collect();
         let entry = |(proxy, dump): (ProxyRef, &'s DocId)| Entry {
             clusters: clusters.get(&key(&proxy)).copied(),
             proxy,
@@ -54,12 +56,21 @@ impl<'s> Documents<'s> {
             node: OnceCell::new(),
             loaded: OnceCell::new(),
         };
-        let entries: Vec<_> = snapshot.proxies_with(Shape::ConfigDump).map(entry).collect();
+        let entries: Vec<_> = snapshot
+            .proxies_with(Shape::ConfigDump)
+            .map(entry)
+            .collect();
         let mut by_name = BTreeMap::new();
         for (number, entry) in entries.iter().enumerate() {
-            by_name.entry(format!("{}/{}", entry.proxy.namespace, entry.proxy.pod)).or_insert(number);
+            by_name
+                .entry(format!("{}/{}", entry.proxy.namespace, entry.proxy.pod))
+                .or_insert(number);
         }
-        Self { snapshot, entries, by_name }
+        Self {
+            snapshot,
+            entries,
+            by_name,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,15 +92,23 @@ impl<'s> Documents<'s> {
     /// What is wrong with the dump.
     pub(super) fn open(&self, number: usize) -> Result<&Loaded, String> {
         let entry = &self.entries[number];
-        entry.loaded.get_or_init(|| entry.read(self.snapshot)).as_ref().map_err(Clone::clone)
+        entry
+            .loaded
+            .get_or_init(|| entry.read(self.snapshot))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
-    /// What a proxy says of itself. Its dump is read for it and not held: of all proxies few are walked through.
+    /// What a proxy says of itself. Its dump is read for it and not held: of all proxies few are
+    /// walked through.
     pub(super) fn node(&self, number: usize) -> &Node {
         let entry = &self.entries[number];
         entry.node.get_or_init(|| {
             let document = self.snapshot.open(entry.dump);
-            document.ok().and_then(|document| Node::read(&document.text)).unwrap_or_default()
+            document
+                .ok()
+                .and_then(|document| Node::read(&document.text))
+                .unwrap_or_default()
         })
     }
 }
@@ -100,26 +119,47 @@ pub(super) fn missing(namespace: &str, pod: &str) -> String {
 }
 
 fn key(proxy: &ProxyRef) -> (String, String, String) {
-    (proxy.source.clone(), proxy.namespace.clone(), proxy.pod.clone())
+    (
+        proxy.source.clone(),
+        proxy.namespace.clone(),
+        proxy.pod.clone(),
+    )
 }
 
 impl Entry<'_> {
     fn read(&self, snapshot: &Snapshot) -> Result<Loaded, String> {
-        let dump = snapshot.open(self.dump).map_err(|problem| problem.to_string())?;
+        let dump = snapshot
+            .open(self.dump)
+            .map_err(|problem| problem.to_string())?;
         let text = self.clusters.and_then(|id| snapshot.open(id).ok());
-        let statuses = text.and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
-        Ok(Loaded { name: format!("{}/{}", self.proxy.namespace, self.proxy.pod), dump, statuses })
+        let statuses =
+            text.and_then(|document| Some(clusters::as_json(&document.text).ok()?.into_owned()));
+        Ok(Loaded {
+            name: format!("{}/{}", self.proxy.namespace, self.proxy.pod),
+            dump,
+            statuses,
+        })
     }
 }
 
 impl Node {
     fn read(text: &str) -> Option<Self> {
         let dump = Dump::index(text, &[]).ok()?;
-        let node = dump.section(Section::Bootstrap)?.at(["bootstrap", "node"])?;
-        let addresses = node.at(["metadata", "INSTANCE_IPS"]).and_then(Raw::string).unwrap_or_default();
+        let node = dump
+            .section(Section::Bootstrap)?
+            .at(["bootstrap", "node"])?;
+        let addresses = node
+            .at(["metadata", "INSTANCE_IPS"])
+            .and_then(Raw::string)
+            .unwrap_or_default();
         Some(Self {
-            is_gateway: node.string_at("id").is_some_and(|id| id.starts_with("router~")),
-            addresses: addresses.split(',').filter_map(|ip| ip.trim().parse().ok()).collect(),
+            is_gateway: node
+                .string_at("id")
+                .is_some_and(|id| id.starts_with("router~")),
+            addresses: addresses
+                .split(',')
+                .filter_map(|ip| ip.trim().parse().ok())
+                .collect(),
         })
     }
 }

@@ -11,12 +11,17 @@ impl Walker<'_, '_> {
         let documents = self.walk.documents;
         let mut any = false;
         for number in (0..documents.len()).filter(|number| documents.node(*number).is_gateway) {
-            let Ok(proxy) = self.walk.proxy(number) else { continue };
+            let Ok(proxy) = self.walk.proxy(number) else {
+                continue;
+            };
             any = true;
             let gateway = documents.proxy(number);
             let mut connection = self.plain_connection(self.question.source_ip);
             connection.destination = (self.gateway_address(gateway), self.gateway_port(gateway));
-            let accepted = proxy.listeners.accept(Side::Inbound, &connection, &mut Record::dropping());
+            let accepted =
+                proxy
+                    .listeners
+                    .accept(Side::Inbound, &connection, &mut Record::dropping());
             if !matches!(accepted, Accepted::Taken(_)) {
                 continue;
             }
@@ -35,16 +40,24 @@ impl Walker<'_, '_> {
 
     fn gateway_address(&self, gateway: &ProxyRef) -> std::net::IpAddr {
         let pod = self.walk.mesh.pod(&gateway.namespace, &gateway.pod);
-        pod.and_then(|pod| pod.ips.first().copied()).unwrap_or(super::ELSEWHERE)
+        pod.and_then(|pod| pod.ips.first().copied())
+            .unwrap_or(super::ELSEWHERE)
     }
 
     /// The port in the pod that the gateway's Service leads to.
     fn gateway_port(&self, gateway: &ProxyRef) -> u16 {
         let mesh = self.walk.mesh;
         let wanted = self.question.to.port;
-        let services = mesh.services.iter().filter(|s| s.namespace == gateway.namespace);
+        let services = mesh
+            .services
+            .iter()
+            .filter(|s| s.namespace == gateway.namespace);
         let selects = services.filter(|s| mesh.pods_of(s).any(|pod| pod.name == gateway.pod));
-        let mut targets = selects.flat_map(|s| s.ports.iter()).filter(|(port, _)| *port == wanted);
-        targets.find_map(|(_, target)| target.parse().ok()).unwrap_or(wanted)
+        let mut targets = selects
+            .flat_map(|s| s.ports.iter())
+            .filter(|(port, _)| *port == wanted);
+        targets
+            .find_map(|(_, target)| target.parse().ok())
+            .unwrap_or(wanted)
     }
 }

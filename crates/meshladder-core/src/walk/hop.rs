@@ -64,23 +64,44 @@ impl Forward {
 
 impl Way {
     fn end(end: End) -> Self {
-        Self { weight: Some(1.0), cluster: None, endpoint: None, flags: Vec::new(), next: Next::End(end) }
+        Self {
+            weight: Some(1.0),
+            cluster: None,
+            endpoint: None,
+            flags: Vec::new(),
+            next: Next::End(end),
+        }
     }
 
     /// Behind the server's proxy is only the application.
     pub(super) fn into_branch(self) -> Branch {
         let end = match self.next {
             Next::End(end) => end,
-            Next::Forward(_) => End::new(Kind::Forwarded, 200, "via_upstream", "it reaches the application"),
+            Next::Forward(_) => End::new(
+                Kind::Forwarded,
+                200,
+                "via_upstream",
+                "it reaches the application",
+            ),
         };
         branch(self.weight, self.cluster.as_deref(), self.endpoint, end)
     }
 }
 
 /// A way that has come to its end.
-pub(super) fn branch(weight: Option<f64>, cluster: Option<&str>, endpoint: Option<(IpAddr, u16)>, end: End) -> Branch {
+pub(super) fn branch(
+    weight: Option<f64>,
+    cluster: Option<&str>,
+    endpoint: Option<(IpAddr, u16)>,
+    end: End,
+) -> Branch {
     let endpoint = endpoint.map(|(ip, port)| format!("{ip}:{port}"));
-    Branch { weight, cluster: cluster.map(str::to_owned), endpoint, end }
+    Branch {
+        weight,
+        cluster: cluster.map(str::to_owned),
+        endpoint,
+        end,
+    }
 }
 
 /// One walk through one proxy.
@@ -118,28 +139,72 @@ impl Proxy<'_> {
     }
 
     /// A connection from outside the mesh to a gateway.
-    pub(super) fn gateway(&self, request: &Request, now: Option<Time>, detail: Detail) -> (Hop, Vec<Way>) {
+    pub(super) fn gateway(
+        &self,
+        request: &Request,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> (Hop, Vec<Way>) {
         Crossing::new(self, "gateway", now, detail).cross(Side::Inbound, request, false)
     }
 }
 
 impl<'p, 'a> Crossing<'p, 'a> {
-    fn new(proxy: &'p Proxy<'a>, direction: &'static str, now: Option<Time>, detail: Detail) -> Self {
-        let hop = Hop { proxy: proxy.name.to_owned(), direction, tls: "none", ..Hop::default() };
-        Self { proxy, now, detail, inbound: direction == "inbound", says_http: false, hop }
+    fn new(
+        proxy: &'p Proxy<'a>,
+        direction: &'static str,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> Self {
+        let hop = Hop {
+            proxy: proxy.name.to_owned(),
+            direction,
+            tls: "none",
+            ..Hop::default()
+        };
+        Self {
+            proxy,
+            now,
+            detail,
+            inbound: direction == "inbound",
+            says_http: false,
+            hop,
+        }
     }
 
     fn record(&self) -> Record {
-        if self.detail == Detail::Losers { Record::keeping() } else { Record::dropping() }
+        if self.detail == Detail::Losers {
+            Record::keeping()
+        } else {
+            Record::dropping()
+        }
     }
 
-    fn step(&mut self, stage: &'static str, chosen: impl FnOnce() -> String, record: Record, at: Option<usize>) {
+    fn step(
+        &mut self,
+        stage: &'static str,
+        chosen: impl FnOnce() -> String,
+        record: Record,
+        at: Option<usize>,
+    ) {
         if self.detail < Detail::Steps {
             return;
         }
-        let evidence = at.map(|offset| At { doc: self.proxy.doc.clone(), offset }).into_iter().collect();
+        let evidence = at
+            .map(|offset| At {
+                doc: self.proxy.doc.clone(),
+                offset,
+            })
+            .into_iter()
+            .collect();
         let considered = record.considered;
-        self.hop.steps.push(Step { stage, chosen: chosen(), considered, evidence, object: None });
+        self.hop.steps.push(Step {
+            stage,
+            chosen: chosen(),
+            considered,
+            evidence,
+            object: None,
+        });
     }
 
     /// Writes down what only a detailed walk shows.
@@ -171,13 +236,28 @@ impl<'p, 'a> Crossing<'p, 'a> {
             Accepted::Taken(taken) => taken,
             Accepted::NotCaptured(why) => {
                 self.step("listener", || format!("none: {why}"), record, None);
-                let sent = Rc::new(Sent { request: request.clone(), is_tcp, unknown: None });
-                let forward = Forward { sent, destination: connection.destination };
-                return vec![Way { next: Next::Forward(forward), ..Way::end(End::undecided("")) }];
+                let sent = Rc::new(Sent {
+                    request: request.clone(),
+                    is_tcp,
+                    unknown: None,
+                });
+                let forward = Forward {
+                    sent,
+                    destination: connection.destination,
+                };
+                return vec![Way {
+                    next: Next::Forward(forward),
+                    ..Way::end(End::undecided(""))
+                }];
             }
             Accepted::NoListener => {
                 self.step("listener", || "none".to_owned(), record, None);
-                return vec![Way::end(End::new(Kind::NoListener, 0, "", "no listener takes the connection"))];
+                return vec![Way::end(End::new(
+                    Kind::NoListener,
+                    0,
+                    "",
+                    "no listener takes the connection",
+                ))];
             }
         };
         let listener = taken.listener;
@@ -189,17 +269,36 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let chain = match taken.chain(connection, &mut record) {
             Found::Chain(chain) => chain,
             Found::None => {
-                self.step("filter-chain", || "none".to_owned(), record, Some(listener.at));
+                self.step(
+                    "filter-chain",
+                    || "none".to_owned(),
+                    record,
+                    Some(listener.at),
+                );
                 let because = format!("no filter chain of {} takes the connection", listener.name);
-                return vec![Way::end(End::new(Kind::Reset, 0, chain::NOT_FOUND, because).flag("NR"))];
+                return vec![Way::end(
+                    End::new(Kind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
+                )];
             }
             Found::Undecided(fact) => {
-                self.step("filter-chain", || format!("it depends on {fact}"), record, Some(listener.at));
+                self.step(
+                    "filter-chain",
+                    || format!("it depends on {fact}"),
+                    record,
+                    Some(listener.at),
+                );
                 return vec![Way::end(End::undecided(&fact))];
             }
         };
-        self.note(|hop| hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string()));
-        self.step("filter-chain", || listener.chains.label(chain), record, Some(chain.at));
+        self.note(|hop| {
+            hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string())
+        });
+        self.step(
+            "filter-chain",
+            || listener.chains.label(chain),
+            record,
+            Some(chain.at),
+        );
         self.object(|| object::of(chain.raw));
         let inside = proxy.inside(chain);
         let caller = match inside.transport.accept(connection, &proxy.secrets) {
@@ -210,7 +309,12 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 return vec![Way::end(End::new(Kind::TlsMismatch, 0, "", why))];
             }
             Handshake::Unknown(fact) => {
-                self.step("tls", || format!("it depends on {fact}"), Record::dropping(), Some(chain.at));
+                self.step(
+                    "tls",
+                    || format!("it depends on {fact}"),
+                    Record::dropping(),
+                    Some(chain.at),
+                );
                 return vec![Way::end(End::undecided(&fact))];
             }
         };
@@ -221,7 +325,9 @@ impl<'p, 'a> Crossing<'p, 'a> {
 
 fn answered(answer: &Answer, because: String) -> End {
     let kind = match (answer.details.as_str(), answer.flags.first()) {
-        (d, _) if d.starts_with("rbac_") || d.starts_with("jwt_") || d.starts_with("ext_authz") => Kind::Denied,
+        (d, _) if d.starts_with("rbac_") || d.starts_with("jwt_") || d.starts_with("ext_authz") => {
+            Kind::Denied
+        }
         (_, Some(&"NR")) => Kind::NoRoute,
         (_, Some(&"NC")) => Kind::NoCluster,
         (_, Some(&"UH")) => Kind::NoEndpoints,
@@ -242,7 +348,11 @@ fn because_answered(answer: &Answer) -> String {
 /// A share of a whole.
 #[expect(clippy::cast_precision_loss, reason = "weights are small numbers")]
 fn share(part: u64, total: u64) -> f64 {
-    if total == 0 { 1.0 } else { part as f64 / total as f64 }
+    if total == 0 {
+        1.0
+    } else {
+        part as f64 / total as f64
+    }
 }
 
 fn because_of(policy: Option<&str>) -> String {

@@ -1,4 +1,5 @@
-//! One proxy's configuration, compiled for a walk. What only some requests meet is compiled when one first does.
+//! One proxy's configuration, compiled for a walk. What only some requests meet is compiled when
+//! one first does.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -74,16 +75,22 @@ impl<'a> Proxy<'a> {
     /// # Errors
     /// What is wrong with them.
     pub(super) fn compile(loaded: &'a Loaded) -> Result<Self, String> {
-        let dump =
-            Dump::index(&loaded.dump.text, &Section::ALL).map_err(|fault| loaded.dump.problem(&fault).to_string())?;
+        let dump = Dump::index(&loaded.dump.text, &Section::ALL)
+            .map_err(|fault| loaded.dump.problem(&fault).to_string())?;
         if let Some(fault) = &dump.fault {
             return Err(loaded.dump.problem(fault).to_string());
         }
-        let statuses = loaded.statuses.as_deref().and_then(|text| Statuses::read(text).ok());
+        let statuses = loaded
+            .statuses
+            .as_deref()
+            .and_then(|text| Statuses::read(text).ok());
         Ok(Self {
             name: &loaded.name,
             doc: &loaded.dump.id,
-            runtime: dump.section(Section::Bootstrap).map(Runtime::compile).unwrap_or_default(),
+            runtime: dump
+                .section(Section::Bootstrap)
+                .map(Runtime::compile)
+                .unwrap_or_default(),
             listeners: Listeners::compile(&dump),
             clusters: Clusters::compile(&dump, statuses.as_ref()),
             secrets: Secrets::compile(&dump),
@@ -104,11 +111,16 @@ impl<'a> Proxy<'a> {
                 Kind::Rbac => filter.config.map(RbacFilter::compile),
                 _ => None,
             });
-            let manager = filters.filters.iter().find(|filter| matches!(filter.kind, Kind::HttpConnectionManager));
+            let manager = filters
+                .filters
+                .iter()
+                .find(|filter| matches!(filter.kind, Kind::HttpConnectionManager));
             Inside {
                 transport: Transport::compile(chain.raw.get("transport_socket")),
                 policies: policies.collect(),
-                manager: manager.and_then(|filter| filter.config).map(|config| self.manager(config)),
+                manager: manager
+                    .and_then(|filter| filter.config)
+                    .map(|config| self.manager(config)),
                 filters,
             }
         })
@@ -117,21 +129,35 @@ impl<'a> Proxy<'a> {
     fn manager(&self, config: Raw<'a>) -> Manager<'a> {
         let table = config.get("route_config").or_else(|| {
             let name = config.at(["rds", "route_config_name"])?.string()?;
-            self.dump.of(Section::Routes).find(|r| r.name == name).and_then(|r| r.raw)
+            self.dump
+                .of(Section::Routes)
+                .find(|r| r.name == name)
+                .and_then(|r| r.raw)
         });
         let filters = FilterChain::compile(config, &self.runtime, &|name| self.extension(name));
         Manager {
             at: config.offset(),
             before: BeforeRouting::compile(config, &self.runtime),
             upgrades: Upgrades::compile(config),
-            table: table.map(|raw| self.tables.get(raw.offset(), || RouteTable::compile(raw, &self.runtime))),
-            says_http: filters.filters().iter().any(|filter| filter.name == "istio.alpn"),
+            table: table.map(|raw| {
+                self.tables
+                    .get(raw.offset(), || RouteTable::compile(raw, &self.runtime))
+            }),
+            says_http: filters
+                .filters()
+                .iter()
+                .any(|filter| filter.name == "istio.alpn"),
             filters,
         }
     }
 
-    /// What a route and the things around it say of filters; `branch` is the one of the weighted clusters.
-    pub(super) fn overrides(&self, decision: &RouteDecision<'_, 'a>, branch: Option<usize>) -> Rc<Overrides> {
+    /// What a route and the things around it say of filters; `branch` is the one of the weighted
+    /// clusters.
+    pub(super) fn overrides(
+        &self,
+        decision: &RouteDecision<'_, 'a>,
+        branch: Option<usize>,
+    ) -> Rc<Overrides> {
         let branch = match &decision.target {
             Target::Clusters(all) => branch.and_then(|number| all.get(number)),
             _ => None,
@@ -139,14 +165,21 @@ impl<'a> Proxy<'a> {
         if !decision.has_overrides(branch) {
             return Rc::clone(&self.no_overrides);
         }
-        let entry = branch.and_then(|branch| branch.entry).map_or(0, |entry| entry.raw.offset());
+        let entry = branch
+            .and_then(|branch| branch.entry)
+            .map_or(0, |entry| entry.raw.offset());
         let key = (decision.route.raw.offset(), entry);
-        self.overrides.get(key, || Overrides::of_scopes(&decision.scopes(branch), &self.runtime))
+        self.overrides.get(key, || {
+            Overrides::of_scopes(&decision.scopes(branch), &self.runtime)
+        })
     }
 
     /// What ECDS delivered for a filter.
     fn extension(&self, name: &str) -> Option<Raw<'a>> {
-        self.dump.of(Section::Ecds).find(|r| r.name == name).and_then(|r| r.raw)
+        self.dump
+            .of(Section::Ecds)
+            .find(|r| r.name == name)
+            .and_then(|r| r.raw)
     }
 }
 
@@ -171,9 +204,15 @@ impl<K: Eq + Hash, V> Cache<K, V> {
 }
 
 fn identity(dump: &Dump<'_>) -> Option<String> {
-    let secret = dump.of(Section::Secrets).find(|r| r.name == "default")?.raw?;
-    let chain = secret.at(["tls_certificate", "certificate_chain", "inline_bytes"])?.string()?;
+    let secret = dump
+        .of(Section::Secrets)
+        .find(|r| r.name == "default")?
+        .raw?;
+    let chain = secret
+        .at(["tls_certificate", "certificate_chain", "inline_bytes"])?
+        .string()?;
     let certificates = x509::from_pem(&STANDARD.decode(chain.as_bytes()).ok()?);
     let sans = certificates.into_iter().next()?.ok()?.sans;
-    sans.into_iter().find_map(|san| san.strip_prefix("URI:").map(str::to_owned))
+    sans.into_iter()
+        .find_map(|san| san.strip_prefix("URI:").map(str::to_owned))
 }

@@ -31,7 +31,8 @@ fn cluster(name: &str, address: &str) -> String {
     )
 }
 
-/// A client with these routes and filters, and a server that denies a request with the header `x-added: bad`.
+/// A client with these routes and filters, and a server that denies a request with the header
+/// `x-added: bad`.
 fn snapshot(routes: &str, filters: &str, more: &str) -> Snapshot {
     let clusters = [cluster("one", "10.0.0.2"), cluster("two", "10.0.0.3")].join(",");
     let denies = format!(
@@ -42,19 +43,32 @@ fn snapshot(routes: &str, filters: &str, more: &str) -> Snapshot {
     let any = r#"{"name": "app", "match": {"prefix": "/"}, "route": {"cluster": "app"}}"#;
     let mut builder = Builder::new();
     let mut add = |pod: &str, text: String| {
-        builder.add(DocId::new(format!("proxies/shop/{pod}/config_dump.json")), pod, text.into());
+        builder.add(
+            DocId::new(format!("proxies/shop/{pod}/config_dump.json")),
+            pod,
+            text.into(),
+        );
     };
     add("client", dump("10.0.0.1", filters, routes, more, &clusters));
-    add("server", dump("10.0.0.2", &denies, any, "", &cluster("app", "127.0.0.1")));
+    add(
+        "server",
+        dump("10.0.0.2", &denies, any, "", &cluster("app", "127.0.0.1")),
+    );
     builder.finish()
 }
 
 fn ask(path: &str, headers: &[(&str, &str)]) -> Question {
     Question {
-        from: Caller::Pod { namespace: "shop".to_owned(), name: "client".to_owned() },
+        from: Caller::Pod {
+            namespace: "shop".to_owned(),
+            name: "client".to_owned(),
+        },
         to: Url::parse(&format!("http://10.0.0.9{path}")).expect("a URL"),
         method: "GET".to_owned(),
-        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        headers: headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         http: "1.1".to_owned(),
         sni: None,
         source_ip: None,
@@ -65,7 +79,11 @@ fn ask(path: &str, headers: &[(&str, &str)]) -> Question {
 
 fn ends(snapshot: &Snapshot, question: &Question) -> Vec<(Kind, u16, String)> {
     let trace = trace(snapshot, &Mesh::default(), question, true);
-    trace.branches.iter().map(|branch| (branch.end.kind, branch.end.code, branch.end.details.clone())).collect()
+    trace
+        .branches
+        .iter()
+        .map(|branch| (branch.end.kind, branch.end.code, branch.end.details.clone()))
+        .collect()
 }
 
 fn forwarded() -> (Kind, u16, String) {
@@ -80,11 +98,25 @@ fn headers_that_a_route_adds_reach_the_next_proxy() {
                 "request_headers_to_add": [{{"header": {{"key": "x-added", "value": "{value}"}}}}]}}"#
         )
     };
-    let denied = (Kind::Denied, 403, "rbac_access_denied_matched_policy[ns[shop]-policy[p]-rule[0]]".to_owned());
-    assert_eq!(ends(&snapshot(&route("bad"), "", ""), &ask("/", &[])), [denied]);
-    assert_eq!(ends(&snapshot(&route("good"), "", ""), &ask("/", &[])), [forwarded()]);
+    let denied = (
+        Kind::Denied,
+        403,
+        "rbac_access_denied_matched_policy[ns[shop]-policy[p]-rule[0]]".to_owned(),
+    );
+    assert_eq!(
+        ends(&snapshot(&route("bad"), "", ""), &ask("/", &[])),
+        [denied]
+    );
+    assert_eq!(
+        ends(&snapshot(&route("good"), "", ""), &ask("/", &[])),
+        [forwarded()]
+    );
     let unknown = ends(&snapshot(&route("%REQ(x)%"), "", ""), &ask("/", &[]));
-    assert_eq!(unknown[0].0, Kind::Undecided, "the value that the formatter gives is not known");
+    assert_eq!(
+        unknown[0].0,
+        Kind::Undecided,
+        "the value that the formatter gives is not known"
+    );
 }
 
 #[test]
@@ -92,12 +124,18 @@ fn each_branch_of_weighted_clusters_has_its_own_filter_settings() {
     let filter = format!(
         r#"{{"name": "rbac", "typed_config": {{"@type": "{TYPES}.http.rbac.v3.RBAC", "rules": {{"action": "ALLOW"}}}}}},"#
     );
-    let none = format!(r#""typed_per_filter_config": {{"rbac": {{"@type": "{TYPES}.http.rbac.v3.RBACPerRoute"}}}}"#);
+    let none = format!(
+        r#""typed_per_filter_config": {{"rbac": {{"@type": "{TYPES}.http.rbac.v3.RBACPerRoute"}}}}"#
+    );
     let routes = format!(
         r#"{{"name": "r", "match": {{"prefix": "/"}}, "route": {{"weighted_clusters": {{"clusters": [
             {{"name": "one", "weight": 75, {none}}}, {{"name": "two", "weight": 25}}]}}}}}}"#
     );
-    let denied = (Kind::Denied, 403, "rbac_access_denied_matched_policy[none]".to_owned());
+    let denied = (
+        Kind::Denied,
+        403,
+        "rbac_access_denied_matched_policy[none]".to_owned(),
+    );
     let snapshot = snapshot(&routes, &filter, "");
     assert_eq!(ends(&snapshot, &ask("/", &[])), [forwarded(), denied]);
     let trace = trace(&snapshot, &Mesh::default(), &ask("/", &[]), false);
@@ -119,11 +157,21 @@ fn an_upgrade_that_is_not_configured_is_refused() {
 fn each_hop_logs_its_own_answer() {
     let route = r#"{"name": "r", "match": {"prefix": "/a"}, "route": {"cluster": "one"}}"#;
     let snapshot = snapshot(route, "", "");
-    let log = |path: &str| trace(&snapshot, &Mesh::default(), &ask(path, &[]), false).hops[0].log.clone();
+    let log = |path: &str| {
+        trace(&snapshot, &Mesh::default(), &ask(path, &[]), false).hops[0]
+            .log
+            .clone()
+    };
     let own = log("/b");
-    assert_eq!((own.code, &*own.details, &own.flags[..]), (404, "route_not_found", &["NR"][..]));
+    assert_eq!(
+        (own.code, &*own.details, &own.flags[..]),
+        (404, "route_not_found", &["NR"][..])
+    );
     let passed = log("/a");
-    assert_eq!((passed.code, &*passed.details, passed.cluster.as_deref()), (200, "via_upstream", Some("one")));
+    assert_eq!(
+        (passed.code, &*passed.details, passed.cluster.as_deref()),
+        (200, "via_upstream", Some("one"))
+    );
 }
 
 #[test]
@@ -132,10 +180,21 @@ fn a_walk_that_is_kept_says_the_same_as_a_new_one() {
     let snapshot = snapshot(route, "", "");
     let (mesh, documents) = (Mesh::default(), Documents::of(&snapshot));
     let walk = Walk::new(&documents, &mesh);
-    for question in [ask("/a", &[]), ask("/b", &[]), ask("/a", &[("x-added", "bad")]), ask("/a", &[])] {
-        let (kept, new) = (walk.trace(&question, Detail::Ends), trace(&snapshot, &mesh, &question, true));
+    for question in [
+        ask("/a", &[]),
+        ask("/b", &[]),
+        ask("/a", &[("x-added", "bad")]),
+        ask("/a", &[]),
+    ] {
+        let (kept, new) = (
+            walk.trace(&question, Detail::Ends),
+            trace(&snapshot, &mesh, &question, true),
+        );
         assert_eq!(kept.outcome, new.outcome);
-        assert_eq!((kept.branches, &kept.hops[0].clusters), (new.branches, &new.hops[0].clusters));
+        assert_eq!(
+            (kept.branches, &kept.hops[0].clusters),
+            (new.branches, &new.hops[0].clusters)
+        );
         assert!(kept.hops.iter().all(|hop| hop.steps.is_empty()));
     }
 }

@@ -1,4 +1,5 @@
-//! DER (X.690): elements of a byte string, one after the other, without copying and without recursion.
+//! DER (X.690): elements of a byte string, one after the other, without copying and without
+//! recursion.
 
 /// Why bytes are not the DER they should be, without a full stop.
 pub(super) type Flaw = &'static str;
@@ -37,15 +38,24 @@ impl<'a> Reader<'a> {
 
     /// The next element, whatever it is.
     pub(super) fn any(&mut self) -> Result<Element<'a>, Flaw> {
-        let [tag, first, ..] = *self.0 else { return Err("cut short") };
+        let [tag, first, ..] = *self.0 else {
+            return Err("cut short");
+        };
         if tag & 0x1f == 0x1f {
             return Err("a tag number above 30");
         }
         let (header, length) = length(first, &self.0[2..])?;
-        let content = header.checked_add(length).and_then(|end| self.0.get(header..end)).ok_or("cut short")?;
+        let content = header
+            .checked_add(length)
+            .and_then(|end| self.0.get(header..end))
+            .ok_or("cut short")?;
         let (whole, rest) = self.0.split_at(header + length);
         self.0 = rest;
-        Ok(Element { tag, content, whole })
+        Ok(Element {
+            tag,
+            content,
+            whole,
+        })
     }
 
     /// The content of the next element, which must have that tag.
@@ -78,8 +88,13 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
         return Err("an indefinite length");
     }
     // Four bytes are 4 GiB; no certificate comes near.
-    let bytes = behind.get(..count).filter(|_| count <= 4).ok_or("a length out of range")?;
-    let length = bytes.iter().fold(0usize, |sum, &b| sum << 8 | usize::from(b));
+    let bytes = behind
+        .get(..count)
+        .filter(|_| count <= 4)
+        .ok_or("a length out of range")?;
+    let length = bytes
+        .iter()
+        .fold(0usize, |sum, &b| sum << 8 | usize::from(b));
     // X.690, 10.1: "the length shall be encoded in the minimum number of octets".
     if bytes[0] == 0 || length < 0x80 {
         return Err("a length that is not in its shortest form");
@@ -93,14 +108,19 @@ pub(super) fn dotted(content: &[u8]) -> Result<String, Flaw> {
     let mut arc = 0u64;
     let mut open = true;
     for &byte in content {
-        arc = arc.checked_mul(128).ok_or("an object identifier out of range")? | u64::from(byte & 0x7f);
+        arc = arc
+            .checked_mul(128)
+            .ok_or("an object identifier out of range")?
+            | u64::from(byte & 0x7f);
         open = byte & 0x80 != 0;
         if !open {
             arcs.push(arc);
             arc = 0;
         }
     }
-    let [first, rest @ ..] = &*arcs else { return Err("an empty object identifier") };
+    let [first, rest @ ..] = &*arcs else {
+        return Err("an empty object identifier");
+    };
     if open {
         return Err("an object identifier that is cut short");
     }
@@ -117,5 +137,8 @@ pub(super) fn dotted(content: &[u8]) -> Result<String, Flaw> {
 /// Lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|b| [digit(b >> 4), digit(b & 15)])
+        .collect()
 }

@@ -61,11 +61,17 @@ fn alternative_name(name: der::Element<'_>) -> Result<String, Flaw> {
     Ok(match name.tag {
         0x81 => format!("email:{}", text()),
         0x82 => format!("DNS:{}", text()),
-        0xa4 => format!("DirName:{}", name::name(Reader::new(name.content).inside(der::SEQUENCE)?)?),
+        0xa4 => format!(
+            "DirName:{}",
+            name::name(Reader::new(name.content).inside(der::SEQUENCE)?)?
+        ),
         0x86 => format!("URI:{}", text()),
         0x87 => format!("IP:{}", address(name.content)),
         0x88 => format!("RID:{}", der::dotted(name.content)?),
-        0xa0 => format!("otherName:{}", der::dotted(Reader::new(name.content).expect(der::OBJECT_ID)?)?),
+        0xa0 => format!(
+            "otherName:{}",
+            der::dotted(Reader::new(name.content).expect(der::OBJECT_ID)?)?
+        ),
         _ => format!("#{}", der::hex(name.whole)),
     })
 }
@@ -74,5 +80,8 @@ fn address(bytes: &[u8]) -> String {
     if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
         return Ipv4Addr::from(v4).to_string();
     }
-    <[u8; 16]>::try_from(bytes).map_or_else(|_| format!("#{}", der::hex(bytes)), |v6| Ipv6Addr::from(v6).to_string())
+    <[u8; 16]>::try_from(bytes).map_or_else(
+        |_| format!("#{}", der::hex(bytes)),
+        |v6| Ipv6Addr::from(v6).to_string(),
+    )
 }

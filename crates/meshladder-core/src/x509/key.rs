@@ -41,13 +41,19 @@ pub(super) fn key(info: Reader<'_>) -> Result<Key, Flaw> {
 }
 
 fn of(algorithm: &str, bits: Option<usize>) -> Key {
-    Key { algorithm: algorithm.to_owned(), curve: None, bits }
+    Key {
+        algorithm: algorithm.to_owned(),
+        curve: None,
+        bits,
+    }
 }
 
 fn elliptic(parameters: Reader<'_>) -> Result<Key, Flaw> {
     let mut parameters = parameters;
     // A curve that is spelled out instead of named: RFC 5480 forbids it, OpenSSL can write it.
-    let Some(oid) = parameters.optional(der::OBJECT_ID)? else { return Ok(of("ECDSA", None)) };
+    let Some(oid) = parameters.optional(der::OBJECT_ID)? else {
+        return Ok(of("ECDSA", None));
+    };
     let oid = der::dotted(oid)?;
     let (curve, bits) = match &*oid {
         "1.2.840.10045.3.1.7" => ("P-256", Some(256)),
@@ -56,12 +62,19 @@ fn elliptic(parameters: Reader<'_>) -> Result<Key, Flaw> {
         "1.3.132.0.35" => ("P-521", Some(521)),
         other => (other, None),
     };
-    Ok(Key { curve: Some(curve.to_owned()), ..of("ECDSA", bits) })
+    Ok(Key {
+        curve: Some(curve.to_owned()),
+        ..of("ECDSA", bits)
+    })
 }
 
 /// The size of the first of the two integers of an RSA key.
 fn modulus_bits(key: &[u8]) -> Option<usize> {
-    let modulus = Reader::new(key).inside(der::SEQUENCE).ok()?.expect(der::INTEGER).ok()?;
+    let modulus = Reader::new(key)
+        .inside(der::SEQUENCE)
+        .ok()?
+        .expect(der::INTEGER)
+        .ok()?;
     let zeros = modulus.iter().take_while(|&&b| b == 0).count();
     let top = modulus.get(zeros).map_or(0, |b| b.leading_zeros() as usize);
     Some((modulus.len() - zeros) * 8 - top)

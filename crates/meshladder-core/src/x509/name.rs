@@ -2,8 +2,8 @@
 
 use super::der::{self, Element, Flaw, Reader};
 
-/// `CN=web,O=shop`: the most specific part first, as in RFC 2253, section 2.1: "starting with the last element of
-/// the sequence and moving backwards toward the first".
+/// `CN=web,O=shop`: the most specific part first, as in RFC 2253, section 2.1: "starting with the
+/// last element of the sequence and moving backwards toward the first".
 pub(super) fn name(rdns: Reader<'_>) -> Result<String, Flaw> {
     let mut rdns = rdns;
     let mut parts = Vec::new();
@@ -24,8 +24,9 @@ fn relative(attributes: Reader<'_>) -> Result<String, Flaw> {
         let value = attribute.any()?;
         parts.push(match (type_name(&oid), text(value)) {
             (Some(name), Some(text)) => format!("{name}={}", escaped(&text)),
-            // RFC 2253, 2.4: "if the AttributeValue is of a type which does not have a string representation
-            // defined for it, then it is simply encoded as an octothorpe character followed by the hexadecimal".
+            // RFC 2253, 2.4: "if the AttributeValue is of a type which does not have a string
+            // representation defined for it, then it is simply encoded as an octothorpe character
+            // followed by the hexadecimal".
             (name, _) => format!("{}=#{}", name.unwrap_or(&oid), der::hex(value.whole)),
         });
     }
@@ -57,25 +58,31 @@ fn text(value: Element<'_>) -> Option<String> {
         // UTF8String
         0x0c => String::from_utf8(bytes.to_vec()).ok(),
         // NumericString, PrintableString, IA5String, VisibleString
-        0x12 | 0x13 | 0x16 | 0x1a => bytes.is_ascii().then(|| bytes.iter().copied().map(char::from).collect()),
+        0x12 | 0x13 | 0x16 | 0x1a => bytes
+            .is_ascii()
+            .then(|| bytes.iter().copied().map(char::from).collect()),
         // TeletexString, which everyone writes and reads as Latin-1
         0x14 => Some(bytes.iter().copied().map(char::from).collect()),
         // UniversalString
-        0x1c if bytes.len().is_multiple_of(4) => {
-            bytes.chunks_exact(4).map(|c| char::from_u32(u32::from_be_bytes([c[0], c[1], c[2], c[3]]))).collect()
-        }
+        0x1c if bytes.len().is_multiple_of(4) => bytes
+            .chunks_exact(4)
+            .map(|c| char::from_u32(u32::from_be_bytes([c[0], c[1], c[2], c[3]])))
+            .collect(),
         // BMPString
         0x1e if bytes.len().is_multiple_of(2) => {
-            let units = bytes.chunks_exact(2).map(|c| u16::from_be_bytes([c[0], c[1]]));
+            let units = bytes
+                .chunks_exact(2)
+                .map(|c| u16::from_be_bytes([c[0], c[1]]));
             char::decode_utf16(units).collect::<Result<_, _>>().ok()
         }
         _ => None,
     }
 }
 
-/// RFC 2253, 2.4: "a space or `#` character occurring at the beginning of the string, a space character occurring at
-/// the end of the string, one of the characters `,`, `+`, `"`, `\`, `<`, `>` or `;`" takes a backslash. Control
-/// characters become `\` and two hex digits a byte, so that no certificate can steer a terminal.
+/// RFC 2253, 2.4: "a space or `#` character occurring at the beginning of the string, a space
+/// character occurring at the end of the string, one of the characters `,`, `+`, `"`, `\`, `<`, `>`
+/// or `;`" takes a backslash. Control characters become `\` and two hex digits a byte, so that no
+/// certificate can steer a terminal.
 fn escaped(text: &str) -> String {
     let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
     let mut out = String::with_capacity(text.len());
@@ -93,13 +100,15 @@ fn escaped(text: &str) -> String {
 
 /// Printable ASCII as it is, every other byte as `\` and two hex digits.
 pub(super) fn printable(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len()), |mut out, &b| {
-        match b {
-            b' '..=b'~' => out.push(char::from(b)),
-            _ => push_hex(&mut out, &[b]),
-        }
-        out
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len()), |mut out, &b| {
+            match b {
+                b' '..=b'~' => out.push(char::from(b)),
+                _ => push_hex(&mut out, &[b]),
+            }
+            out
+        })
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

@@ -26,7 +26,11 @@ fn a_root_of_rsa_is_read_as_openssl_reads_it() {
         not_after: at("2036-11-12T08:13:04Z"),
         is_ca: true,
         sans: Vec::new(),
-        key: Key { algorithm: "RSA".to_owned(), curve: None, bits: Some(2048) },
+        key: Key {
+            algorithm: "RSA".to_owned(),
+            curve: None,
+            bits: Some(2048),
+        },
         key_sha256: "b887f996256cd803e8aa66fd88a15a6d0a23e0f6b83730bee740fd03625ef082".to_owned(),
         sha256: "8ed3c3c0b4bcd681162d2283a7a2f4db4c3e22e38c1b883083c880066537d6b2".to_owned(),
     };
@@ -36,12 +40,18 @@ fn a_root_of_rsa_is_read_as_openssl_reads_it() {
 #[test]
 fn a_workload_has_no_subject_but_a_spiffe_identity() {
     let workload = one(WORKLOAD);
-    assert_eq!((workload.subject.as_str(), workload.issuer.as_str()), ("", "O=mesh.example"));
+    assert_eq!(
+        (workload.subject.as_str(), workload.issuer.as_str()),
+        ("", "O=mesh.example")
+    );
     assert_eq!(workload.serial, "000000000000000000000000000001ff");
     assert_eq!(workload.sans, ["URI:spiffe://mesh.example/ns/shop/sa/cart"]);
     assert_eq!(workload.trust_domain(), Some("mesh.example"));
     assert_eq!(workload.not_after, at("2026-11-16T08:13:04Z"));
-    assert_eq!((workload.is_ca, workload.key.to_string().as_str()), (false, "ECDSA P-256"));
+    assert_eq!(
+        (workload.is_ca, workload.key.to_string().as_str()),
+        (false, "ECDSA P-256")
+    );
 }
 
 #[test]
@@ -71,7 +81,10 @@ fn every_kind_of_alternative_name_is_told() {
 
 #[test]
 fn a_serial_number_of_twenty_bytes_is_not_padded_and_a_negative_one_keeps_its_sign() {
-    assert_eq!(one(NAMES).serial, "f6ee1e8bb7cf05f312f8a8b7b9532ab6441d4fee");
+    assert_eq!(
+        one(NAMES).serial,
+        "f6ee1e8bb7cf05f312f8a8b7b9532ab6441d4fee"
+    );
     assert_eq!(one(INTERMEDIATE).serial, "0".repeat(32));
     assert_eq!(one(VERSION_1).serial, format!("-{}5", "0".repeat(30)));
 }
@@ -80,19 +93,28 @@ fn a_serial_number_of_twenty_bytes_is_not_padded_and_a_negative_one_keeps_its_si
 fn dates_after_2050_are_read() {
     let intermediate = one(INTERMEDIATE);
     assert_eq!(intermediate.not_after, at("2126-10-22T08:13:04Z"));
-    assert_eq!((intermediate.is_ca, intermediate.key.to_string().as_str()), (true, "Ed25519"));
+    assert_eq!(
+        (intermediate.is_ca, intermediate.key.to_string().as_str()),
+        (true, "Ed25519")
+    );
 }
 
 #[test]
 fn version_1_has_no_extensions_and_is_no_ca() {
     let old = one(VERSION_1);
-    assert_eq!((old.subject.as_str(), old.is_ca, old.sans.len()), ("CN=old", false, 0));
+    assert_eq!(
+        (old.subject.as_str(), old.is_ca, old.sans.len()),
+        ("CN=old", false, 0)
+    );
 }
 
 #[test]
 fn a_key_nobody_can_name_does_not_spoil_the_certificate() {
     let explicit = one(EXPLICIT_CURVE);
-    assert_eq!((explicit.subject.as_str(), explicit.key.to_string().as_str()), ("CN=explicit", "ECDSA"));
+    assert_eq!(
+        (explicit.subject.as_str(), explicit.key.to_string().as_str()),
+        ("CN=explicit", "ECDSA")
+    );
 }
 
 #[test]
@@ -104,7 +126,10 @@ fn every_block_of_a_chain_is_read_in_order_whatever_is_around_it() {
         text(INTERMEDIATE).trim_end(),
         text(ROOT).trim_end(),
     );
-    let subjects: Vec<_> = from_pem(chain.as_bytes()).into_iter().map(|c| c.map(|c| c.subject)).collect();
+    let subjects: Vec<_> = from_pem(chain.as_bytes())
+        .into_iter()
+        .map(|c| c.map(|c| c.subject))
+        .collect();
     let expected = [
         Ok(String::new()),
         Ok("CN=intermediate,O=mesh.example".to_owned()),
@@ -118,23 +143,50 @@ fn every_block_of_a_chain_is_read_in_order_whatever_is_around_it() {
 #[test]
 fn a_block_that_is_no_certificate_says_why() {
     let block = |inside: &[u8]| {
-        let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----", STANDARD.encode(inside));
-        from_pem(pem.as_bytes()).remove(0).map(|c| c.subject).expect_err("it is no certificate")
+        let pem = format!(
+            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----",
+            STANDARD.encode(inside)
+        );
+        from_pem(pem.as_bytes())
+            .remove(0)
+            .map(|c| c.subject)
+            .expect_err("it is no certificate")
     };
     assert_eq!(block(b""), "certificate: cut short");
-    assert_eq!(block(&[0x30, 0x80, 0, 0]), "certificate: an indefinite length");
-    assert_eq!(block(&[0x30, 0x81, 0x02, 0x30, 0]), "certificate: a length that is not in its shortest form");
-    assert_eq!(block(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]), "certificate: cut short");
-    assert_eq!(block(&[0x30, 0x88, 1, 0, 0, 0, 0, 0, 0, 0]), "certificate: a length out of range");
+    assert_eq!(
+        block(&[0x30, 0x80, 0, 0]),
+        "certificate: an indefinite length"
+    );
+    assert_eq!(
+        block(&[0x30, 0x81, 0x02, 0x30, 0]),
+        "certificate: a length that is not in its shortest form"
+    );
+    assert_eq!(
+        block(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]),
+        "certificate: cut short"
+    );
+    assert_eq!(
+        block(&[0x30, 0x88, 1, 0, 0, 0, 0, 0, 0, 0]),
+        "certificate: a length out of range"
+    );
     assert_eq!(block(&[0x30, 0x02, 0x30, 0x00]), "version: cut short");
-    assert_eq!(block(&[0x30, 0x00, 0x00]), "bytes after the end of the certificate");
+    assert_eq!(
+        block(&[0x30, 0x00, 0x00]),
+        "bytes after the end of the certificate"
+    );
     let pem = b"-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----";
     assert_eq!(from_pem(pem), [Err("not base64".to_owned())]);
 }
 
 /// A name of one attribute of that type, DER written by hand.
 fn common_name(tag: u8, value: &[u8]) -> Result<String, Flaw> {
-    let wrap = |tag: u8, inside: Vec<u8>| [vec![tag, u8::try_from(inside.len()).expect("short")], inside].concat();
+    let wrap = |tag: u8, inside: Vec<u8>| {
+        [
+            vec![tag, u8::try_from(inside.len()).expect("short")],
+            inside,
+        ]
+        .concat()
+    };
     let attribute = [vec![6, 3, 0x55, 4, 3], wrap(tag, value.to_vec())].concat();
     name::name(Reader::new(&wrap(der::SET, wrap(der::SEQUENCE, attribute))))
 }
@@ -156,13 +208,20 @@ fn every_string_type_of_a_name_is_read_and_what_is_no_string_stays_hex() {
         (0x0c, b"a\x1b[2J\n", "CN=a\\1b[2J\\0a"),
         (0x0c, "\u{9b}".as_bytes(), "CN=\\c2\\9b"),
     ] {
-        assert_eq!(common_name(tag, value).as_deref(), Ok(expected), "{tag:#x} {value:?}");
+        assert_eq!(
+            common_name(tag, value).as_deref(),
+            Ok(expected),
+            "{tag:#x} {value:?}"
+        );
     }
 }
 
 #[test]
 fn object_identifiers_are_dotted_and_bounded() {
-    assert_eq!(der::dotted(&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d]).as_deref(), Ok("1.2.840.113549"));
+    assert_eq!(
+        der::dotted(&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d]).as_deref(),
+        Ok("1.2.840.113549")
+    );
     assert_eq!(der::dotted(&[0x88, 0x37, 0x03]).as_deref(), Ok("2.999.3"));
     assert!(der::dotted(&[]).is_err() && der::dotted(&[0x2a, 0x86]).is_err());
     assert!(der::dotted(&[[0xff; 12].as_slice(), &[1]].concat()).is_err());
@@ -170,11 +229,26 @@ fn object_identifiers_are_dotted_and_bounded() {
 
 #[test]
 fn times_have_two_forms_and_nothing_else_is_one() {
-    let time =
-        |tag, text: &str| time(der::Element { tag, content: text.as_bytes(), whole: &[] }).map(|t| t.to_string());
-    assert_eq!(time(der::UTC_TIME, "491231235959Z").as_deref(), Ok("2049-12-31T23:59:59Z"));
-    assert_eq!(time(der::UTC_TIME, "500101000000Z").as_deref(), Ok("1950-01-01T00:00:00Z"));
-    assert_eq!(time(der::GENERALIZED_TIME, "99991231235959Z").as_deref(), Ok("9999-12-31T23:59:59Z"));
+    let time = |tag, text: &str| {
+        time(der::Element {
+            tag,
+            content: text.as_bytes(),
+            whole: &[],
+        })
+        .map(|t| t.to_string())
+    };
+    assert_eq!(
+        time(der::UTC_TIME, "491231235959Z").as_deref(),
+        Ok("2049-12-31T23:59:59Z")
+    );
+    assert_eq!(
+        time(der::UTC_TIME, "500101000000Z").as_deref(),
+        Ok("1950-01-01T00:00:00Z")
+    );
+    assert_eq!(
+        time(der::GENERALIZED_TIME, "99991231235959Z").as_deref(),
+        Ok("9999-12-31T23:59:59Z")
+    );
     for (tag, text) in [
         (der::UTC_TIME, "4912312359Z"),
         (der::UTC_TIME, "491231235959+0100"),
@@ -191,8 +265,14 @@ fn times_have_two_forms_and_nothing_else_is_one() {
 
 #[test]
 fn a_trust_domain_is_the_host_of_a_spiffe_uri() {
-    assert_eq!(trust_domain("spiffe://cluster.local/ns/shop/sa/cart"), Some("cluster.local"));
-    assert_eq!(trust_domain("spiffe://cluster.local"), Some("cluster.local"));
+    assert_eq!(
+        trust_domain("spiffe://cluster.local/ns/shop/sa/cart"),
+        Some("cluster.local")
+    );
+    assert_eq!(
+        trust_domain("spiffe://cluster.local"),
+        Some("cluster.local")
+    );
     assert_eq!(trust_domain("spiffe:///ns/shop"), None);
     assert_eq!(trust_domain("https://cluster.local/ns"), None);
 }
@@ -207,12 +287,26 @@ fn damaged_certificates_are_refused_or_read_but_never_a_panic() {
         usize::try_from(state >> 33).expect("31 bits") % below
     };
     let mut refused = 0;
-    for pem in [ROOT, WORKLOAD, NAMES, INTERMEDIATE, VERSION_1, EXPLICIT_CURVE] {
-        let text: Vec<u8> =
-            pem.split(|&b| b == b'\n').filter(|line| !line.starts_with(b"-")).flatten().copied().collect();
+    for pem in [
+        ROOT,
+        WORKLOAD,
+        NAMES,
+        INTERMEDIATE,
+        VERSION_1,
+        EXPLICIT_CURVE,
+    ] {
+        let text: Vec<u8> = pem
+            .split(|&b| b == b'\n')
+            .filter(|line| !line.starts_with(b"-"))
+            .flatten()
+            .copied()
+            .collect();
         let der = STANDARD.decode(text).expect("the fixture is PEM");
         for length in 0..der.len() {
-            assert!(Certificate::from_der(&der[..length]).is_err(), "{length} bytes");
+            assert!(
+                Certificate::from_der(&der[..length]).is_err(),
+                "{length} bytes"
+            );
         }
         for _ in 0..3000 {
             let mut damaged = der.clone();

@@ -39,7 +39,9 @@ fn every_input_of_the_corpus_is_survived() {
 /// Texts that rules have much to say about: the corpus, and the examples of their pages.
 fn manifests() -> Vec<Vec<u8>> {
     let folder = root().join("fuzz/corpus/analyze");
-    let files = fs::read_dir(folder).expect("a corpus").map(|entry| fs::read(entry.expect("an entry").path()));
+    let files = fs::read_dir(folder)
+        .expect("a corpus")
+        .map(|entry| fs::read(entry.expect("an entry").path()));
     let mut all: Vec<Vec<u8>> = files.map(|file| file.expect("a file")).collect();
     all.sort();
     for rule in rules::all().filter(|rule| rule.is_of_objects()) {
@@ -51,8 +53,10 @@ fn manifests() -> Vec<Vec<u8>> {
 
 #[test]
 fn no_manifest_breaks_a_rule_and_every_finding_leads_to_its_place() {
-    const WORDS: [&str; 16] =
-        ["null", "[]", "{}", "- ", ": ", "'*'", "80", "-1", "~", "|", "&a ", "*a", "\n---\n", "  ", "é", "true"];
+    const WORDS: [&str; 16] = [
+        "null", "[]", "{}", "- ", ": ", "'*'", "80", "-1", "~", "|", "&a ", "*a", "\n---\n", "  ",
+        "é", "true",
+    ];
     let manifests = manifests();
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut below = |limit: usize| {
@@ -63,7 +67,10 @@ fn no_manifest_breaks_a_rule_and_every_finding_leads_to_its_place() {
         let mut text = manifests[round % manifests.len()].clone();
         for _ in 0..below(6) {
             let at = below(text.len());
-            let line = text[at..].iter().position(|b| *b == b'\n').map_or(text.len(), |end| at + end);
+            let line = text[at..]
+                .iter()
+                .position(|b| *b == b'\n')
+                .map_or(text.len(), |end| at + end);
             match below(5) {
                 0 => drop(text.splice(at..at, WORDS[below(WORDS.len())].bytes())),
                 1 => drop(text.drain(at..line)),

@@ -1,5 +1,8 @@
 //! Tests that need more than one module of the core, or the repository's own files.
-#![expect(clippy::disallowed_methods, reason = "tests read the repository; the library they test reads nothing")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read the repository; the library they test reads nothing"
+)]
 
 mod corpus;
 mod expect;

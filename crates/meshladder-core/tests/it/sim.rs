@@ -1,4 +1,5 @@
-//! The evaluator, held to the truth tables in `tests/data/sim`. The oracle holds a real Envoy to the same ones.
+//! The evaluator, held to the truth tables in `tests/data/sim`. The oracle holds a real Envoy to
+//! the same ones.
 
 use meshladder_core::doc::json::Raw;
 use meshladder_core::sim::path::{BeforeRouting, Entered};
@@ -18,26 +19,38 @@ use truth::{Case, Row};
 fn matchers_say_what_their_truth_tables_say() {
     let rows = truth::rows();
     assert!(rows.len() > 100, "only {} rows were read", rows.len());
-    let wrong: Vec<_> =
-        rows.iter().flat_map(|row| row.cases.iter().filter_map(|case| disagreement(row, case))).collect();
+    let wrong: Vec<_> = rows
+        .iter()
+        .flat_map(|row| row.cases.iter().filter_map(|case| disagreement(row, case)))
+        .collect();
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
 fn disagreement(row: &Row, case: &Case) -> Option<String> {
     let said = say(&row.route_match, case);
-    let what = || format!("{}: {}: {case:?}, got {}", row.place, row.route_match, said.word());
+    let what = || {
+        format!(
+            "{}: {}: {case:?}, got {}",
+            row.place,
+            row.route_match,
+            said.word()
+        )
+    };
     (said != case.expected).then(what)
 }
 
 /// Whether a table with this one route takes the request.
 fn say(route_match: &str, case: &Case) -> Tri {
     let route = format!(r#"{{"match": {route_match}, "direct_response": {{"status": 200}}}}"#);
-    let table = format!(r#"{{"virtual_hosts": [{{"name": "v", "domains": ["*"], "routes": [{route}]}}]}}"#);
+    let table =
+        format!(r#"{{"virtual_hosts": [{{"name": "v", "domains": ["*"], "routes": [{route}]}}]}}"#);
     let raw = |text| Raw::of(text).expect("JSON");
     let table = RouteTable::compile(raw(&table), &Runtime::default());
     let manager = BeforeRouting::compile(raw("{}"), &Runtime::default());
     let request = request(case);
-    let Entered::Request(request) = manager.enter(&request) else { panic!("{case:?} was answered") };
+    let Entered::Request(request) = manager.enter(&request) else {
+        panic!("{case:?} was answered")
+    };
     match table.route(&State::new(&request), &mut Record::dropping()) {
         Routed::Route(_) => Tri::Yes,
         Routed::NoRoute { .. } => Tri::No,
@@ -49,7 +62,12 @@ fn say(route_match: &str, case: &Case) -> Tri {
 fn request(case: &Case) -> Request {
     let destination = ([10, 0, 0, 1].into(), 80);
     Request {
-        connection: Connection { destination, source: None, tls: None, plain_http: Some("http/1.1") },
+        connection: Connection {
+            destination,
+            source: None,
+            tls: None,
+            plain_http: Some("http/1.1"),
+        },
         method: "GET".to_owned(),
         scheme: "http".to_owned(),
         authority: "a.test".to_owned(),

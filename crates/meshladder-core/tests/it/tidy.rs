@@ -21,7 +21,11 @@ fn modules_of_the_core_use_only_the_layers_below_them() {
 #[test]
 fn every_file_says_what_it_is_for() {
     assert_tidy(Source::rust().iter().filter_map(shape::without_module_docs));
-    assert_tidy(Source::scripts().iter().filter_map(shape::without_strict_mode_or_purpose));
+    assert_tidy(
+        Source::scripts()
+            .iter()
+            .filter_map(shape::without_strict_mode_or_purpose),
+    );
 }
 
 #[test]
@@ -37,7 +41,12 @@ fn nothing_half_done_and_no_switched_off_check_is_left() {
 
 #[test]
 fn no_path_of_one_machine_is_written_down() {
-    assert_tidy(Source::rust().iter().chain(&Source::scripts()).flat_map(paths::of_one_machine));
+    assert_tidy(
+        Source::rust()
+            .iter()
+            .chain(&Source::scripts())
+            .flat_map(paths::of_one_machine),
+    );
 }
 
 #[test]
@@ -49,8 +58,10 @@ fn generated_text_is_up_to_date() {
 
 /// Every file that is made from the code, wholly or between two markers.
 fn generated() -> [(&'static str, String); 2] {
-    let blocks =
-        [("ARCHITECTURE.md", "layers", layers::as_markdown()), ("docs/analyze.md", "codes", codes::as_markdown())];
+    let blocks = [
+        ("ARCHITECTURE.md", "layers", layers::as_markdown()),
+        ("docs/analyze.md", "codes", codes::as_markdown()),
+    ];
     blocks.map(|(path, name, block)| {
         let text = std::fs::read_to_string(root().join(path)).expect("the file is there");
         (path, with_block(&text, name, &block))
@@ -60,8 +71,12 @@ fn generated() -> [(&'static str, String); 2] {
 /// The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced.
 fn with_block(text: &str, name: &str, block: &str) -> String {
     let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
-    let (head, rest) = text.split_once(&open).expect("the block has a start marker");
-    let (_, tail) = rest.split_once(&close).expect("the block has an end marker");
+    let (head, rest) = text
+        .split_once(&open)
+        .expect("the block has a start marker");
+    let (_, tail) = rest
+        .split_once(&close)
+        .expect("the block has an end marker");
     format!("{head}{open}{block}{close}{tail}")
 }
 

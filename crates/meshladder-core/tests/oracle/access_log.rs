@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use meshladder_core::access_log::{Field, Format, Formats, Reading, Record};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Client, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
+use crate::harness::{
+    Answer, Client, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener,
+};
 
 /// Fields in an order that is not Istio's, with blanks, bars and quotes between them.
 const TEXT: &str = r#"%RESPONSE_CODE%|%RESPONSE_FLAGS%|%RESPONSE_CODE_DETAILS%|%ROUTE_NAME% <%REQ(:METHOD)% %REQ(:PATH)%> "%REQ(USER-AGENT)%" %START_TIME(%s.%3f)% %PROTOCOL% %UPSTREAM_CLUSTER_RAW% %REQ(X-N)%
@@ -50,9 +52,16 @@ fn lines(path: &Path, count: usize) -> Vec<String> {
 
 /// Whether a line says what the client knows of its request.
 fn agrees(record: &Record<'_>, sent: &Sent) {
-    let told =
-        [Field::Method, Field::Path, Field::Flags, Field::Details, Field::Route, Field::Cluster, Field::UserAgent]
-            .map(|field| record.get(field));
+    let told = [
+        Field::Method,
+        Field::Path,
+        Field::Flags,
+        Field::Details,
+        Field::Route,
+        Field::Cluster,
+        Field::UserAgent,
+    ]
+    .map(|field| record.get(field));
     let header = |name| sent.answer.header(name).trim_start_matches('-');
     let expected = [
         "GET",
@@ -63,7 +72,11 @@ fn agrees(record: &Record<'_>, sent: &Sent) {
         header("x-o-cluster"),
         sent.agent.trim_start_matches('-'),
     ];
-    assert_eq!((record.code(), told), (sent.answer.status, expected), "{sent:?}");
+    assert_eq!(
+        (record.code(), told),
+        (sent.answer.status, expected),
+        "{sent:?}"
+    );
 }
 
 #[derive(Debug)]
@@ -89,19 +102,30 @@ fn lines_of_a_real_envoy_are_read_in_every_format() {
         {"name": "answered", "match": {"prefix": "/d"}, "direct_response": {"status": 201}},
         {"name": "nowhere", "match": {"prefix": "/n"}, "route": {"cluster": "missing"}},
     ]);
-    let table =
-        json!({"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}], "validate_clusters": false});
+    let table = json!({"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}], "validate_clusters": false});
     let manager = connection_manager(table, Vec::new(), &json!({"access_log": logs}));
-    let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], vec![cluster("outbound|80||empty")]));
+    let envoy = Envoy::start(&bootstrap(
+        vec![listener("in", vec![manager])],
+        vec![cluster("outbound|80||empty")],
+    ));
     let mut client = Client::new(envoy.port("in"));
     let mut random = Random::new(part.seed);
     let sent: Vec<Sent> = (0..part.total)
         .map(|n| {
-            let path = format!("{}?n={n}", random.word(&["/a", "/d", "/n", "/other", "/a\"b", "/a/%20%22"]));
+            let path = format!(
+                "{}?n={n}",
+                random.word(&["/a", "/d", "/n", "/other", "/a\"b", "/a/%20%22"])
+            );
             let agent = random.word(&AGENTS);
-            let head = format!("GET {path} HTTP/1.1\r\nhost: a.test\r\nuser-agent: {agent}\r\nx-n: {n}\r\n\r\n");
+            let head = format!(
+                "GET {path} HTTP/1.1\r\nhost: a.test\r\nuser-agent: {agent}\r\nx-n: {n}\r\n\r\n"
+            );
             let answer = client.send(head.as_bytes());
-            Sent { path, agent, answer }
+            Sent {
+                path,
+                agent,
+                answer,
+            }
         })
         .collect();
     let given = [TEXT, OBJECT].map(|format| Format::compile(format).expect("a format"));

@@ -1,4 +1,5 @@
-//! What filter tests share: a request on the wire, and the same answer in Envoy's words and in ours.
+//! What filter tests share: a request on the wire, and the same answer in Envoy's words and in
+//! ours.
 
 use std::net::IpAddr;
 
@@ -37,9 +38,19 @@ impl Said {
 
     /// The same for one of several ways.
     pub(crate) fn by_branch(branch: &Branch) -> Self {
-        let flags = |flags: &[&str]| if flags.is_empty() { "-".to_owned() } else { flags.join(",") };
+        let flags = |flags: &[&str]| {
+            if flags.is_empty() {
+                "-".to_owned()
+            } else {
+                flags.join(",")
+            }
+        };
         match &branch.answer {
-            Some(answer) => Self { status: answer.code, flags: flags(&answer.flags), details: answer.details.clone() },
+            Some(answer) => Self {
+                status: answer.code,
+                flags: flags(&answer.flags),
+                details: answer.details.clone(),
+            },
             None => Self {
                 status: 503,
                 flags: flags(&[branch.flags.as_slice(), &["UH"]].concat()),
@@ -52,7 +63,12 @@ impl Said {
 /// A plain-text request from and to these addresses, without headers.
 pub(crate) fn request(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Request {
     Request {
-        connection: Connection { destination, source: Some(source), tls: None, plain_http: Some("http/1.1") },
+        connection: Connection {
+            destination,
+            source: Some(source),
+            tls: None,
+            plain_http: Some("http/1.1"),
+        },
         method: "GET".to_owned(),
         scheme: "http".to_owned(),
         authority: "a.test".to_owned(),
@@ -65,7 +81,10 @@ pub(crate) fn request(source: (IpAddr, u16), destination: (IpAddr, u16)) -> Requ
 
 /// The request on the wire.
 pub(crate) fn on_the_wire(request: &Request) -> Vec<u8> {
-    let mut text = format!("{} {} HTTP/1.1\r\nhost: {}\r\n", request.method, request.path, request.authority);
+    let mut text = format!(
+        "{} {} HTTP/1.1\r\nhost: {}\r\n",
+        request.method, request.path, request.authority
+    );
     for (name, value) in &request.headers {
         text.extend([name, ": ", value, "\r\n"]);
     }

@@ -22,26 +22,63 @@ impl Certificate {
     /// A certificate without subject and with these URI names, as a mesh has them.
     pub(crate) fn with_uris(uris: &[&str]) -> Self {
         let random = SystemRandom::new();
-        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).expect("a key");
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).expect("a key");
+        let pkcs8 =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).expect("a key");
+        let pair =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random)
+                .expect("a key");
         let tbs = to_be_signed(pair.public_key().as_ref(), uris);
         let signature = pair.sign(&random, &tbs).expect("a signature");
         let algorithm = tlv(SEQUENCE, &[ECDSA_WITH_SHA256]);
-        let certificate = tlv(SEQUENCE, &[&tbs, &algorithm, &tlv(0x03, &[&[0], signature.as_ref()])]);
-        Self { chain: pem("CERTIFICATE", &certificate), key: pem("PRIVATE KEY", pkcs8.as_ref()) }
+        let certificate = tlv(
+            SEQUENCE,
+            &[&tbs, &algorithm, &tlv(0x03, &[&[0], signature.as_ref()])],
+        );
+        Self {
+            chain: pem("CERTIFICATE", &certificate),
+            key: pem("PRIVATE KEY", pkcs8.as_ref()),
+        }
     }
 }
 
 /// `TBSCertificate` (RFC 5280, section 4.1).
 fn to_be_signed(point: &[u8], uris: &[&str]) -> Vec<u8> {
-    let issuer = tlv(SEQUENCE, &[&tlv(0x31, &[&tlv(SEQUENCE, &[COMMON_NAME, &tlv(0x0c, &[b"oracle"])])])]);
-    let validity = tlv(SEQUENCE, &[&tlv(0x17, &[b"200101000000Z"]), &tlv(0x17, &[b"490101000000Z"])]);
-    let key = tlv(SEQUENCE, &[&tlv(SEQUENCE, &[EC_PUBLIC_KEY, PRIME256V1]), &tlv(0x03, &[&[0], point])]);
-    let names: Vec<u8> = uris.iter().flat_map(|uri| tlv(0x86, &[uri.as_bytes()])).collect();
+    let issuer = tlv(
+        SEQUENCE,
+        &[&tlv(
+            0x31,
+            &[&tlv(SEQUENCE, &[COMMON_NAME, &tlv(0x0c, &[b"oracle"])])],
+        )],
+    );
+    let validity = tlv(
+        SEQUENCE,
+        &[
+            &tlv(0x17, &[b"200101000000Z"]),
+            &tlv(0x17, &[b"490101000000Z"]),
+        ],
+    );
+    let key = tlv(
+        SEQUENCE,
+        &[
+            &tlv(SEQUENCE, &[EC_PUBLIC_KEY, PRIME256V1]),
+            &tlv(0x03, &[&[0], point]),
+        ],
+    );
+    let names: Vec<u8> = uris
+        .iter()
+        .flat_map(|uri| tlv(0x86, &[uri.as_bytes()]))
+        .collect();
     let names = tlv(0x04, &[&tlv(SEQUENCE, &[&names])]);
-    let extension = tlv(SEQUENCE, &[SUBJECT_ALT_NAME, &tlv(0x01, &[&[0xff]]), &names]);
+    let extension = tlv(
+        SEQUENCE,
+        &[SUBJECT_ALT_NAME, &tlv(0x01, &[&[0xff]]), &names],
+    );
     let extensions = tlv(0xa3, &[&tlv(SEQUENCE, &[&extension])]);
-    let extensions = if uris.is_empty() { Vec::new() } else { extensions };
+    let extensions = if uris.is_empty() {
+        Vec::new()
+    } else {
+        extensions
+    };
     tlv(
         SEQUENCE,
         &[
@@ -75,6 +112,13 @@ fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
 
 fn pem(label: &str, der: &[u8]) -> String {
     let text = BASE64_STANDARD.encode(der);
-    let lines: Vec<_> = text.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
-    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
+    let lines: Vec<_> = text
+        .as_bytes()
+        .chunks(64)
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    format!(
+        "-----BEGIN {label}-----\n{}\n-----END {label}-----\n",
+        lines.join("\n")
+    )
 }

@@ -1,6 +1,7 @@
 //! Tokens: generated providers and requirements, and tokens signed for real.
 //!
-//! The requirement of a virtual host is its per-route configuration. Policies behind the filter look at the claims.
+//! The requirement of a virtual host is its per-route configuration. Policies behind the filter
+//! look at the claims.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +16,9 @@ use meshladder_core::time::Time;
 use serde_json::{Value, json};
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener, seed};
+use crate::harness::{
+    Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener, seed,
+};
 
 mod generate;
 mod keys;
@@ -47,8 +50,10 @@ const OUTCOMES: [&str; 21] = [
     "403 denied by a policy",
 ];
 
-const ALGORITHMS: [&str; 12] =
-    ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA", "HS256", "HS384", "HS512"];
+const ALGORITHMS: [&str; 12] = [
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA", "HS256",
+    "HS384", "HS512",
+];
 
 const A_ROUND: usize = 2_000;
 const PROVIDERS: usize = 6;
@@ -61,9 +66,18 @@ fn tokens_agree_with_envoy() {
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
         let random = Random::new(seed.wrapping_add(round as u64));
-        run(random, &keys, A_ROUND.min(total - round * A_ROUND), &mut coverage);
+        run(
+            random,
+            &keys,
+            A_ROUND.min(total - round * A_ROUND),
+            &mut coverage,
+        );
     }
-    coverage.conclude("JWT", &["decided", "a good token", "a policy lets a good token pass"], &OUTCOMES);
+    coverage.conclude(
+        "JWT",
+        &["decided", "a good token", "a policy lets a good token pass"],
+        &OUTCOMES,
+    );
 }
 
 /// Each algorithm with its key: a good signature passes, a bad one does not.
@@ -75,29 +89,65 @@ fn every_algorithm_agrees_with_envoy() {
         "providers": {"p": {"local_jwks": {"inline_string": keys.whole().to_string()}}},
         "rules": [{"match": {"prefix": "/"}, "requires": {"provider_name": "p"}}]}});
     let hosts = json!([{"name": "all", "domains": ["*"], "routes": [{"match": {"prefix": "/"}, "route": {"cluster": "empty"}}]}]);
-    let manager =
-        connection_manager(json!({"virtual_hosts": hosts}), vec![filter], &json!({"use_remote_address": true}));
+    let manager = connection_manager(
+        json!({"virtual_hosts": hosts}),
+        vec![filter],
+        &json!({"use_remote_address": true}),
+    );
     let text = manager.to_string();
-    let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], vec![cluster("empty")]));
+    let envoy = Envoy::start(&bootstrap(
+        vec![listener("in", vec![manager])],
+        vec![cluster("empty")],
+    ));
     let mut client = Client::new(envoy.port("in"));
-    let manager = Raw::of(&text).expect("JSON").get("typed_config").expect("a manager");
+    let manager = Raw::of(&text)
+        .expect("JSON")
+        .get("typed_config")
+        .expect("a manager");
     let chain = FilterChain::compile(manager, &Runtime::default(), &|_| None);
     let mut coverage = Coverage::default();
     for (kid, key) in &keys.0 {
-        for (algorithm, is_good) in
-            key.algorithms().iter().flat_map(|algorithm| [(algorithm, true), (algorithm, false)])
+        for (algorithm, is_good) in key
+            .algorithms()
+            .iter()
+            .flat_map(|algorithm| [(algorithm, true), (algorithm, false)])
         {
-            let signed = format!("{}.e30", keys::b64(json!({"alg": algorithm, "kid": kid}).to_string()));
+            let signed = format!(
+                "{}.e30",
+                keys::b64(json!({"alg": algorithm, "kid": kid}).to_string())
+            );
             let signature = key.sign(algorithm, if is_good { &signed } else { "something else" });
-            let mut request = ask::request((Ipv4Addr::LOCALHOST.into(), 1), (Ipv4Addr::LOCALHOST.into(), 80));
-            request.headers.push(("authorization".to_owned(), format!("Bearer {signed}.{}", keys::b64(signature))));
-            let environment =
-                Environment { now: Time::from_seconds(0), upstream: &|_| Upstream::Usable, cluster: None };
+            let mut request = ask::request(
+                (Ipv4Addr::LOCALHOST.into(), 1),
+                (Ipv4Addr::LOCALHOST.into(), 80),
+            );
+            request.headers.push((
+                "authorization".to_owned(),
+                format!("Bearer {signed}.{}", keys::b64(signature)),
+            ));
+            let environment = Environment {
+                now: Time::from_seconds(0),
+                upstream: &|_| Upstream::Usable,
+                cluster: None,
+            };
             let mut state = State::new(&request);
-            let walk = chain.evaluate(&Overrides::default(), &mut state, &environment, &mut Record::dropping());
+            let walk = chain.evaluate(
+                &Overrides::default(),
+                &mut state,
+                &environment,
+                &mut Record::dropping(),
+            );
             let envoys = Said::by_envoy(&client.send(&on_the_wire(&request)));
-            assert_eq!(envoys.status, if is_good { 503 } else { 401 }, "{kid} {algorithm}");
-            assert_eq!(Said::by_walk(&walk), Ok(envoys), "{kid} {algorithm} {is_good}");
+            assert_eq!(
+                envoys.status,
+                if is_good { 503 } else { 401 },
+                "{kid} {algorithm}"
+            );
+            assert_eq!(
+                Said::by_walk(&walk),
+                Ok(envoys),
+                "{kid} {algorithm} {is_good}"
+            );
             coverage.hit(algorithm, is_good);
         }
     }
@@ -105,38 +155,86 @@ fn every_algorithm_agrees_with_envoy() {
 }
 
 fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
-    let requirements: Vec<_> = (0..30).map(|_| generate::requirement(&mut random, PROVIDERS, 0)).collect();
-    let hosts: Vec<_> = (0..60).map(|number| host(&mut random, number, requirements.len())).collect();
+    let requirements: Vec<_> = (0..30)
+        .map(|_| generate::requirement(&mut random, PROVIDERS, 0))
+        .collect();
+    let hosts: Vec<_> = (0..60)
+        .map(|number| host(&mut random, number, requirements.len()))
+        .collect();
     let filters = filters(&mut random, keys, &requirements);
-    let manager = connection_manager(json!({"virtual_hosts": hosts}), filters, &json!({"use_remote_address": true}));
+    let manager = connection_manager(
+        json!({"virtual_hosts": hosts}),
+        filters,
+        &json!({"use_remote_address": true}),
+    );
     let text = manager.to_string();
-    let envoy = Envoy::start(&bootstrap(vec![listener("in", vec![manager])], vec![cluster("empty")]));
+    let envoy = Envoy::start(&bootstrap(
+        vec![listener("in", vec![manager])],
+        vec![cluster("empty")],
+    ));
     let mut client = Client::new(envoy.port("in"));
 
-    let manager = Raw::of(&text).expect("JSON").get("typed_config").expect("a manager");
+    let manager = Raw::of(&text)
+        .expect("JSON")
+        .get("typed_config")
+        .expect("a manager");
     let runtime = Runtime::default();
     let before = BeforeRouting::compile(manager, &runtime);
     let chain = FilterChain::compile(manager, &runtime, &|_| None);
-    let hosts: Vec<_> = manager.get("route_config").expect("routes").list("virtual_hosts").collect();
-    let overrides: Vec<_> = hosts.iter().map(|host| Overrides::compile(&[*host], &runtime)).collect();
+    let hosts: Vec<_> = manager
+        .get("route_config")
+        .expect("routes")
+        .list("virtual_hosts")
+        .collect();
+    let overrides: Vec<_> = hosts
+        .iter()
+        .map(|host| Overrides::compile(&[*host], &runtime))
+        .collect();
     for _ in 0..total {
         let host = random.below(hosts.len());
         let request = request(&mut random, keys, host);
-        let Entered::Request(entered) = before.enter(&request) else { unreachable!("no path is odd") };
+        let Entered::Request(entered) = before.enter(&request) else {
+            unreachable!("no path is odd")
+        };
         let mut state = State::new(&entered);
         let now = Time::from_seconds(generate::now());
-        let environment = Environment { now, upstream: &|_| Upstream::Usable, cluster: Some("empty") };
-        let walk = chain.evaluate(&overrides[host], &mut state, &environment, &mut Record::dropping());
+        let environment = Environment {
+            now,
+            upstream: &|_| Upstream::Usable,
+            cluster: Some("empty"),
+        };
+        let walk = chain.evaluate(
+            &overrides[host],
+            &mut state,
+            &environment,
+            &mut Record::dropping(),
+        );
         let envoys = Said::by_envoy(&client.send(&on_the_wire(&request)));
         coverage.hit("decided", walk.undecided.is_none());
         if walk.undecided.is_some() {
             continue;
         }
         let steps = &walk.steps;
-        let config = || format!("{}\n{}", hosts[host].text(), manager.get("http_filters").expect("filters").text());
-        assert_eq!(Said::by_walk(&walk), Ok(envoys.clone()), "{request:#?}\nagainst {}\n{steps:#?}", config());
+        let config = || {
+            format!(
+                "{}\n{}",
+                hosts[host].text(),
+                manager.get("http_filters").expect("filters").text()
+            )
+        };
+        assert_eq!(
+            Said::by_walk(&walk),
+            Ok(envoys.clone()),
+            "{request:#?}\nagainst {}\n{steps:#?}",
+            config()
+        );
         coverage.hit(&outcome(&envoys), true);
-        let is_good = |key: &str| matches!(state.metadata.find(NAMESPACE, &[key.into()]), Found::Value(_));
+        let is_good = |key: &str| {
+            matches!(
+                state.metadata.find(NAMESPACE, &[key.into()]),
+                Found::Value(_)
+            )
+        };
         coverage.hit("a good token", is_good("payload") || is_good("other"));
         if is_good("payload") && envoys.status != 401 {
             coverage.hit("a policy lets a good token pass", envoys.status == 503);
@@ -145,8 +243,14 @@ fn run(mut random: Random, keys: &Keys, total: usize, coverage: &mut Coverage) {
 }
 
 fn outcome(said: &Said) -> String {
-    match said.details.strip_prefix("jwt_authn_access_denied{").and_then(|rest| rest.strip_suffix('}')) {
-        Some("Audiences_in_Jwt_are_not_allowed") => "401 Audiences_in_Jwt_are_not_allowed".to_owned(),
+    match said
+        .details
+        .strip_prefix("jwt_authn_access_denied{")
+        .and_then(|rest| rest.strip_suffix('}'))
+    {
+        Some("Audiences_in_Jwt_are_not_allowed") => {
+            "401 Audiences_in_Jwt_are_not_allowed".to_owned()
+        }
         Some(status) => format!("{} {status}", said.status),
         None if said.status == 403 => "403 denied by a policy".to_owned(),
         None => "200 passed".to_owned(),
@@ -160,8 +264,12 @@ fn request(random: &mut Random, keys: &Keys, host: usize) -> Request {
     (*random.pick(&["/", "/open", "/named", "/any", "/Any"])).clone_into(&mut request.path);
     if random.chance(3) {
         "OPTIONS".clone_into(&mut request.method);
-        request.headers.push(("origin".to_owned(), "http://a.test".to_owned()));
-        request.headers.push(("access-control-request-method".to_owned(), "GET".to_owned()));
+        request
+            .headers
+            .push(("origin".to_owned(), "http://a.test".to_owned()));
+        request
+            .headers
+            .push(("access-control-request-method".to_owned(), "GET".to_owned()));
     }
     generate::place(&mut request, random, keys);
     request
@@ -190,10 +298,19 @@ fn host(random: &mut Random, number: usize, requirements: usize) -> Value {
 }
 
 fn filters(random: &mut Random, keys: &Keys, requirements: &[Value]) -> Vec<Value> {
-    let providers: serde_json::Map<_, _> =
-        (0..PROVIDERS).map(|number| (format!("p{number}"), generate::provider(random, keys, number))).collect();
-    let named: serde_json::Map<_, _> =
-        requirements.iter().enumerate().map(|(number, raw)| (format!("r{number}"), raw.clone())).collect();
+    let providers: serde_json::Map<_, _> = (0..PROVIDERS)
+        .map(|number| {
+            (
+                format!("p{number}"),
+                generate::provider(random, keys, number),
+            )
+        })
+        .collect();
+    let named: serde_json::Map<_, _> = requirements
+        .iter()
+        .enumerate()
+        .map(|(number, raw)| (format!("r{number}"), raw.clone()))
+        .collect();
     vec![
         json!({"name": "envoy.filters.http.jwt_authn", "typed_config": {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication",

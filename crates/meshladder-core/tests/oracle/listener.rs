@@ -1,4 +1,5 @@
-//! Listeners: a redirected connection is handed to the one for its address, as with Istio's `virtualOutbound`.
+//! Listeners: a redirected connection is handed to the one for its address, as with Istio's
+//! `virtualOutbound`.
 //!
 //! No iptables here: the PROXY protocol restores an address just as `original_dst` does.
 
@@ -18,7 +19,14 @@ use crate::wire;
 const V4: [&str; 4] = ["10.1.0.1", "10.1.0.2", "172.16.0.1", "0.0.0.0"];
 const V6: [&str; 3] = ["fd00::1", "fd00::2", "::"];
 const PORTS: [u16; 4] = [80, 81, 443, 15001];
-const OUTCOMES: [&str; 6] = ["Exact", "Wildcard", "Stays", "Bound", "seen by the first listener", "IPv6 for IPv4"];
+const OUTCOMES: [&str; 6] = [
+    "Exact",
+    "Wildcard",
+    "Stays",
+    "Bound",
+    "seen by the first listener",
+    "IPv6 for IPv4",
+];
 
 /// Connections to one Envoy; then come other listeners.
 const A_ROUND: usize = 300;
@@ -44,9 +52,16 @@ fn run(mut random: Random, connections: usize, coverage: &mut Coverage) {
     let listeners = Listeners::compile(&dump);
     for _ in 0..connections {
         let connection = connection(&mut random, entry);
-        let answer = wire::exchange((Ipv4Addr::LOCALHOST, entry).into(), &wire::opening(&connection));
+        let answer = wire::exchange(
+            (Ipv4Addr::LOCALHOST, entry).into(),
+            &wire::opening(&connection),
+        );
         let ours = evaluate(&listeners, &connection, coverage);
-        assert_eq!(ours, String::from_utf8_lossy(&answer), "ours and Envoy's\n{connection:#?}\n{listeners:#?}");
+        assert_eq!(
+            ours,
+            String::from_utf8_lossy(&answer),
+            "ours and Envoy's\n{connection:#?}\n{listeners:#?}"
+        );
     }
 }
 
@@ -57,7 +72,14 @@ fn evaluate(listeners: &Listeners<'_>, connection: &Connection, coverage: &mut C
     };
     coverage.hit(&format!("{:?}", taken.how), true);
     let is_v4 = connection.destination.0.is_ipv4();
-    if taken.how == How::Wildcard && is_v4 && taken.listener.addresses.iter().all(|address| address.ip.is_ipv6()) {
+    if taken.how == How::Wildcard
+        && is_v4
+        && taken
+            .listener
+            .addresses
+            .iter()
+            .all(|address| address.ip.is_ipv6())
+    {
         coverage.hit("IPv6 for IPv4", true);
     }
     match taken.chain(connection, &mut record) {
@@ -87,7 +109,10 @@ fn listeners(random: &mut Random) -> Vec<Value> {
         "filter_chains": chains("entry"),
     });
     let v6 = if wire::has_ipv6() { &V6[..] } else { &[] };
-    let places = V4.iter().chain(v6).flat_map(|ip| PORTS.map(|port| (*ip, port)));
+    let places = V4
+        .iter()
+        .chain(v6)
+        .flat_map(|ip| PORTS.map(|port| (*ip, port)));
     let mut places: Vec<_> = places.filter(|_| random.chance(35)).collect();
     let mut listeners = vec![entry];
     while let Some(place) = places.pop() {
@@ -100,7 +125,9 @@ fn listeners(random: &mut Random) -> Vec<Value> {
             "filter_chains": chains(&name),
         });
         if random.chance(20) {
-            let more = places.pop().map(|place| json!({"address": address(random, place)}));
+            let more = places
+                .pop()
+                .map(|place| json!({"address": address(random, place)}));
             listener["additional_addresses"] = more.into_iter().collect();
         }
         listeners.push(listener);
@@ -116,7 +143,10 @@ fn address(random: &mut Random, (ip, port): (&str, u16)) -> Value {
 /// A chain for TLS and one for the rest, so that it shows what was seen.
 fn chains(name: &str) -> Vec<Value> {
     let tls = json!({"transport_protocol": "tls"});
-    vec![answering(&format!("{name} tls"), Some(tls)), answering(&format!("{name} plain"), Some(json!({})))]
+    vec![
+        answering(&format!("{name} tls"), Some(tls)),
+        answering(&format!("{name} plain"), Some(json!({}))),
+    ]
 }
 
 fn connection(random: &mut Random, entry: u16) -> Connection {
@@ -126,22 +156,51 @@ fn connection(random: &mut Random, entry: u16) -> Connection {
     } else {
         random.pick(&["10.1.0.1", "10.1.0.2", "10.1.0.3", "172.16.0.1"])
     };
-    let ip: IpAddr = if is_self { Ipv4Addr::LOCALHOST.into() } else { pick.parse().expect("an address") };
-    let source: IpAddr = if ip.is_ipv6() { "fd00::9".parse() } else { "10.9.9.9".parse() }.expect("an address");
-    let port = if is_self { entry } else { *random.pick(&[80, 81, 443, 15001, 9999]) };
-    let tls = random.chance(50).then(|| Tls { sni: Some("a.example".to_owned()), ..Tls::default() });
-    Connection { destination: (ip, port), source: Some((source, 4000)), tls, plain_http: Some("http/1.1") }
+    let ip: IpAddr = if is_self {
+        Ipv4Addr::LOCALHOST.into()
+    } else {
+        pick.parse().expect("an address")
+    };
+    let source: IpAddr = if ip.is_ipv6() {
+        "fd00::9".parse()
+    } else {
+        "10.9.9.9".parse()
+    }
+    .expect("an address");
+    let port = if is_self {
+        entry
+    } else {
+        *random.pick(&[80, 81, 443, 15001, 9999])
+    };
+    let tls = random.chance(50).then(|| Tls {
+        sni: Some("a.example".to_owned()),
+        ..Tls::default()
+    });
+    Connection {
+        destination: (ip, port),
+        source: Some((source, 4000)),
+        tls,
+        plain_http: Some("http/1.1"),
+    }
 }
 
-/// A dump as it would be with iptables: without the filter that restores addresses here, and with a fixed port.
+/// A dump as it would be with iptables: without the filter that restores addresses here, and with a
+/// fixed port.
 fn as_in_a_mesh(dump: &str, entry: u16) -> String {
     let mut dump: Value = serde_json::from_str(dump).expect("JSON");
     for config in dump["configs"].as_array_mut().into_iter().flatten() {
-        for listener in config["static_listeners"].as_array_mut().into_iter().flatten() {
+        for listener in config["static_listeners"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+        {
             let listener = &mut listener["listener"];
             if listener["name"] == "entry" {
                 listener["address"]["socket_address"]["port_value"] = entry.into();
-                listener["listener_filters"].as_array_mut().expect("a list").remove(0);
+                listener["listener_filters"]
+                    .as_array_mut()
+                    .expect("a list")
+                    .remove(0);
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The evaluator against a real Envoy on loopback: generated configuration and requests, and both must say the same.
+//! The evaluator against a real Envoy on loopback: generated configuration and requests, and both
+//! must say the same.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,4 +1,5 @@
-//! Network filters: where they lead a connection, and what ends it first. Envoy's counters tell what it did.
+//! Network filters: where they lead a connection, and what ends it first. Envoy's counters tell
+//! what it did.
 
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -26,37 +27,118 @@ struct Case {
 #[test]
 fn network_filters_lead_where_envoy_goes() {
     let cases = cases();
-    let listeners = cases.iter().map(|case| bound(case.name, case.filters.clone())).collect();
+    let listeners = cases
+        .iter()
+        .map(|case| bound(case.name, case.filters.clone()))
+        .collect();
     // An endpoint that takes connections and says nothing.
     let up = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there is a free port");
-    let envoy = Envoy::start(&bootstrap(listeners, clusters(up.local_addr().expect("it is bound").port())));
+    let envoy = Envoy::start(&bootstrap(
+        listeners,
+        clusters(up.local_addr().expect("it is bound").port()),
+    ));
     let mut coverage = Coverage::default();
     for case in &cases {
         let connection = connection(case.sni, envoy.port(case.name));
         let before = counters(&envoy, case.name);
-        wire::exchange(connection.destination.into(), &wire::first_bytes(&connection));
+        wire::exchange(
+            connection.destination.into(),
+            &wire::first_bytes(&connection),
+        );
         let after = counters(&envoy, case.name);
-        let grown: Vec<_> = after.iter().zip(&before).filter(|(a, b)| a.1 > b.1).map(|(a, _)| a.0).collect();
+        let grown: Vec<_> = after
+            .iter()
+            .zip(&before)
+            .filter(|(a, b)| a.1 > b.1)
+            .map(|(a, _)| a.0)
+            .collect();
         assert_eq!(grown.join(", "), case.expected, "Envoy, {}", case.name);
-        assert_eq!(ours(&envoy, case.name, &connection), case.expected, "ours, {}", case.name);
+        assert_eq!(
+            ours(&envoy, case.name, &connection),
+            case.expected,
+            "ours, {}",
+            case.name
+        );
         coverage.hit(case.expected, true);
     }
-    coverage.conclude("network filters", &[], &["NC", "UH one", "UH two", "UH three", "denied", "http"]);
+    coverage.conclude(
+        "network filters",
+        &[],
+        &["NC", "UH one", "UH two", "UH three", "denied", "http"],
+    );
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, filters, sni, expected| Case { name, filters, sni, expected };
+    let case = |name, filters, sni, expected| Case {
+        name,
+        filters,
+        sni,
+        expected,
+    };
     vec![
-        case("missing cluster", vec![tcp_proxy("missing cluster", "nowhere")], None, "NC"),
-        case("empty cluster", vec![tcp_proxy("empty cluster", "one")], None, "UH one"),
-        case("denied, empty", vec![rbac("denied, empty", false), tcp_proxy("d", "one")], None, "UH one"),
-        case("denied, missing", vec![rbac("denied, missing", false), tcp_proxy("denied, missing", "x")], None, "NC"),
-        case("denied", vec![rbac("denied", false), tcp_proxy("t", "up")], None, "denied"),
-        case("allowed", vec![rbac("allowed", true), tcp_proxy("a", "two")], None, "UH two"),
-        case("by name", vec![sni_cluster(), tcp_proxy("by name", "one")], Some("three"), "UH three"),
-        case("by no name", vec![sni_cluster(), tcp_proxy("by no name", "one")], None, "UH one"),
-        case("HTTP denied", vec![rbac("HTTP denied", false), manager("HTTP denied")], None, "denied"),
-        case("HTTP allowed", vec![rbac("HTTP allowed", true), manager("HTTP allowed")], None, "http"),
+        case(
+            "missing cluster",
+            vec![tcp_proxy("missing cluster", "nowhere")],
+            None,
+            "NC",
+        ),
+        case(
+            "empty cluster",
+            vec![tcp_proxy("empty cluster", "one")],
+            None,
+            "UH one",
+        ),
+        case(
+            "denied, empty",
+            vec![rbac("denied, empty", false), tcp_proxy("d", "one")],
+            None,
+            "UH one",
+        ),
+        case(
+            "denied, missing",
+            vec![
+                rbac("denied, missing", false),
+                tcp_proxy("denied, missing", "x"),
+            ],
+            None,
+            "NC",
+        ),
+        case(
+            "denied",
+            vec![rbac("denied", false), tcp_proxy("t", "up")],
+            None,
+            "denied",
+        ),
+        case(
+            "allowed",
+            vec![rbac("allowed", true), tcp_proxy("a", "two")],
+            None,
+            "UH two",
+        ),
+        case(
+            "by name",
+            vec![sni_cluster(), tcp_proxy("by name", "one")],
+            Some("three"),
+            "UH three",
+        ),
+        case(
+            "by no name",
+            vec![sni_cluster(), tcp_proxy("by no name", "one")],
+            None,
+            "UH one",
+        ),
+        case(
+            "HTTP denied",
+            vec![rbac("HTTP denied", false), manager("HTTP denied")],
+            None,
+            "denied",
+        ),
+        case(
+            "HTTP allowed",
+            vec![rbac("HTTP allowed", true), manager("HTTP allowed")],
+            None,
+            "http",
+        ),
     ]
 }
 
@@ -67,12 +149,23 @@ fn ours(envoy: &Envoy, name: &str, connection: &Connection) -> String {
     let listeners = Listeners::compile(&dump);
     let mut record = Record::keeping();
     // Envoy's dump has port 0, so the listener is taken by its name.
-    let taken = Taken { listener: listeners.find(name).expect("it is there"), how: How::Bound, from: None };
-    let Found::Chain(chain) = taken.chain(connection, &mut record) else { return "no chain".to_owned() };
+    let taken = Taken {
+        listener: listeners.find(name).expect("it is there"),
+        how: How::Bound,
+        from: None,
+    };
+    let Found::Chain(chain) = taken.chain(connection, &mut record) else {
+        return "no chain".to_owned();
+    };
     let seen = taken.inspect(connection).expect("all is modelled");
     let filters = NetworkFilters::compile(chain.raw);
-    let allows =
-        |filter: &NetworkFilter<'_>| Tri::from(filter.config.is_some_and(|config| config.text().contains("\"any\"")));
+    let allows = |filter: &NetworkFilter<'_>| {
+        Tri::from(
+            filter
+                .config
+                .is_some_and(|config| config.text().contains("\"any\"")),
+        )
+    };
     match filters.evaluate(&seen.server_name, allows, &mut record) {
         Outcome::Http(_) => "http".to_owned(),
         Outcome::Tcp(tcp) => match (&*tcp.branches[0].cluster, tcp.denied) {
@@ -90,7 +183,9 @@ fn ours(envoy: &Envoy, name: &str, connection: &Connection) -> String {
 fn counters(envoy: &Envoy, name: &str) -> Vec<(&'static str, u64)> {
     let stats = envoy.admin("/stats");
     let value = |stat: &str| {
-        let line = stats.lines().find_map(|line| line.strip_prefix(stat)?.strip_prefix(": "));
+        let line = stats
+            .lines()
+            .find_map(|line| line.strip_prefix(stat)?.strip_prefix(": "));
         line.and_then(|value| value.parse().ok()).unwrap_or(0)
     };
     let name = name.replace(' ', "_");
@@ -114,23 +209,41 @@ fn bound(name: &str, filters: Vec<Value>) -> Value {
 fn clusters(up: u16) -> Vec<Value> {
     let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": up}});
     let mut reachable = cluster("up");
-    reachable["load_assignment"]["endpoints"] = json!([{"lb_endpoints": [{"endpoint": {"address": address}}]}]);
-    CLUSTERS.iter().map(|name| cluster(name)).chain([reachable]).collect()
+    reachable["load_assignment"]["endpoints"] =
+        json!([{"lb_endpoints": [{"endpoint": {"address": address}}]}]);
+    CLUSTERS
+        .iter()
+        .map(|name| cluster(name))
+        .chain([reachable])
+        .collect()
 }
 
 fn connection(sni: Option<&str>, port: u16) -> Connection {
-    let tls = sni.map(|sni| Tls { sni: Some(sni.to_owned()), ..Tls::default() });
+    let tls = sni.map(|sni| Tls {
+        sni: Some(sni.to_owned()),
+        ..Tls::default()
+    });
     let source = Some(([127, 0, 0, 1].into(), 4000));
-    Connection { destination: ([127, 0, 0, 1].into(), port), source, tls, plain_http: Some("http/1.1") }
+    Connection {
+        destination: ([127, 0, 0, 1].into(), port),
+        source,
+        tls,
+        plain_http: Some("http/1.1"),
+    }
 }
 
 fn filter(kind: &str, message: &str, mut config: Value) -> Value {
-    config["@type"] = format!("type.googleapis.com/envoy.extensions.filters.network.{kind}.v3.{message}").into();
+    config["@type"] =
+        format!("type.googleapis.com/envoy.extensions.filters.network.{kind}.v3.{message}").into();
     json!({"name": format!("envoy.filters.network.{kind}"), "typed_config": config})
 }
 
 fn tcp_proxy(prefix: &str, cluster: &str) -> Value {
-    filter("tcp_proxy", "TcpProxy", json!({"stat_prefix": prefix.replace(' ', "_"), "cluster": cluster}))
+    filter(
+        "tcp_proxy",
+        "TcpProxy",
+        json!({"stat_prefix": prefix.replace(' ', "_"), "cluster": cluster}),
+    )
 }
 
 fn sni_cluster() -> Value {

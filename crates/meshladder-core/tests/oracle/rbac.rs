@@ -1,7 +1,8 @@
 //! RBAC policies: generated trees of permissions and principals, for HTTP and for TCP.
 //!
-//! Each set of policies is the per-route configuration of a virtual host. A PROXY protocol header gives a connection any
-//! addresses; a request header becomes the filter state that holds the caller's identity behind a waypoint.
+//! Each set of policies is the per-route configuration of a virtual host. A PROXY protocol header
+//! gives a connection any addresses; a request header becomes the filter state that holds the
+//! caller's identity behind a waypoint.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -18,7 +19,9 @@ use meshladder_core::time::Time;
 use serde_json::{Value, json};
 
 use crate::ask::{self, Said, on_the_wire};
-use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
+use crate::harness::{
+    Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener,
+};
 
 mod generate;
 mod identity;
@@ -26,7 +29,13 @@ mod properties;
 
 use generate::{CONDITIONS, Policies};
 
-const OUTCOMES: [&str; 5] = ["allowed by a policy", "denied by a policy", "denied by none", "logged", "without rules"];
+const OUTCOMES: [&str; 5] = [
+    "allowed by a policy",
+    "denied by a policy",
+    "denied by none",
+    "logged",
+    "without rules",
+];
 const SHADOWS: [&str; 2] = ["shadow allowed", "shadow denied"];
 
 /// Requests to one Envoy; then come other policies.
@@ -41,7 +50,11 @@ fn policies_agree_with_envoy() {
         let random = Random::new(seed.wrapping_add(round as u64));
         Round::start(random).run(A_ROUND.min(total - round * A_ROUND), &mut coverage);
     }
-    coverage.conclude("RBAC", &CONDITIONS, &[OUTCOMES.as_slice(), &SHADOWS].concat());
+    coverage.conclude(
+        "RBAC",
+        &CONDITIONS,
+        &[OUTCOMES.as_slice(), &SHADOWS].concat(),
+    );
 }
 
 /// One Envoy with many generated policies.
@@ -55,14 +68,19 @@ struct Round {
 }
 
 /// How the two listeners find the client's address.
-const MANAGERS: [&str; 2] =
-    [r#"{"use_remote_address": true}"#, r#"{"use_remote_address": false, "xff_num_trusted_hops": 1}"#];
+const MANAGERS: [&str; 2] = [
+    r#"{"use_remote_address": true}"#,
+    r#"{"use_remote_address": false, "xff_num_trusted_hops": 1}"#,
+];
 
 impl Round {
     fn start(mut random: Random) -> Self {
         let policies: Vec<_> = (0..80).map(|_| Policies::generate(&mut random)).collect();
-        let hosts: Vec<_> =
-            policies.iter().enumerate().map(|(number, policies)| host(number, &policies.config)).collect();
+        let hosts: Vec<_> = policies
+            .iter()
+            .enumerate()
+            .map(|(number, policies)| host(number, &policies.config))
+            .collect();
         let listeners: Vec<_> = MANAGERS
             .iter()
             .enumerate()
@@ -77,7 +95,14 @@ impl Round {
         let config = json!(listeners);
         let envoy = Envoy::start(&bootstrap(listeners, vec![cluster("empty")]));
         let ports = [envoy.port("0"), envoy.port("1")];
-        Self { random, policies, config, clients: BTreeMap::new(), ports, _envoy: envoy }
+        Self {
+            random,
+            policies,
+            config,
+            clients: BTreeMap::new(),
+            ports,
+            _envoy: envoy,
+        }
     }
 
     fn run(mut self, total: usize, coverage: &mut Coverage) {
@@ -86,33 +111,67 @@ impl Round {
         let runtime = Runtime::default();
         let managers = listeners.iter().map(|listener| {
             let chain = listener.list("filter_chains").next().expect("a chain");
-            chain.list("filters").next().expect("a filter").get("typed_config").expect("a manager")
+            chain
+                .list("filters")
+                .next()
+                .expect("a filter")
+                .get("typed_config")
+                .expect("a manager")
         });
         let managers: Vec<_> = managers.collect();
-        let chains: Vec<_> = managers.iter().map(|raw| FilterChain::compile(*raw, &runtime, &|_| None)).collect();
-        let hosts: Vec<_> = managers[0].get("route_config").expect("routes").list("virtual_hosts").collect();
+        let chains: Vec<_> = managers
+            .iter()
+            .map(|raw| FilterChain::compile(*raw, &runtime, &|_| None))
+            .collect();
+        let hosts: Vec<_> = managers[0]
+            .get("route_config")
+            .expect("routes")
+            .list("virtual_hosts")
+            .collect();
         let overrides: Vec<_> = hosts
             .iter()
-            .map(|host| Overrides::compile(&[host.list("routes").next().expect("a route"), *host], &runtime))
+            .map(|host| {
+                Overrides::compile(
+                    &[host.list("routes").next().expect("a route"), *host],
+                    &runtime,
+                )
+            })
             .collect();
         for _ in 0..total {
-            let (host, listener, address) =
-                (self.random.below(hosts.len()), self.random.below(2), self.random.below(generate::ADDRESSES.len()));
+            let (host, listener, address) = (
+                self.random.below(hosts.len()),
+                self.random.below(2),
+                self.random.below(generate::ADDRESSES.len()),
+            );
             let request = self.request(host, listener, address);
             let mut state = State::new(&request);
             state.direct_remote = Ok(Ipv4Addr::LOCALHOST.into());
             state.route = hosts[host].list("routes").next();
-            let environment =
-                Environment { now: Time::from_seconds(0), upstream: &|_| Upstream::Usable, cluster: Some("empty") };
+            let environment = Environment {
+                now: Time::from_seconds(0),
+                upstream: &|_| Upstream::Usable,
+                cluster: Some("empty"),
+            };
             let mut record = Record::keeping();
-            let walk = chains[listener].evaluate(&overrides[host], &mut state, &environment, &mut record);
+            let walk =
+                chains[listener].evaluate(&overrides[host], &mut state, &environment, &mut record);
             let ours = Said::by_walk(&walk);
             let answer = self.client(listener, address).send(&on_the_wire(&request));
             let envoys = Said::by_envoy(&answer);
-            assert_eq!(ours, Ok(envoys), "{request:#?}\nagainst {}\n{record:#?}", self.policies[host].config);
+            assert_eq!(
+                ours,
+                Ok(envoys),
+                "{request:#?}\nagainst {}\n{record:#?}",
+                self.policies[host].config
+            );
             // A denial is sent before the metadata is written.
             if answer.status != 403 {
-                shadow_agrees(answer.header("x-o-rbac"), &self.policies[host].config, &state, coverage);
+                shadow_agrees(
+                    answer.header("x-o-rbac"),
+                    &self.policies[host].config,
+                    &state,
+                    coverage,
+                );
             }
             self.policies[host].count(&state, &answer, coverage);
         }
@@ -124,7 +183,10 @@ impl Round {
         generate::shape(&mut request, &mut self.random);
         request.authority = format!("{host}.{}", request.authority);
         if listener == 1 {
-            request.headers.push(("x-forwarded-for".to_owned(), (*self.random.pick(&generate::FORWARDED)).to_owned()));
+            request.headers.push((
+                "x-forwarded-for".to_owned(),
+                (*self.random.pick(&generate::FORWARDED)).to_owned(),
+            ));
         }
         request
     }
@@ -132,23 +194,36 @@ impl Round {
     fn client(&mut self, listener: usize, address: usize) -> &mut Client {
         let port = self.ports[listener];
         let preamble = generate::proxy_line(address);
-        self.clients.entry((listener, address)).or_insert_with(|| Client::with_preamble(port, preamble.as_bytes()))
+        self.clients
+            .entry((listener, address))
+            .or_insert_with(|| Client::with_preamble(port, preamble.as_bytes()))
     }
 }
 
 /// The dynamic metadata that the filter wrote.
 fn shadow_agrees(metadata: &str, config: &Value, state: &State<'_>, coverage: &mut Coverage) {
-    let metadata: Value = serde_json::from_str(if metadata.is_empty() { "{}" } else { metadata }).expect("JSON");
-    for key in
-        ["shadow_engine_result", "shadow_effective_policy_id", "enforced_engine_result", "enforced_effective_policy_id"]
-    {
+    let metadata: Value =
+        serde_json::from_str(if metadata.is_empty() { "{}" } else { metadata }).expect("JSON");
+    for key in [
+        "shadow_engine_result",
+        "shadow_effective_policy_id",
+        "enforced_engine_result",
+        "enforced_effective_policy_id",
+    ] {
         for prefix in ["", "p_"] {
             let key = format!("{prefix}{key}");
-            let ours = match state.metadata.find("envoy.filters.http.rbac", &[key.clone().into()]) {
+            let ours = match state
+                .metadata
+                .find("envoy.filters.http.rbac", &[key.clone().into()])
+            {
                 Found::Value(meshladder_core::doc::tree::Value::String(text)) => text.to_string(),
                 _ => String::new(),
             };
-            assert_eq!(ours, metadata[&key].as_str().unwrap_or_default(), "{key} in {metadata}, {config}");
+            assert_eq!(
+                ours,
+                metadata[&key].as_str().unwrap_or_default(),
+                "{key} in {metadata}, {config}"
+            );
             if key.ends_with("shadow_engine_result") && !ours.is_empty() {
                 coverage.hit(&format!("shadow {ours}"), true);
             }
@@ -190,7 +265,8 @@ fn proxy_protocol() -> Value {
         "@type": "type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol"}}])
 }
 
-/// The same policies for any TCP: whether what was sent comes back tells whether the connection was let through.
+/// The same policies for any TCP: whether what was sent comes back tells whether the connection was
+/// let through.
 #[test]
 fn policies_for_tcp_agree_with_envoy() {
     let part = Part::begin("RBAC for TCP", A_TCP_ROUND);
@@ -212,9 +288,13 @@ fn tcp_round(mut random: Random, coverage: &mut Coverage) {
     };
     let listeners = policies.iter().enumerate().map(|(number, policies)| {
         let mut config = policies.config.clone();
-        config["@type"] = "type.googleapis.com/envoy.extensions.filters.network.rbac.v3.RBAC".into();
+        config["@type"] =
+            "type.googleapis.com/envoy.extensions.filters.network.rbac.v3.RBAC".into();
         config["stat_prefix"] = "tcp.".into();
-        config.as_object_mut().expect("an object").remove("rules_stat_prefix");
+        config
+            .as_object_mut()
+            .expect("an object")
+            .remove("rules_stat_prefix");
         let rbac = json!({"name": "rbac", "typed_config": config});
         let mut listener = listener(&number.to_string(), vec![rbac, echo()]);
         listener["listener_filters"] = proxy_protocol();
@@ -229,13 +309,20 @@ fn tcp_round(mut random: Random, coverage: &mut Coverage) {
             let request = ask::request(generate::socket(source), generate::socket(destination));
             let mut state = State::tcp(&request);
             state.direct_remote = Ok(Ipv4Addr::LOCALHOST.into());
-            let ours = match filter.evaluate(&mut state, &mut Record::dropping()).enforced {
+            let ours = match filter
+                .evaluate(&mut state, &mut Record::dropping())
+                .enforced
+            {
                 Some(Decision::Denied { .. }) => false,
                 Some(Decision::Allowed { .. }) | None => true,
                 // Metadata that other filters may write.
                 Some(Decision::Undecided { .. }) => continue,
             };
-            assert_eq!(ours, is_echoed(port, address), "{request:#?}\nagainst {text}");
+            assert_eq!(
+                ours,
+                is_echoed(port, address),
+                "{request:#?}\nagainst {text}"
+            );
             coverage.hit("TCP connection let through", ours);
         }
     }
@@ -243,7 +330,11 @@ fn tcp_round(mut random: Random, coverage: &mut Coverage) {
 
 fn is_echoed(port: u16, address: usize) -> bool {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("Envoy listens");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
-    stream.write_all(format!("{}x", generate::proxy_line(address)).as_bytes()).expect("Envoy reads");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .expect("a timeout can be set");
+    stream
+        .write_all(format!("{}x", generate::proxy_line(address)).as_bytes())
+        .expect("Envoy reads");
     stream.read(&mut [0]).is_ok_and(|read| read == 1)
 }

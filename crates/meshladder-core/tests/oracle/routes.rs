@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener};
+use crate::harness::{
+    Client, Coverage, Envoy, Part, Random, bootstrap, cluster, connection_manager, listener,
+};
 
 mod chance;
 mod coverage;
@@ -25,7 +27,8 @@ fn routes_are_those_of_envoy() {
     let Part { total, seed } = part;
     let mut coverage = Coverage::default();
     for round in 0..total.div_ceil(A_ROUND) {
-        let random = Random::new(seed.wrapping_add(u64::try_from(round).expect("a small number") << 32));
+        let random =
+            Random::new(seed.wrapping_add(u64::try_from(round).expect("a small number") << 32));
         self::round(random, A_ROUND.min(total - round * A_ROUND), &mut coverage);
     }
     coverage::conclude(coverage);
@@ -35,10 +38,15 @@ fn routes_are_those_of_envoy() {
 fn round(mut random: Random, total: usize, coverage: &mut Coverage) {
     const LISTENERS: usize = 4;
     let managers: Vec<_> = (0..LISTENERS).map(|_| manager(&mut random)).collect();
-    let listeners = managers.iter().enumerate().map(|(n, m)| listener(&format!("l{n}"), vec![m.clone()])).collect();
+    let listeners = managers
+        .iter()
+        .enumerate()
+        .map(|(n, m)| listener(&format!("l{n}"), vec![m.clone()]))
+        .collect();
     let clusters = tables::CLUSTERS.iter().map(|name| cluster(name)).collect();
     let mut config = bootstrap(listeners, clusters);
-    config["layered_runtime"] = json!({"layers": [{"name": "static", "static_layer": manager::runtime(&mut random)}]});
+    config["layered_runtime"] =
+        json!({"layers": [{"name": "static", "static_layer": manager::runtime(&mut random)}]});
     let envoy = Envoy::start(&config);
     let dump = envoy.admin("/config_dump");
     for (n, manager) in managers.iter().enumerate() {
@@ -48,11 +56,19 @@ fn round(mut random: Random, total: usize, coverage: &mut Coverage) {
         let labels = coverage::Labels::of(&manager["typed_config"]["route_config"]);
         let mut client = Client::new(port);
         for _ in 0..total.div_ceil(LISTENERS) {
-            let request = requests::generate(&mut random, &manager["typed_config"]["route_config"], &model.table);
+            let request = requests::generate(
+                &mut random,
+                &manager["typed_config"]["route_config"],
+                &model.table,
+            );
             let observed = Observed::of(&client.send(&request.bytes()));
             let expected = model.expect(&request);
             let agrees = expected.outcomes.contains(&observed);
-            assert!(agrees, "{}", mismatch(manager, &request, &expected, &observed));
+            assert!(
+                agrees,
+                "{}",
+                mismatch(manager, &request, &expected, &observed)
+            );
             labels.count(&model, &request, &expected, coverage);
         }
     }
@@ -64,16 +80,39 @@ fn manager(random: &mut Random) -> Value {
 }
 
 /// Everything needed to look at one disagreement.
-fn mismatch(manager: &Value, request: &requests::Sent, expected: &expected::Expected, observed: &Observed) -> String {
+fn mismatch(
+    manager: &Value,
+    request: &requests::Sent,
+    expected: &expected::Expected,
+    observed: &Observed,
+) -> String {
     let table = &manager["typed_config"]["route_config"];
-    let hosts = table["virtual_hosts"].as_array().expect("there are virtual hosts");
-    let of = |name: &str| hosts.iter().find(|host| host["name"] == name).cloned().unwrap_or(json!(null));
+    let hosts = table["virtual_hosts"]
+        .as_array()
+        .expect("there are virtual hosts");
+    let of = |name: &str| {
+        hosts
+            .iter()
+            .find(|host| host["name"] == name)
+            .cloned()
+            .unwrap_or(json!(null))
+    };
     let mut settings = manager["typed_config"].clone();
-    for key in ["route_config", "http_filters", "local_reply_config", "@type", "stat_prefix", "delayed_close_timeout"] {
+    for key in [
+        "route_config",
+        "http_filters",
+        "local_reply_config",
+        "@type",
+        "stat_prefix",
+        "delayed_close_timeout",
+    ] {
         settings.as_object_mut().expect("an object").remove(key);
     }
     let mut options = table.clone();
-    options.as_object_mut().expect("an object").remove("virtual_hosts");
+    options
+        .as_object_mut()
+        .expect("an object")
+        .remove("virtual_hosts");
     format!(
         "connection manager: {settings}\nroute table: {options}\nEnvoy's virtual host: {:#}\nrequest: {}\nEnvoy: {observed:?}\nours:  {:?}\nconsidered: {:#?}",
         of(&observed.vhost),

@@ -1,4 +1,5 @@
-//! First bytes of connections, made by hand: PROXY protocol headers, TLS client hellos, the openings of HTTP.
+//! First bytes of connections, made by hand: PROXY protocol headers, TLS client hellos, the
+//! openings of HTTP.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -8,7 +9,11 @@ use meshladder_core::sim::request::{Connection, Tls};
 
 /// What a client with this connection sends first, behind a PROXY header with its addresses.
 pub(crate) fn opening(connection: &Connection) -> Vec<u8> {
-    [proxy_header(connection).into_bytes(), first_bytes(connection)].concat()
+    [
+        proxy_header(connection).into_bytes(),
+        first_bytes(connection),
+    ]
+    .concat()
 }
 
 /// What a client with this connection sends first.
@@ -16,7 +21,9 @@ pub(crate) fn first_bytes(connection: &Connection) -> Vec<u8> {
     match (&connection.tls, connection.plain_http) {
         (Some(tls), _) => client_hello(tls),
         (None, Some("http/1.0")) => b"GET / HTTP/1.0\r\n\r\n".to_vec(),
-        (None, Some("http/1.1")) => b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n".to_vec(),
+        (None, Some("http/1.1")) => {
+            b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n".to_vec()
+        }
         (None, Some(_)) => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
         (None, None) => b"\x00\x01 not HTTP at all\r\n".to_vec(),
     }
@@ -25,9 +32,13 @@ pub(crate) fn first_bytes(connection: &Connection) -> Vec<u8> {
 /// Sends bytes and reads until the other side closes; what was read before a reset counts.
 pub(crate) fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
-    let Ok(mut stream) = TcpStream::connect(address) else { return answer };
+    let Ok(mut stream) = TcpStream::connect(address) else {
+        return answer;
+    };
     let _ = stream.set_nodelay(true);
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .expect("a timeout can be set");
     if stream.write_all(bytes).is_ok() {
         let _ = stream.read_to_end(&mut answer);
     }
@@ -36,8 +47,14 @@ pub(crate) fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 
 fn proxy_header(connection: &Connection) -> String {
     let (destination, port) = connection.destination;
-    let (source, source_port) = connection.source.expect("a real connection comes from somewhere");
-    let family = if destination.is_ipv6() { "TCP6" } else { "TCP4" };
+    let (source, source_port) = connection
+        .source
+        .expect("a real connection comes from somewhere");
+    let family = if destination.is_ipv6() {
+        "TCP6"
+    } else {
+        "TCP4"
+    };
     format!("PROXY {family} {source} {destination} {source_port} {port}\r\n")
 }
 
@@ -52,7 +69,11 @@ fn client_hello(tls: &Tls) -> Vec<u8> {
     extension(&mut extensions, 11, &[1, 0]);
     extension(&mut extensions, 13, &sized16(&[4, 3, 8, 4, 4, 1]));
     if !tls.alpn.is_empty() {
-        let list: Vec<u8> = tls.alpn.iter().flat_map(|protocol| sized8(protocol.as_bytes())).collect();
+        let list: Vec<u8> = tls
+            .alpn
+            .iter()
+            .flat_map(|protocol| sized8(protocol.as_bytes()))
+            .collect();
         extension(&mut extensions, 16, &sized16(&list));
     }
     let mut body = vec![3, 3];

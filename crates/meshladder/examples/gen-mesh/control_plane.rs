@@ -15,8 +15,7 @@ pub(crate) fn namespace() -> Value {
 }
 
 pub(crate) fn pod() -> Value {
-    let ready =
-        json!({"name": "discovery", "ready": true, "started": true, "restartCount": 0, "state": {"running": {}}});
+    let ready = json!({"name": "discovery", "ready": true, "started": true, "restartCount": 0, "state": {"running": {}}});
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {

@@ -1,5 +1,6 @@
-//! Writes a bundle of a healthy mesh: so many services in 37 namespaces, and what so many of their proxies say, each
-//! imported to its own namespace as large meshes do. The output depends on the arguments alone.
+//! Writes a bundle of a healthy mesh: so many services in 37 namespaces, and what so many of their
+//! proxies say, each imported to its own namespace as large meshes do. The output depends on the
+//! arguments alone.
 
 #[path = "../generate-dump/clusters.rs"]
 mod clusters;
@@ -25,9 +26,12 @@ const USAGE: &str = "usage: gen-mesh [--services 2000] [--proxies 1000] OUT";
 const MANIFEST: &str = r#"{"format":"meshladder-bundle","version":1,"takenAt":"2026-11-15T06:50:00Z","cluster":{"id":"Kubernetes","network":""},"istioVersion":"1.30.0","coverage":{}}"#;
 
 fn main() -> ExitCode {
-    let result = parse(std::env::args().skip(1))
-        .and_then(|(services, proxies, out)| write(services, proxies, &out).map_err(|e| e.to_string()));
-    let Err(message) = result else { return ExitCode::SUCCESS };
+    let result = parse(std::env::args().skip(1)).and_then(|(services, proxies, out)| {
+        write(services, proxies, &out).map_err(|e| e.to_string())
+    });
+    let Err(message) = result else {
+        return ExitCode::SUCCESS;
+    };
     let _ = writeln!(io::stderr(), "{message}");
     ExitCode::from(2)
 }

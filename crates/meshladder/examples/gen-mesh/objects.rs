@@ -12,22 +12,74 @@ use crate::pods::{self, Pod};
 const CREATED: &str = "2026-10-01T08:00:00Z";
 
 pub(crate) fn write(out: &Path, services: usize) -> io::Result<()> {
-    let of = Services { count: services, team: None };
+    let of = Services {
+        count: services,
+        team: None,
+    };
     let teams = || (0..TEAMS).map(|team| format!("team-{team:02}"));
-    list(out, "namespaces", teams().map(|name| namespace(&name)).chain([control_plane::namespace()]))?;
-    list(out, "pods", pods::all(services).iter().map(pod).chain([control_plane::pod()]))?;
-    list(out, "services", of.iter().map(|s| service(&s)).chain([control_plane::service()]))?;
-    list(out, "deployments.apps", of.iter().map(|s| deployment(&s)).chain([control_plane::deployment()]))?;
-    list(out, "endpointslices.discovery.k8s.io", of.iter().map(|s| slice(&s)).chain([control_plane::slice()]))?;
+    list(
+        out,
+        "namespaces",
+        teams()
+            .map(|name| namespace(&name))
+            .chain([control_plane::namespace()]),
+    )?;
+    list(
+        out,
+        "pods",
+        pods::all(services)
+            .iter()
+            .map(pod)
+            .chain([control_plane::pod()]),
+    )?;
+    list(
+        out,
+        "services",
+        of.iter()
+            .map(|s| service(&s))
+            .chain([control_plane::service()]),
+    )?;
+    list(
+        out,
+        "deployments.apps",
+        of.iter()
+            .map(|s| deployment(&s))
+            .chain([control_plane::deployment()]),
+    )?;
+    list(
+        out,
+        "endpointslices.discovery.k8s.io",
+        of.iter().map(|s| slice(&s)).chain([control_plane::slice()]),
+    )?;
     list(out, "configmaps", [config()].into_iter())?;
     let routed = of.iter().filter(Service::has_virtual_service);
-    list(out, "virtualservices.networking.istio.io", routed.map(|s| virtual_service(&s)))?;
+    list(
+        out,
+        "virtualservices.networking.istio.io",
+        routed.map(|s| virtual_service(&s)),
+    )?;
     let split = of.iter().filter(Service::has_subsets);
-    list(out, "destinationrules.networking.istio.io", split.map(|s| destination_rule(&s)))?;
-    list(out, "sidecars.networking.istio.io", teams().map(|name| sidecar(&name)))?;
+    list(
+        out,
+        "destinationrules.networking.istio.io",
+        split.map(|s| destination_rule(&s)),
+    )?;
+    list(
+        out,
+        "sidecars.networking.istio.io",
+        teams().map(|name| sidecar(&name)),
+    )?;
     let guarded = of.iter().step_by(20);
-    list(out, "authorizationpolicies.security.istio.io", guarded.map(|s| policy(&s)))?;
-    list(out, "peerauthentications.security.istio.io", [strict()].into_iter())?;
+    list(
+        out,
+        "authorizationpolicies.security.istio.io",
+        guarded.map(|s| policy(&s)),
+    )?;
+    list(
+        out,
+        "peerauthentications.security.istio.io",
+        [strict()].into_iter(),
+    )?;
     let webhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
     list(out, webhooks, [control_plane::injector()].into_iter())?;
     for kind in [
@@ -70,14 +122,23 @@ fn namespace(name: &str) -> Value {
 }
 
 fn pod(pod: &Pod) -> Value {
-    let Pod { name, namespace, service, ip, hash, .. } = pod;
+    let Pod {
+        name,
+        namespace,
+        service,
+        ip,
+        hash,
+        ..
+    } = pod;
     let labels = json!({
         "app": service, "version": "v1", "pod-template-hash": hash, "security.istio.io/tlsMode": "istio",
         "service.istio.io/canonical-name": service, "service.istio.io/canonical-revision": "v1"
     });
-    let owner =
-        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{service}-{hash}"), "controller": true});
-    let ports: Vec<Value> = PORTS.iter().map(|p| json!({"containerPort": number(p.number())})).collect();
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{service}-{hash}"), "controller": true});
+    let ports: Vec<Value> = PORTS
+        .iter()
+        .map(|p| json!({"containerPort": number(p.number())}))
+        .collect();
     let proxy = json!({
         "name": "istio-proxy", "image": "istio/proxyv2:1.30.0", "restartPolicy": "Always",
         "args": ["proxy", "sidecar", "--domain", "$(POD_NAMESPACE).svc.cluster.local"],
@@ -120,9 +181,17 @@ fn deployment(service: &Service) -> Value {
     let replicas = service.pod_ips().count();
     let labels = json!({"app": service.name, "version": "v1"});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app", "image": "app:1"}]}});
-    let spec = json!({"replicas": replicas, "selector": {"matchLabels": labels}, "template": template});
-    let mut object = object("apps/v1", "Deployment", &service.namespace, &service.name, &spec);
-    object["status"] = json!({"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas});
+    let spec =
+        json!({"replicas": replicas, "selector": {"matchLabels": labels}, "template": template});
+    let mut object = object(
+        "apps/v1",
+        "Deployment",
+        &service.namespace,
+        &service.name,
+        &spec,
+    );
+    object["status"] =
+        json!({"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas});
     object
 }
 
@@ -168,7 +237,13 @@ fn virtual_service(service: &Service) -> Value {
         {"name": "items", "match": items, "route": to("v1"), "timeout": "10s"},
         {"name": "rest", "route": to("v1")}
     ]});
-    object("networking.istio.io/v1", "VirtualService", &service.namespace, &service.name, &spec)
+    object(
+        "networking.istio.io/v1",
+        "VirtualService",
+        &service.namespace,
+        &service.name,
+        &spec,
+    )
 }
 
 fn destination_rule(service: &Service) -> Value {
@@ -184,14 +259,25 @@ fn destination_rule(service: &Service) -> Value {
 
 fn sidecar(namespace: &str) -> Value {
     let egress = json!([{"hosts": ["./*", "istio-system/*"]}]);
-    object("networking.istio.io/v1", "Sidecar", namespace, "default", &json!({"egress": egress}))
+    object(
+        "networking.istio.io/v1",
+        "Sidecar",
+        namespace,
+        "default",
+        &json!({"egress": egress}),
+    )
 }
 
 fn policy(service: &Service) -> Value {
     let from = json!([{"source": {"namespaces": [service.namespace]}}]);
-    let spec =
-        json!({"selector": {"matchLabels": {"app": service.name}}, "action": "ALLOW", "rules": [{"from": from}]});
-    object("security.istio.io/v1", "AuthorizationPolicy", &service.namespace, &service.name, &spec)
+    let spec = json!({"selector": {"matchLabels": {"app": service.name}}, "action": "ALLOW", "rules": [{"from": from}]});
+    object(
+        "security.istio.io/v1",
+        "AuthorizationPolicy",
+        &service.namespace,
+        &service.name,
+        &spec,
+    )
 }
 
 fn strict() -> Value {

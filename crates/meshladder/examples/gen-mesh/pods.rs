@@ -15,9 +15,21 @@ pub(crate) struct Pod {
 
 /// Every pod, the first of each service before the second of any.
 pub(crate) fn all(services: usize) -> Vec<Pod> {
-    let services = Services { count: services, team: None };
-    let mut pods: Vec<(usize, Pod)> = services.iter().flat_map(|service| of(&service)).enumerate().collect();
-    pods.sort_by_key(|(at, pod)| (pod.name.rsplit('-').next().unwrap_or_default().to_owned(), *at));
+    let services = Services {
+        count: services,
+        team: None,
+    };
+    let mut pods: Vec<(usize, Pod)> = services
+        .iter()
+        .flat_map(|service| of(&service))
+        .enumerate()
+        .collect();
+    pods.sort_by_key(|(at, pod)| {
+        (
+            pod.name.rsplit('-').next().unwrap_or_default().to_owned(),
+            *at,
+        )
+    });
     pods.into_iter().map(|(_, pod)| pod).collect()
 }
 
@@ -30,7 +42,11 @@ pub(crate) fn of(service: &Service) -> Vec<Pod> {
         service: service.name.clone(),
         ip,
         hash: hash.to_owned(),
-        team: service.namespace.trim_start_matches("team-").parse().unwrap_or(0),
+        team: service
+            .namespace
+            .trim_start_matches("team-")
+            .parse()
+            .unwrap_or(0),
     };
     service.pod_ips().enumerate().map(pod).collect()
 }

@@ -17,7 +17,10 @@ pub(crate) fn write(out: &Path, services: usize, proxies: usize) -> io::Result<(
     let all = pods::all(services);
     let pods = &all[..proxies.min(all.len())];
     for team in 0..TEAMS {
-        let known = Services { count: services, team: Some(team) };
+        let known = Services {
+            count: services,
+            team: Some(team),
+        };
         let dump = text(|out| config_dump::write(out, known, 0))?;
         let statuses = text(|out| clusters::write(out, known))?;
         for pod in pods.iter().filter(|pod| pod.team == team) {
@@ -34,19 +37,28 @@ pub(crate) fn write(out: &Path, services: usize, proxies: usize) -> io::Result<(
 fn text(write: impl FnOnce(&mut Indent<Vec<u8>>) -> io::Result<()>) -> io::Result<String> {
     let mut out = Indent::new(Vec::new());
     write(&mut out)?;
-    out.finish().map(|bytes| String::from_utf8(bytes).expect("templates are text"))
+    out.finish()
+        .map(|bytes| String::from_utf8(bytes).expect("templates are text"))
 }
 
 /// The bootstrap is at the start of a dump.
 fn renamed(dump: &str, pod: &Pod) -> String {
-    let node = |ip: &str, name: &str, namespace: &str| format!("sidecar~{ip}~{name}.{namespace}~{namespace}.");
-    dump.replacen(&node(MODEL.0, MODEL.1, MODEL.2), &node(&pod.ip, &pod.name, &pod.namespace), 1)
+    let node = |ip: &str, name: &str, namespace: &str| {
+        format!("sidecar~{ip}~{name}.{namespace}~{namespace}.")
+    };
+    dump.replacen(
+        &node(MODEL.0, MODEL.1, MODEL.2),
+        &node(&pod.ip, &pod.name, &pod.namespace),
+        1,
+    )
 }
 
 /// A proxy keeps statistics of few clusters unless it is told otherwise.
 fn stats(services: usize) -> String {
     let counters = (0..services / 10).map(|at| format!("cluster.xds-grpc;.counter_{at}: {at}\n"));
-    std::iter::once("control_plane.connected_state: 1\n".to_owned()).chain(counters).collect()
+    std::iter::once("control_plane.connected_state: 1\n".to_owned())
+        .chain(counters)
+        .collect()
 }
 
 fn syncz(out: &Path, pods: &[Pod]) -> io::Result<()> {
@@ -60,7 +72,8 @@ fn syncz(out: &Path, pods: &[Pod]) -> io::Result<()> {
 
 fn stream(pod: &Pod) -> Value {
     const NONCE: &str = "2026-11-15T06:40:11Z/703a8f0b-703a-408b-a2e2-592b2682b54f";
-    let watch = || json!({"sent": NONCE, "acked": NONCE, "sentTime": "2026-11-15T06:40:11.266902716Z"});
+    let watch =
+        || json!({"sent": NONCE, "acked": NONCE, "sentTime": "2026-11-15T06:40:11.266902716Z"});
     let resources: serde_json::Map<String, Value> = [
         "cluster.v3.Cluster",
         "listener.v3.Listener",

@@ -20,7 +20,10 @@ pub(crate) fn write(out: &mut impl Write, services: Services, routes: usize) -> 
     endpoint_section(out, t, services)?;
     write!(out, ",")?;
     listener_section(out, t, services)?;
-    write!(out, r#",{{"@type":"type.googleapis.com/envoy.admin.v3.ScopedRoutesConfigDump"}},"#)?;
+    write!(
+        out,
+        r#",{{"@type":"type.googleapis.com/envoy.admin.v3.ScopedRoutesConfigDump"}},"#
+    )?;
     route_section(out, t, services, routes)?;
     write!(out, ",")?;
     t.write(out, "secrets", &[VERSION, TIME])?;
@@ -29,15 +32,33 @@ pub(crate) fn write(out: &mut impl Write, services: Services, routes: usize) -> 
 
 /// The clusters of the bootstrap: name, address, and the options of those that speak gRPC.
 pub(crate) const STATIC_CLUSTERS: [(&str, &str, &str); 4] = [
-    ("agent", r#"{"socket_address":{"address":"127.0.0.1","port_value":15020}}"#, ""),
-    ("prometheus_stats", r#"{"socket_address":{"address":"127.0.0.1","port_value":15000}}"#, ""),
-    ("sds-grpc", r#"{"pipe":{"path":"./var/run/secrets/workload-spiffe-uds/socket"}}"#, "<http2-options>"),
-    ("xds-grpc", r#"{"pipe":{"path":"./etc/istio/proxy/XDS"}}"#, "<http2-options>"),
+    (
+        "agent",
+        r#"{"socket_address":{"address":"127.0.0.1","port_value":15020}}"#,
+        "",
+    ),
+    (
+        "prometheus_stats",
+        r#"{"socket_address":{"address":"127.0.0.1","port_value":15000}}"#,
+        "",
+    ),
+    (
+        "sds-grpc",
+        r#"{"pipe":{"path":"./var/run/secrets/workload-spiffe-uds/socket"}}"#,
+        "<http2-options>",
+    ),
+    (
+        "xds-grpc",
+        r#"{"pipe":{"path":"./etc/istio/proxy/XDS"}}"#,
+        "<http2-options>",
+    ),
 ];
 
 /// The listeners of the bootstrap: port, the cluster behind, and the path it serves.
-const STATIC_LISTENERS: [(&str, &str, &str); 2] =
-    [("15090", "prometheus_stats", "/stats/prometheus"), ("15021", "agent", "/healthz/ready")];
+const STATIC_LISTENERS: [(&str, &str, &str); 2] = [
+    ("15090", "prometheus_stats", "/stats/prometheus"),
+    ("15021", "agent", "/healthz/ready"),
+];
 
 /// Categories of the extensions an Envoy is built with; together they are most of the bootstrap.
 const EXTENSIONS: [&str; 16] = [
@@ -64,28 +85,63 @@ fn bootstrap(out: &mut impl Write, t: &Templates) -> io::Result<()> {
     list(&mut extensions, 0..EXTENSIONS.len() * 32, |out, at| {
         let category = EXTENSIONS[at / 32];
         let name = format!("envoy.{category}.extension_{}", at % 32);
-        let types = format!(r#""type_urls":["envoy.extensions.{category}.extension_{}.v3.Config"]"#, at % 32);
-        write!(out, r#"{{"name":"{name}","category":"envoy.{category}",{types}}}"#)
+        let types = format!(
+            r#""type_urls":["envoy.extensions.{category}.extension_{}.v3.Config"]"#,
+            at % 32
+        );
+        write!(
+            out,
+            r#"{{"name":"{name}","category":"envoy.{category}",{types}}}"#
+        )
     })?;
     let extensions = String::from_utf8(extensions).expect("extensions are text");
     let listeners = STATIC_LISTENERS.map(|(port, name, prefix)| {
-        t.text("static-listener", &[("type", ""), ("port", port), ("name", name), ("prefix", prefix)])
+        t.text(
+            "static-listener",
+            &[
+                ("type", ""),
+                ("port", port),
+                ("name", name),
+                ("prefix", prefix),
+            ],
+        )
     });
     let clusters = STATIC_CLUSTERS.map(|(name, address, options)| {
-        t.text("static-cluster", &[("type", ""), ("name", name), ("address", address), ("protocol-options", options)])
+        t.text(
+            "static-cluster",
+            &[
+                ("type", ""),
+                ("name", name),
+                ("address", address),
+                ("protocol-options", options),
+            ],
+        )
     });
     let (listeners, clusters) = (listeners.join(","), clusters.join(","));
-    let values = [("extensions", &*extensions), ("listeners", &listeners), ("clusters", &clusters), TIME];
+    let values = [
+        ("extensions", &*extensions),
+        ("listeners", &listeners),
+        ("clusters", &clusters),
+        TIME,
+    ];
     t.write(out, "bootstrap", &values)
 }
 
 fn cluster_section(out: &mut impl Write, t: &Templates, services: Services) -> io::Result<()> {
     let version = VERSION.1;
-    write!(out, r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump","version_info":"{version}","#)?;
+    write!(
+        out,
+        r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump","version_info":"{version}","#
+    )?;
     write!(out, r#""static_clusters":["#)?;
     list(out, STATIC_CLUSTERS, |out, (name, address, options)| {
         let kind = r#""@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","#;
-        let values = [("type", kind), ("name", name), ("address", address), ("protocol-options", options)];
+        let values = [
+            ("type", kind),
+            ("name", name),
+            ("address", address),
+            ("protocol-options", options),
+        ];
         write!(out, r#"{{"cluster":"#)?;
         t.write(out, "static-cluster", &values)?;
         write!(out, r#","last_updated":"{}"}}"#, TIME.1)
@@ -99,9 +155,19 @@ fn cluster_section(out: &mut impl Write, t: &Templates, services: Services) -> i
     write!(out, "]}}")
 }
 
-fn cluster(out: &mut impl Write, t: &Templates, port: Port, subset: &str, service: &Service) -> io::Result<()> {
+fn cluster(
+    out: &mut impl Write,
+    t: &Templates,
+    port: Port,
+    subset: &str,
+    service: &Service,
+) -> io::Result<()> {
     let name = cluster_name(port, subset, service);
-    let subset_name = if subset.is_empty() { "" } else { r#","subset":"<subset>""# };
+    let subset_name = if subset.is_empty() {
+        ""
+    } else {
+        r#","subset":"<subset>""#
+    };
     let mut values = vec![
         ("cluster", &*name),
         ("host", &service.host),
@@ -111,7 +177,14 @@ fn cluster(out: &mut impl Write, t: &Templates, port: Port, subset: &str, servic
         ("subset", subset),
         ("subset-name", subset_name),
         ("alpn", if port == Port::Grpc { r#","h2""# } else { "" }),
-        ("protocol-options", if port == Port::Grpc { "<http2-options>" } else { "" }),
+        (
+            "protocol-options",
+            if port == Port::Grpc {
+                "<http2-options>"
+            } else {
+                ""
+            },
+        ),
         ("time", &service.time),
     ];
     if !service.has_subsets() {
@@ -128,13 +201,32 @@ fn endpoint_section(out: &mut impl Write, t: &Templates, services: Services) -> 
     let kind = r#""@type":"type.googleapis.com/envoy.admin.v3.EndpointsConfigDump""#;
     write!(out, r#"{{{kind},"static_endpoint_configs":["#)?;
     list(out, STATIC_CLUSTERS, |out, (name, address, _)| {
-        let values = [("cluster", name), ("endpoints", "<endpoint>"), ("address", address), ("count", "0")];
-        t.write(out, "endpoints", &[&values[..], &[("locality", "{}"), ("endpoint-metadata", "")]].concat())
+        let values = [
+            ("cluster", name),
+            ("endpoints", "<endpoint>"),
+            ("address", address),
+            ("count", "0"),
+        ];
+        t.write(
+            out,
+            "endpoints",
+            &[
+                &values[..],
+                &[("locality", "{}"), ("endpoint-metadata", "")],
+            ]
+            .concat(),
+        )
     })?;
     write!(out, r#"],"dynamic_endpoint_configs":["#)?;
-    list(out, ["BlackHoleCluster", "InboundPassthroughCluster", "PassthroughCluster"], |out, name| {
-        t.write(out, "endpoints", &[("cluster", name), ("localities", "")])
-    })?;
+    list(
+        out,
+        [
+            "BlackHoleCluster",
+            "InboundPassthroughCluster",
+            "PassthroughCluster",
+        ],
+        |out, name| t.write(out, "endpoints", &[("cluster", name), ("localities", "")]),
+    )?;
     for (port, subset, service) in clusters(services) {
         write!(out, ",")?;
         endpoints(out, t, port, subset, &service)?;
@@ -142,7 +234,13 @@ fn endpoint_section(out: &mut impl Write, t: &Templates, services: Services) -> 
     write!(out, "]}}")
 }
 
-fn endpoints(out: &mut impl Write, t: &Templates, port: Port, subset: &str, service: &Service) -> io::Result<()> {
+fn endpoints(
+    out: &mut impl Write,
+    t: &Templates,
+    port: Port,
+    subset: &str,
+    service: &Service,
+) -> io::Result<()> {
     let pods = service.pod_ips().map(|ip| {
         let values = [
             ("pod-ip", &*ip),
@@ -156,18 +254,34 @@ fn endpoints(out: &mut impl Write, t: &Templates, port: Port, subset: &str, serv
     let pods: Vec<_> = pods.collect();
     let (count, cluster) = (pods.len().to_string(), cluster_name(port, subset, service));
     let pods = pods.join(",");
-    let values = [("cluster", &*cluster), ("endpoints", &pods), ("count", &count), ("zone", service.zone())];
+    let values = [
+        ("cluster", &*cluster),
+        ("endpoints", &pods),
+        ("count", &count),
+        ("zone", service.zone()),
+    ];
     t.write(out, "endpoints", &values)
 }
 
 fn listener_section(out: &mut impl Write, t: &Templates, services: Services) -> io::Result<()> {
     let version = VERSION.1;
-    write!(out, r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","version_info":"{version}","#)?;
+    write!(
+        out,
+        r#"{{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","version_info":"{version}","#
+    )?;
     write!(out, r#""static_listeners":["#)?;
     list(out, STATIC_LISTENERS, |out, (port, name, prefix)| {
         let kind = r#""@type":"type.googleapis.com/envoy.config.listener.v3.Listener","#;
-        let routes = t.text("static-routes", &[("type", ""), ("name", name), ("prefix", prefix)]);
-        let values = [("type", kind), ("port", port), ("name", name), ("static-routes", &routes)];
+        let routes = t.text(
+            "static-routes",
+            &[("type", ""), ("name", name), ("prefix", prefix)],
+        );
+        let values = [
+            ("type", kind),
+            ("port", port),
+            ("name", name),
+            ("static-routes", &routes),
+        ];
         write!(out, r#"{{"listener":"#)?;
         t.write(out, "static-listener", &values)?;
         write!(out, r#","last_updated":"{}"}}"#, TIME.1)
@@ -175,15 +289,24 @@ fn listener_section(out: &mut impl Write, t: &Templates, services: Services) -> 
     write!(out, r#"],"dynamic_listeners":["#)?;
     virtual_listeners(out, t)?;
     for port in ROUTE_PORTS {
-        let values =
-            [("port", port), ("direction", "outbound"), ("routes", "<rds>"), ("cluster", "PassthroughCluster")];
+        let values = [
+            ("port", port),
+            ("direction", "outbound"),
+            ("routes", "<rds>"),
+            ("cluster", "PassthroughCluster"),
+        ];
         write!(out, ",")?;
         t.write(out, "http-listener", &[&values[..], &[TIME]].concat())?;
     }
     for service in services.iter() {
         let cluster = cluster_name(Port::Tcp, "", &service);
         let port = ("port", Port::Tcp.number());
-        let values = [("service-ip", &*service.ip), port, ("cluster", &cluster), ("time", &service.time)];
+        let values = [
+            ("service-ip", &*service.ip),
+            port,
+            ("cluster", &cluster),
+            ("time", &service.time),
+        ];
         write!(out, ",")?;
         t.write(out, "tcp-listener", &values)?;
     }
@@ -192,7 +315,12 @@ fn listener_section(out: &mut impl Write, t: &Templates, services: Services) -> 
 
 fn virtual_listeners(out: &mut impl Write, t: &Templates) -> io::Result<()> {
     let proxy = |cluster| t.text("tcp-proxy", &[("cluster", cluster)]);
-    let routes = [("port", "8080"), ("direction", "inbound"), ("routes", "<inbound-route-config>"), ("type", "")];
+    let routes = [
+        ("port", "8080"),
+        ("direction", "inbound"),
+        ("routes", "<inbound-route-config>"),
+        ("type", ""),
+    ];
     let values = [
         ("blackhole-proxy", &*proxy("BlackHoleCluster")),
         ("passthrough-proxy", &proxy("PassthroughCluster")),
@@ -206,22 +334,46 @@ fn virtual_listeners(out: &mut impl Write, t: &Templates) -> io::Result<()> {
 /// The ports with a listener on 0.0.0.0 and a route configuration of that name.
 const ROUTE_PORTS: [&str; 3] = ["80", "8080", "9090"];
 
-fn route_section(out: &mut impl Write, t: &Templates, services: Services, routes: usize) -> io::Result<()> {
+fn route_section(
+    out: &mut impl Write,
+    t: &Templates,
+    services: Services,
+    routes: usize,
+) -> io::Result<()> {
     let kind = r#""@type":"type.googleapis.com/envoy.config.route.v3.RouteConfiguration","#;
     let section = r#""@type":"type.googleapis.com/envoy.admin.v3.RoutesConfigDump""#;
-    write!(out, r#"{{{section},"static_route_configs":[{{"route_config":"#)?;
+    write!(
+        out,
+        r#"{{{section},"static_route_configs":[{{"route_config":"#
+    )?;
     t.write(out, "inbound-routes", &[("type", kind)])?;
-    write!(out, r#","last_updated":"{}"}}],"dynamic_route_configs":["#, TIME.1)?;
+    write!(
+        out,
+        r#","last_updated":"{}"}}],"dynamic_route_configs":["#,
+        TIME.1
+    )?;
     list(out, ROUTE_PORTS, |out, port| {
-        write!(out, r#"{{"route_config":{{{kind}"name":"{port}","virtual_hosts":["#)?;
-        let services = services.iter().filter(|s| port != "80" || s.has_virtual_service());
+        write!(
+            out,
+            r#"{{"route_config":{{{kind}"name":"{port}","virtual_hosts":["#
+        )?;
+        let services = services
+            .iter()
+            .filter(|s| port != "80" || s.has_virtual_service());
         for service in services {
             virtual_host(out, t, port, &service, routes)?;
             write!(out, ",")?;
         }
         t.write(out, "allow-any", &[])?;
-        write!(out, r#"],"validate_clusters":false,"max_direct_response_body_size_bytes":1048576,"#)?;
-        write!(out, r#""ignore_port_in_host_matching":true}},"last_updated":"{}"}}"#, TIME.1)
+        write!(
+            out,
+            r#"],"validate_clusters":false,"max_direct_response_body_size_bytes":1048576,"#
+        )?;
+        write!(
+            out,
+            r#""ignore_port_in_host_matching":true}},"last_updated":"{}"}}"#,
+            TIME.1
+        )
     })?;
     write!(out, "]}}")
 }
@@ -235,7 +387,13 @@ const ROUTES: [[&str; 5]; 3] = [
         "10s",
         "canary",
     ],
-    [r#""case_sensitive":true,"safe_regex":{"regex":"/v[0-9]+/items/.*"}"#, "/v[0-9]+/items/.*", "v1", "10s", "items"],
+    [
+        r#""case_sensitive":true,"safe_regex":{"regex":"/v[0-9]+/items/.*"}"#,
+        "/v[0-9]+/items/.*",
+        "v1",
+        "10s",
+        "items",
+    ],
     [r#""prefix":"/""#, "/*", "v1", "0s", "rest"],
 ];
 
@@ -248,7 +406,9 @@ fn more_routes(count: usize) -> Vec<[String; 2]> {
         let matches = match number % 4 {
             0 => format!(r#""case_sensitive":true,"safe_regex":{{"regex":"{path}[a-z]+/[0-9]+"}}"#),
             1 => {
-                format!(r#""prefix":"{path}","headers":[{{"name":"x-tenant","string_match":{{"exact":"t{number}"}}}}]"#)
+                format!(
+                    r#""prefix":"{path}","headers":[{{"name":"x-tenant","string_match":{{"exact":"t{number}"}}}}]"#
+                )
             }
             2 => format!(r#""case_sensitive":true,"path":"{path}index""#),
             _ => format!(r#""prefix":"{path}""#),
@@ -258,31 +418,50 @@ fn more_routes(count: usize) -> Vec<[String; 2]> {
     (0..count).map(one).collect()
 }
 
-fn virtual_host(out: &mut impl Write, t: &Templates, port: &str, service: &Service, at_least: usize) -> io::Result<()> {
-    let own: &[_] = if service.has_virtual_service() { &ROUTES } else { &DEFAULT_ROUTE };
+fn virtual_host(
+    out: &mut impl Write,
+    t: &Templates,
+    port: &str,
+    service: &Service,
+    at_least: usize,
+) -> io::Result<()> {
+    let own: &[_] = if service.has_virtual_service() {
+        &ROUTES
+    } else {
+        &DEFAULT_ROUTE
+    };
     let more = more_routes(at_least.saturating_sub(own.len()));
-    let more = more.iter().map(|[matches, operation]| [&**matches, &**operation, "", "0s", "part"]);
-    let routes = more.chain(own.iter().copied()).map(|[matches, operation, subset, timeout, route]| {
-        let mut values = vec![
-            ("match", matches),
-            ("operation", operation),
-            ("subset", if service.has_subsets() { subset } else { "" }),
-            ("timeout", timeout),
-            ("route", route),
-            ("host", &service.host),
-            ("name", &service.name),
-            ("namespace", &service.namespace),
-            ("port", if port == "80" { "8080" } else { port }),
-        ];
-        if !service.has_virtual_service() {
-            values.push(("virtual-service", ""));
-        }
-        t.text("route", &values)
-    });
+    let more = more
+        .iter()
+        .map(|[matches, operation]| [&**matches, &**operation, "", "0s", "part"]);
+    let routes =
+        more.chain(own.iter().copied())
+            .map(|[matches, operation, subset, timeout, route]| {
+                let mut values = vec![
+                    ("match", matches),
+                    ("operation", operation),
+                    ("subset", if service.has_subsets() { subset } else { "" }),
+                    ("timeout", timeout),
+                    ("route", route),
+                    ("host", &service.host),
+                    ("name", &service.name),
+                    ("namespace", &service.namespace),
+                    ("port", if port == "80" { "8080" } else { port }),
+                ];
+                if !service.has_virtual_service() {
+                    values.push(("virtual-service", ""));
+                }
+                t.text("route", &values)
+            });
     let routes = routes.collect::<Vec<_>>().join(",");
     let (name, namespace, ip) = (&service.name, &service.namespace, &service.ip);
     let short = format!(r#","<host>.","{name}.{namespace}","{name}.{namespace}.svc","{ip}""#);
     let short_names = if port == "80" { "" } else { &*short };
-    let values = [("host", &*service.host), ("port", port), ("short-names", short_names), ("routes", &routes)];
+    let values = [
+        ("host", &*service.host),
+        ("port", port),
+        ("short-names", short_names),
+        ("routes", &routes),
+    ];
     t.write(out, "virtual-host", &values)
 }

@@ -1,4 +1,5 @@
-//! Compact JSON in, Envoy's layout out: one space per level, one member per line, `{}` and `[]` when empty.
+//! Compact JSON in, Envoy's layout out: one space per level, one member per line, `{}` and `[]`
+//! when empty.
 
 use std::io::{self, Write};
 
@@ -13,7 +14,13 @@ pub(crate) struct Indent<W> {
 
 impl<W: Write> Indent<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self { out, depth: 0, in_string: false, escaped: false, opened: false }
+        Self {
+            out,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            opened: false,
+        }
     }
 
     /// Ends the document with a newline, as Envoy does.
@@ -29,7 +36,8 @@ impl<W: Write> Indent<W> {
         self.out.write_all(&SPACES[..self.depth])
     }
 
-    /// Copies the string that is being written, up to its closing quote; gives how much of `text` that is.
+    /// Copies the string that is being written, up to its closing quote; gives how much of `text`
+    /// that is.
     fn string(&mut self, text: &[u8]) -> io::Result<usize> {
         let end = text.iter().position(|&b| {
             let closes = b == b'"' && !self.escaped;
@@ -72,7 +80,11 @@ impl<W: Write> Indent<W> {
     }
 
     fn before_value(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.opened) { self.line() } else { Ok(()) }
+        if std::mem::take(&mut self.opened) {
+            self.line()
+        } else {
+            Ok(())
+        }
     }
 }
 

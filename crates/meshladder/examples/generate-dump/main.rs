@@ -1,7 +1,9 @@
-//! Writes what a sidecar's Envoy would answer in a mesh of so many services, laid out as Envoy lays it out.
+//! Writes what a sidecar's Envoy would answer in a mesh of so many services, laid out as Envoy lays
+//! it out.
 //!
-//! The shares of the sections and the bytes per resource are those of real dumps. The output depends on the
-//! arguments alone, and is streamed: a dump of any size takes a few megabytes of memory.
+//! The shares of the sections and the bytes per resource are those of real dumps. The output
+//! depends on the arguments alone, and is streamed: a dump of any size takes a few megabytes of
+//! memory.
 
 mod clusters;
 mod config_dump;
@@ -15,7 +17,8 @@ use std::process::ExitCode;
 use indent::Indent;
 use mesh::Services;
 
-const USAGE: &str = "usage: generate-dump --size 100MB | --services N [--routes N] [--kind config_dump|clusters]";
+const USAGE: &str =
+    "usage: generate-dump --size 100MB | --services N [--routes N] [--kind config_dump|clusters]";
 
 #[derive(Clone, Copy, Default)]
 enum Kind {
@@ -35,9 +38,13 @@ fn main() -> ExitCode {
             Extent::Services(count) => count,
             Extent::Bytes(size) => services_for(kind, size, routes),
         };
-        write(kind, services, routes, BufWriter::new(io::stdout().lock())).map(drop).map_err(|e| e.to_string())
+        write(kind, services, routes, BufWriter::new(io::stdout().lock()))
+            .map(drop)
+            .map_err(|e| e.to_string())
     });
-    let Err(message) = result else { return ExitCode::SUCCESS };
+    let Err(message) = result else {
+        return ExitCode::SUCCESS;
+    };
     let _ = writeln!(io::stderr(), "{message}");
     ExitCode::from(2)
 }
@@ -50,8 +57,20 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent, usize)
         match (&*flag, &*value) {
             ("--kind", "config_dump") => kind = Kind::ConfigDump,
             ("--kind", "clusters") => kind = Kind::Clusters,
-            ("--size", size) => extent = Some(bytes(size).map(Extent::Bytes).ok_or("--size: expected such as 100MB")?),
-            ("--services", n) => extent = Some(n.parse().map(Extent::Services).map_err(|_| "--services: no number")?),
+            ("--size", size) => {
+                extent = Some(
+                    bytes(size)
+                        .map(Extent::Bytes)
+                        .ok_or("--size: expected such as 100MB")?,
+                )
+            }
+            ("--services", n) => {
+                extent = Some(
+                    n.parse()
+                        .map(Extent::Services)
+                        .map_err(|_| "--services: no number")?,
+                )
+            }
             ("--routes", n) => routes = n.parse().map_err(|_| "--routes: no number")?,
             _ => return Err(USAGE.into()),
         }
@@ -61,19 +80,26 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<(Kind, Extent, usize)
 
 /// `100MB` is 100 million bytes.
 fn bytes(size: &str) -> Option<u64> {
-    let (number, unit) = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000), ("", 1)]
-        .into_iter()
-        .find_map(|(suffix, unit)| size.strip_suffix(suffix).map(|number| (number, unit)))?;
+    let (number, unit) = [
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("kB", 1000),
+        ("", 1),
+    ]
+    .into_iter()
+    .find_map(|(suffix, unit)| size.strip_suffix(suffix).map(|number| (number, unit)))?;
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// How many services make a dump of `size` bytes: beyond a fixed part the size is linear in their number.
+/// How many services make a dump of `size` bytes: beyond a fixed part the size is linear in their
+/// number.
 fn services_for(kind: Kind, size: u64, routes: usize) -> usize {
     const SAMPLE: usize = 300;
     let length = |services| write(kind, services, routes, Length(0)).map_or(0, |length| length.0);
     let (one, two) = (length(SAMPLE), length(2 * SAMPLE));
     let fixed = (2 * one).saturating_sub(two);
-    usize::try_from(size.saturating_sub(fixed) * SAMPLE as u64 / (two - one)).expect("the dump fits in memory")
+    usize::try_from(size.saturating_sub(fixed) * SAMPLE as u64 / (two - one))
+        .expect("the dump fits in memory")
 }
 
 fn write<W: Write>(kind: Kind, count: usize, routes: usize, out: W) -> io::Result<W> {

@@ -54,9 +54,26 @@ impl Service {
         let name = format!("svc-{index:05}");
         let namespace = format!("team-{:02}", index % TEAMS);
         let host = format!("{name}.{namespace}.svc.cluster.local");
-        let ip = format!("10.{}.{}.{}", 96 + (index >> 16), index >> 8 & 0xff, index & 0xff);
-        let time = format!("2026-11-15T06:{:02}:{:02}.{:03}Z", index / 60 % 60, index % 60, index % 1000);
-        Self { index, name, namespace, host, ip, time }
+        let ip = format!(
+            "10.{}.{}.{}",
+            96 + (index >> 16),
+            index >> 8 & 0xff,
+            index & 0xff
+        );
+        let time = format!(
+            "2026-11-15T06:{:02}:{:02}.{:03}Z",
+            index / 60 % 60,
+            index % 60,
+            index % 1000
+        );
+        Self {
+            index,
+            name,
+            namespace,
+            host,
+            ip,
+            time,
+        }
     }
 
     /// One in three has a `VirtualService`.
@@ -72,8 +89,14 @@ impl Service {
     /// One to five pods, three on average.
     pub(crate) fn pod_ips(&self) -> impl Iterator<Item = String> + use<> {
         let first = self.index * 5;
-        (first..=first + self.index % 5)
-            .map(|pod| format!("10.{}.{}.{}", 128 + (pod >> 16), pod >> 8 & 0xff, pod & 0xff))
+        (first..=first + self.index % 5).map(|pod| {
+            format!(
+                "10.{}.{}.{}",
+                128 + (pod >> 16),
+                pod >> 8 & 0xff,
+                pod & 0xff
+            )
+        })
     }
 
     /// All its pods are in one zone: `a`, `b` or `c`.
@@ -86,7 +109,10 @@ impl Service {
 pub(crate) fn clusters(services: Services) -> impl Iterator<Item = (Port, &'static str, Service)> {
     PORTS.into_iter().flat_map(move |port| {
         ["v1", "v2", ""].into_iter().flat_map(move |subset| {
-            services.iter().filter(move |s| subset.is_empty() || s.has_subsets()).map(move |s| (port, subset, s))
+            services
+                .iter()
+                .filter(move |s| subset.is_empty() || s.has_subsets())
+                .map(move |s| (port, subset, s))
         })
     })
 }

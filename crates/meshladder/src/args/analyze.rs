@@ -5,27 +5,42 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 pub(crate) struct Analyze {
-    /// Files, directories with all they hold, or `-` for stdin. With `-s` they are judged on top of what that names: an
-    /// object in a file replaces the cluster's
+    /// Files, directories with all they hold, or `-` for stdin. With `-s` they are judged on top of
+    /// what that names: an object in a file replaces the cluster's
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Judge on top of the cluster's objects: of the one named with -s, else of the live one; without files that is read
-    /// anyway
+    /// Judge on top of the cluster's objects: of the one named with -s, else of the live one;
+    /// without files that is read anyway
     #[arg(short = 'k', long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) use_kube: Option<bool>,
     /// Directories are always read with all they hold; here for istioctl's command lines
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
     /// Exit with 79 from this level on
-    #[arg(long, value_enum, default_value = "error", ignore_case = true, value_name = "LEVEL")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "error",
+        ignore_case = true,
+        value_name = "LEVEL"
+    )]
     pub(crate) failure_threshold: Level,
     /// Tell findings from this level on
-    #[arg(long, value_enum, default_value = "info", ignore_case = true, value_name = "LEVEL")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "info",
+        ignore_case = true,
+        value_name = "LEVEL"
+    )]
     pub(crate) output_threshold: Level,
-    /// Run only these rules: by code, name, another tool's code, or the start of codes, such as `ML21`. Repeatable, or a
-    /// list with commas
+    /// Run only these rules: by code, name, another tool's code, or the start of codes, such as
+    /// `ML21`. Repeatable, or a list with commas
     #[arg(long, alias = "analyzer", value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
     /// Do not run these rules
@@ -99,13 +114,17 @@ pub(crate) enum AnalyzeOutput {
 }
 
 fn suppression(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').filter(|(_, object)| !object.contains('='));
+    let parts = text
+        .split_once('=')
+        .filter(|(_, object)| !object.contains('='));
     let (code, object) = parts.ok_or("not of the form CODE=OBJECT")?;
     Ok((code.to_owned(), object.to_owned()))
 }
 
 fn cluster_file(text: &str) -> Result<(String, PathBuf), String> {
-    let parts = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty());
+    let parts = text
+        .split_once('=')
+        .filter(|(name, file)| !name.is_empty() && !file.is_empty());
     let (name, file) = parts.ok_or("not of the form NAME=FILE")?;
     Ok((name.to_owned(), file.into()))
 }

@@ -15,7 +15,8 @@ pub(crate) struct Authz {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthzCommand {
-    /// The policies a proxy has; with request flags, whether they let one request in, and which rule decides
+    /// The policies a proxy has; with request flags, whether they let one request in, and which
+    /// rule decides
     #[command(before_help = "\
 Examples:
   meshladder authz check deploy/payments -n shop -s bundle.tar.gz
@@ -29,7 +30,8 @@ Examples:
 pub(crate) struct AuthzCheck {
     #[command(flatten)]
     pub(crate) proxy: From,
-    /// In the table: dry-run policies, the default filter chain, and the filter chains of each policy too
+    /// In the table: dry-run policies, the default filter chain, and the filter chains of each
+    /// policy too
     #[arg(short, long)]
     pub(crate) all: bool,
     #[command(flatten)]

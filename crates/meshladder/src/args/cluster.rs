@@ -40,7 +40,8 @@ pub(crate) struct Cluster {
     /// Act with this user id
     #[arg(help_heading = HEADING, long = "as-uid", global = true, value_name = "UID", requires = "impersonate", hide_short_help = true)]
     pub(crate) uid: Option<String>,
-    /// How long reading may take in all; what was read by then is used, and the report says what is missing
+    /// How long reading may take in all; what was read by then is used, and the report says what is
+    /// missing
     #[arg(help_heading = HEADING, long, global = true, value_name = "TIME", default_value = "2m", value_parser = duration::parse, hide_short_help = true)]
     pub(crate) timeout: Duration,
     /// How long one request may take
@@ -65,8 +66,8 @@ pub(crate) struct Cluster {
 /// How much of a cluster is read.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Reading {
-    /// Which proxies are read: `all`, `sample:N` (of as many workloads as can be), `none`, or those of a workload. Without it
-    /// those that the question is about, or a sample of 50
+    /// Which proxies are read: `all`, `sample:N` (of as many workloads as can be), `none`, or those
+    /// of a workload. Without it those that the question is about, or a sample of 50
     #[arg(help_heading = HEADING, long, value_name = "WHICH")]
     pub(crate) proxies: Option<Proxies>,
     /// Read logs only from so long ago on: `10m`
@@ -91,9 +92,11 @@ impl FromStr for Proxies {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(match text.split_once(':') {
-            Some(("sample", count)) => {
-                Self::Sample(count.parse().map_err(|_| format!("`{count}` is no number: try sample:20"))?)
-            }
+            Some(("sample", count)) => Self::Sample(
+                count
+                    .parse()
+                    .map_err(|_| format!("`{count}` is no number: try sample:20"))?,
+            ),
             _ if text == "all" => Self::All,
             _ if text == "none" => Self::None,
             _ => Self::Of(text.to_owned()),

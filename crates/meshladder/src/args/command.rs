@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::{
-    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff, ladder, log_level, logs,
-    monitor, prometheus, runbook, snapshot,
+    Bundle, ProxyConfig, ProxyStatus, Shell, Trace, Version, analyze, authz, describe, diff,
+    ladder, log_level, logs, monitor, prometheus, runbook, snapshot,
 };
 
 #[derive(Debug, Subcommand)]
@@ -18,7 +18,8 @@ Examples:
   meshladder check deploy/cart -n shop -s bundle.tar.gz
   meshladder check virtualservice/catalog -n shop -s bundle.tar.gz")]
     Check(ladder::Check),
-    /// Climb the ladder for one request: both proxies simulated, both ends joined, one root cause first
+    /// Climb the ladder for one request: both proxies simulated, both ends joined, one root cause
+    /// first
     #[command(before_help = "\
 Examples:
   meshladder why --from shop/frontend --to http://catalog.shop:8080/ -s bundle.tar.gz
@@ -36,7 +37,8 @@ Examples:
 
 Exit code: 0 nothing at the failure threshold, 79 something at it, 65 a document that cannot be read")]
     Analyze(analyze::Analyze),
-    /// One screen about one thing: in the mesh or not, sync, ports, mTLS, policies, routes, endpoints, what is wrong
+    /// One screen about one thing: in the mesh or not, sync, ports, mTLS, policies, routes,
+    /// endpoints, what is wrong
     #[command(
         visible_alias = "des",
         before_help = "\
@@ -47,7 +49,8 @@ Examples:
   meshladder describe gateway shop-gateway -n istio-ingress -s bundle.tar.gz"
     )]
     Describe(describe::Describe),
-    /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or one capture from another
+    /// How a proxy differs from its sibling, from itself yesterday, from what istiod would send; or
+    /// one capture from another
     #[command(before_help = "\
 Examples:
   meshladder diff cart-1.shop cart-2.shop                    two proxies of the cluster
@@ -67,7 +70,8 @@ Examples:
   meshladder explain UF,URX
   meshladder explain 'rbac_access_denied_matched_policy[ns[shop]-policy[payments]-rule[0]]'")]
     Explain {
-        /// A code, a rule's name, a flag or several, response code details, a transport failure reason
+        /// A code, a rule's name, a flag or several, response code details, a transport failure
+        /// reason
         #[arg(required = true)]
         what: Vec<String>,
     },
@@ -161,7 +165,8 @@ Examples:
   meshladder bundle pack incident.tar.zst -s bug-report.tar.gz
   meshladder bundle verify incident.tar.zst")]
     Bundle(Bundle),
-    /// The on-call runbook: symptom, first command, what to look at, decision; in general or for what was found
+    /// The on-call runbook: symptom, first command, what to look at, decision; in general or for
+    /// what was found
     #[command(before_help = "\
 Examples:
   meshladder runbook

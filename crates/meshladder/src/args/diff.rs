@@ -4,8 +4,9 @@ use clap::ValueEnum;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
-    /// A pod (`cart-1.shop`) or a workload (`deploy/cart`) of the cluster or of -s, a config dump, a bundle, or with another of its
-    /// kind `revision/NAME`. Alone: a workload, whose replicas are compared with each other
+    /// A pod (`cart-1.shop`) or a workload (`deploy/cart`) of the cluster or of -s, a config dump,
+    /// a bundle, or with another of its kind `revision/NAME`. Alone: a workload, whose replicas are
+    /// compared with each other
     #[arg(value_name = "A")]
     pub(crate) a: String,
     /// The same, or `istiod`: what istiod would send to A
@@ -17,7 +18,8 @@ pub(crate) struct Diff {
     /// Show every part that differs
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// List the differences that are expected too: own addresses and names, versions, times, certificates
+    /// List the differences that are expected too: own addresses and names, versions, times,
+    /// certificates
     #[arg(long)]
     pub(crate) show_noise: bool,
 }

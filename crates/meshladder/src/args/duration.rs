@@ -17,9 +17,15 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         "d" => 86_400_000,
         _ => return Err(format!("`{unit}` is no unit of time: try ms, s, m, h or d")),
     };
-    let number: u64 = number.parse().map_err(|_| "a time is a number and a unit, such as 30s".to_owned())?;
-    let millis = number.checked_mul(factor).filter(|millis| (1..=MAX).contains(millis));
-    millis.map(Duration::from_millis).ok_or_else(|| "a time from 1ms to a year".to_owned())
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a time is a number and a unit, such as 30s".to_owned())?;
+    let millis = number
+        .checked_mul(factor)
+        .filter(|millis| (1..=MAX).contains(millis));
+    millis
+        .map(Duration::from_millis)
+        .ok_or_else(|| "a time from 1ms to a year".to_owned())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::request::RequestFlags;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// A workload (`deploy/cart`, `shop/cart`, `cart.shop`) or any object (`virtualservice/catalog`); without one the
-    /// whole mesh, or with -n a namespace
+    /// A workload (`deploy/cart`, `shop/cart`, `cart.shop`) or any object
+    /// (`virtualservice/catalog`); without one the whole mesh, or with -n a namespace
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     #[command(flatten)]

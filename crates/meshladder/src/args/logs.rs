@@ -10,19 +10,23 @@ use super::duration;
 const FILTERS: &str = "Filters (of several values of one filter any must fit)";
 
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Logs {
-    /// A file (`.gz` and `.zst` too), `-` for stdin, or a pod or workload: with -s of the bundle, else of the cluster; with -s
-    /// and without any, all its logs
+    /// A file (`.gz` and `.zst` too), `-` for stdin, or a pod or workload: with -s of the bundle,
+    /// else of the cluster; with -s and without any, all its logs
     #[arg(value_name = "FILE|POD|-")]
     pub(crate) what: Vec<String>,
-    /// The format of the lines, as Envoy takes it: text with command operators, or a JSON object of them. Istio's and
-    /// Envoy's own, and those that MeshConfig names in the source, are known
+    /// The format of the lines, as Envoy takes it: text with command operators, or a JSON object of
+    /// them. Istio's and Envoy's own, and those that MeshConfig names in the source, are known
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Vec<String>,
     #[command(flatten)]
     pub(crate) filters: Filters,
-    /// Print the lines of a running pod or workload as they are written, decoded, and what they come to at the end
+    /// Print the lines of a running pod or workload as they are written, decoded, and what they
+    /// come to at the end
     #[arg(long, conflicts_with_all = ["why", "source"])]
     pub(crate) follow: bool,
     /// End following after this time; else with Ctrl-C
@@ -37,7 +41,8 @@ pub(crate) struct Logs {
     /// Print the lines that start like an access log and cannot be read
     #[arg(long, conflicts_with = "why")]
     pub(crate) malformed: bool,
-    /// Ask `why` of the first causes, and print the root cause of each: of the bundle that -s names, or of the running pod's cluster
+    /// Ask `why` of the first causes, and print the root cause of each: of the bundle that -s
+    /// names, or of the running pod's cluster
     #[arg(long)]
     pub(crate) why: bool,
     /// How many groups and causes to print
@@ -66,10 +71,20 @@ pub(crate) enum LogsOutput {
 #[command(next_help_heading = FILTERS)]
 pub(crate) struct Filters {
     /// A response flag; `-` for none
-    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_name = "FLAG")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_name = "FLAG"
+    )]
     pub(crate) flag: Vec<String>,
     /// Not with this flag
-    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_name = "FLAG")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_name = "FLAG"
+    )]
     pub(crate) not_flag: Vec<String>,
     /// A status: `503`, `5xx`, `500-504`
     #[arg(long, value_delimiter = ',', value_parser = Codes::parse, value_name = "CODE")]
@@ -122,7 +137,8 @@ pub(crate) struct Filters {
     /// Only what failed
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Started at this time or later: `2026-11-15T06:00:00Z`, or `10m` before the source was taken, without a source before now
+    /// Started at this time or later: `2026-11-15T06:00:00Z`, or `10m` before the source was taken,
+    /// without a source before now
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Started before this time

@@ -16,7 +16,8 @@ pub(crate) struct Monitor {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MonitorCommand {
-    /// Recording and alerting rules: error flags by class, error budgets, sync, endpoints, certificates, absent series
+    /// Recording and alerting rules: error flags by class, error budgets, sync, endpoints,
+    /// certificates, absent series
     #[command(before_help = "\
 Examples:
   meshladder monitor rules > meshladder-rules.yaml
@@ -28,7 +29,8 @@ Examples:
 Examples:
   meshladder monitor dashboard > meshladder-dashboard.json")]
     Dashboard,
-    /// Serve what Prometheus lacks, as metrics: sync, refusals, findings, endpoints, log levels, certificates
+    /// Serve what Prometheus lacks, as metrics: sync, refusals, findings, endpoints, log levels,
+    /// certificates
     #[command(before_help = "\
 Examples:
   meshladder monitor serve --every 1m                      the cluster of the current context
@@ -104,7 +106,14 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "no number".to_owned())?;
+    let value: f64 = text
+        .trim_end_matches('%')
+        .parse()
+        .map_err(|_| "no number".to_owned())?;
     // A budget of nothing is always overspent, and 14.4 times one of 10 % is more than everything.
-    if (93.1..100.0).contains(&value) { Ok(value) } else { Err("it lies between 93.1 and 99.999".to_owned()) }
+    if (93.1..100.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("it lies between 93.1 and 99.999".to_owned())
+    }
 }

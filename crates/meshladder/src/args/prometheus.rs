@@ -30,7 +30,14 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "PROMQL", requires = "prometheus", conflicts_with_all = ["by", "tcp", "service"])]
     pub(crate) query: Option<String>,
     /// `text` or `json`
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT", requires = "prometheus")]
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        requires = "prometheus"
+    )]
     pub(crate) output: TextOrJson,
 }
 
@@ -39,7 +46,8 @@ pub(crate) struct Canary {
     /// The service whose traffic is split; -n names its namespace
     #[arg(long, value_name = "NAME")]
     pub(crate) service: String,
-    /// The weights, as `v1=90,v2=10`; without them those of the VirtualService or HTTPRoute in the source or the cluster
+    /// The weights, as `v1=90,v2=10`; without them those of the VirtualService or HTTPRoute in the
+    /// source or the cluster
     #[arg(long, value_name = "VERSION=WEIGHT,…")]
     pub(crate) weights: Option<String>,
     #[command(flatten)]
@@ -59,26 +67,57 @@ pub(crate) struct Canary {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Server {
     /// Ask Prometheus, or what speaks its API (Thanos, Mimir, VictoriaMetrics): a base URL;
-    /// `service/NAMESPACE/NAME[:PORT][/PATH]` of the cluster, reached through the API server; or `auto`, or nothing, to look for such a Service
+    /// `service/NAMESPACE/NAME[:PORT][/PATH]` of the cluster, reached through the API server; or
+    /// `auto`, or nothing, to look for such a Service
     #[arg(long, value_name = "WHERE", num_args = 0..=1, default_missing_value = "auto", help_heading = "Prometheus")]
     pub(crate) prometheus: Option<String>,
     /// A header to send. Repeatable
-    #[arg(long = "header", value_name = "NAME: VALUE", requires = "prometheus", help_heading = "Prometheus")]
+    #[arg(
+        long = "header",
+        value_name = "NAME: VALUE",
+        requires = "prometheus",
+        help_heading = "Prometheus"
+    )]
     pub(crate) headers: Vec<String>,
     /// A file that holds a bearer token
-    #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = "Prometheus")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "prometheus",
+        help_heading = "Prometheus"
+    )]
     pub(crate) bearer_token_file: Option<PathBuf>,
     /// The tenant of Mimir, Cortex or Thanos: the header X-Scope-OrgID
-    #[arg(long, value_name = "ID", requires = "prometheus", help_heading = "Prometheus")]
+    #[arg(
+        long,
+        value_name = "ID",
+        requires = "prometheus",
+        help_heading = "Prometheus"
+    )]
     pub(crate) tenant: Option<String>,
     /// Trust these certificates in the place of the system's
-    #[arg(long, value_name = "FILE.pem", requires = "prometheus", help_heading = "Prometheus")]
+    #[arg(
+        long,
+        value_name = "FILE.pem",
+        requires = "prometheus",
+        help_heading = "Prometheus"
+    )]
     pub(crate) cacert: Option<PathBuf>,
     /// Our certificate, for a server that asks for one
-    #[arg(long, value_name = "FILE.pem", requires = "prometheus", help_heading = "Prometheus")]
+    #[arg(
+        long,
+        value_name = "FILE.pem",
+        requires = "prometheus",
+        help_heading = "Prometheus"
+    )]
     pub(crate) cert: Option<PathBuf>,
     /// Its key; without it, --cert holds both
-    #[arg(long, value_name = "FILE.pem", requires = "cert", help_heading = "Prometheus")]
+    #[arg(
+        long,
+        value_name = "FILE.pem",
+        requires = "cert",
+        help_heading = "Prometheus"
+    )]
     pub(crate) key: Option<PathBuf>,
     /// How long an answer may take
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = timeout, requires = "prometheus", help_heading = "Prometheus")]
@@ -98,7 +137,9 @@ pub(crate) enum By {
 }
 
 fn window(text: &str) -> Result<String, String> {
-    query::seconds(text).map(|_| text.to_owned()).ok_or_else(|| "a duration is written as 5m or 1h30m".to_owned())
+    query::seconds(text)
+        .map(|_| text.to_owned())
+        .ok_or_else(|| "a duration is written as 5m or 1h30m".to_owned())
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
@@ -107,5 +148,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
 
 /// A duration in Prometheus' notation, up to a day.
 pub(super) fn duration(text: &str) -> Option<Duration> {
-    query::seconds(text).filter(|seconds| *seconds <= 86_400.0).map(Duration::from_secs_f64)
+    query::seconds(text)
+        .filter(|seconds| *seconds <= 86_400.0)
+        .map(Duration::from_secs_f64)
 }

@@ -172,7 +172,8 @@ Examples:
 /// Where the document comes from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct From {
-    /// The proxy: `pod.namespace`, `deploy/name`, `svc/name`, …; not needed when the source has just one
+    /// The proxy: `pod.namespace`, `deploy/name`, `svc/name`, …; not needed when the source has
+    /// just one
     #[arg(value_name = "TARGET", conflicts_with = "file")]
     pub(crate) target: Option<String>,
     /// Read this document (`-`: stdin) instead of asking for a proxy
@@ -250,20 +251,43 @@ pub(crate) struct EndpointFilter {
 
 impl ClusterFilter {
     pub(crate) fn filter(&self, port: Option<u64>) -> cluster::Filter {
-        let Self { fqdn, direction, subset } = self;
-        cluster::Filter { fqdn: fqdn.clone(), direction: direction.clone(), subset: subset.clone(), port }
+        let Self {
+            fqdn,
+            direction,
+            subset,
+        } = self;
+        cluster::Filter {
+            fqdn: fqdn.clone(),
+            direction: direction.clone(),
+            subset: subset.clone(),
+            port,
+        }
     }
 }
 
 impl ListenerFilter {
     pub(crate) fn filter(&self, port: Option<u64>) -> listener::Filter {
-        listener::Filter { address: self.address.clone(), port, kind: self.kind.clone() }
+        listener::Filter {
+            address: self.address.clone(),
+            port,
+            kind: self.kind.clone(),
+        }
     }
 }
 
 impl EndpointFilter {
     pub(crate) fn filter(&self) -> eds::Filter {
-        let Self { address, port, cluster, status } = self;
-        eds::Filter { address: address.clone(), port: *port, cluster: cluster.clone(), status: status.clone() }
+        let Self {
+            address,
+            port,
+            cluster,
+            status,
+        } = self;
+        eds::Filter {
+            address: address.clone(),
+            port: *port,
+            cluster: cluster.clone(),
+            status: status.clone(),
+        }
     }
 }

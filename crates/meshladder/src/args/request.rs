@@ -7,7 +7,8 @@ const HTTP: &str = "1.1";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestFlags {
-    /// Who calls: `ns/workload`, `ns/pod`, `deploy/x -n ns`, or `outside` for a client beyond the ingress gateway
+    /// Who calls: `ns/workload`, `ns/pod`, `deploy/x -n ns`, or `outside` for a client beyond the
+    /// ingress gateway
     #[arg(long, value_name = "WORKLOAD")]
     pub(crate) from: Option<String>,
     /// What is called: `http://catalog.shop:8080/path`, `https://…`, `tcp://db.shop:3306`
@@ -33,7 +34,11 @@ pub(crate) struct RequestFlags {
     #[arg(long, value_name = "IDENTITY")]
     pub(crate) principal: Option<String>,
     /// A claim of a verified token: `iss=…`. Repeatable
-    #[arg(long = "jwt-claim", value_name = "NAME=VALUE", conflicts_with = "token")]
+    #[arg(
+        long = "jwt-claim",
+        value_name = "NAME=VALUE",
+        conflicts_with = "token"
+    )]
     pub(crate) jwt_claims: Vec<String>,
     /// A file that holds a token
     #[arg(long, value_name = "FILE")]

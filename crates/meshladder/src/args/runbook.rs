@@ -4,7 +4,8 @@ use clap::ValueEnum;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Runbook {
-    /// The page for what was found: a rule's code or name; needs a source. Without a finding of it, the rule's own page
+    /// The page for what was found: a rule's code or name; needs a source. Without a finding of it,
+    /// the rule's own page
     #[arg(long = "for", value_name = "CODE", conflicts_with = "as_script")]
     pub(crate) code: Option<String>,
     /// The ladder as a shell script that needs only kubectl and curl

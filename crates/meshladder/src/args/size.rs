@@ -12,10 +12,18 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
         "kb" => 1_000,
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
-        _ => return Err(format!("`{unit}` is no unit: try KiB, MiB, GiB, KB, MB or GB")),
+        _ => {
+            return Err(format!(
+                "`{unit}` is no unit: try KiB, MiB, GiB, KB, MB or GB"
+            ));
+        }
     };
-    let number: u64 = number.parse().map_err(|_| "a size is a number and a unit, such as 4GiB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "too large".to_owned())
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "a size is a number and a unit, such as 4GiB".to_owned())?;
+    number
+        .checked_mul(factor)
+        .ok_or_else(|| "too large".to_owned())
 }
 
 #[cfg(test)]

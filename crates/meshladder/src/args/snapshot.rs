@@ -17,14 +17,16 @@ pub(crate) struct Snapshot {
     pub(crate) to: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Which logs: of `proxies` and istiods, of `all` containers of the pods that are read, or `none`
+    /// Which logs: of `proxies` and istiods, of `all` containers of the pods that are read, or
+    /// `none`
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub(crate) logs: WhichLogs,
     /// Only say what would be read and how large it may be
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Look again and again, and write the bundle when this appears: a rule's code (`ML0701`) as a finding, or a response flag
-    /// (`UH`) in an access log. An error that comes at night is then in the bundle in the morning
+    /// Look again and again, and write the bundle when this appears: a rule's code (`ML0701`) as a
+    /// finding, or a response flag (`UH`) in an access log. An error that comes at night is then in
+    /// the bundle in the morning
     #[arg(long, value_name = "FINDING|FLAG", conflicts_with = "dry_run")]
     pub(crate) watch_for: Option<String>,
     /// How long to wait between two looks
@@ -51,6 +53,11 @@ pub(crate) struct Rbac {
 }
 
 fn purposes() -> impl TypedValueParser<Value = Purpose> {
-    let find = |word: String| Purpose::ALL.into_iter().find(|purpose| purpose.word() == word);
-    PossibleValuesParser::new(Purpose::ALL.map(Purpose::word)).try_map(move |word| find(word).ok_or("no such command"))
+    let find = |word: String| {
+        Purpose::ALL
+            .into_iter()
+            .find(|purpose| purpose.word() == word)
+    };
+    PossibleValuesParser::new(Purpose::ALL.map(Purpose::word))
+        .try_map(move |word| find(word).ok_or("no such command"))
 }

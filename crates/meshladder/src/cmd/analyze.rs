@@ -36,7 +36,8 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
     }
     if args.remote_contexts.is_some() {
         let why = "--remote-contexts: clusters are not told apart by context";
-        return Err(Failure::new(ISTIOCTL_USAGE, why).hint("give the others' objects with --cluster-file NAME=FILE"));
+        return Err(Failure::new(ISTIOCTL_USAGE, why)
+            .hint("give the others' objects with --cluster-file NAME=FILE"));
     }
     let analysis = analysis(global, args)?;
     let mesh_config = text_of(args.mesh_config_file.as_ref())?;
@@ -55,7 +56,12 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
             judged = judge(global, args, &analysis, &beside)?;
         }
     }
-    let Judged { snapshot, mesh, report, edits } = &judged;
+    let Judged {
+        snapshot,
+        mesh,
+        report,
+        edits,
+    } = &judged;
     for problem in snapshot.problems().iter().chain(&mesh.problems) {
         out::warn(&problem.to_string());
     }
@@ -74,7 +80,8 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
         () if report.has(severity(args.failure_threshold)) => FOUND,
         () => 0,
     };
-    // Taking down the trees of thousands of objects takes longer than many a rule, and the process ends here.
+    // Taking down the trees of thousands of objects takes longer than many a rule, and the process
+    // ends here.
     std::mem::forget(judged);
     Ok(code)
 }
@@ -87,19 +94,38 @@ struct Judged {
     edits: Edits,
 }
 
-fn judge(global: &Global, args: &Analyze, analysis: &Analysis, beside: &Beside<'_>) -> Result<Judged, Failure> {
+fn judge(
+    global: &Global,
+    args: &Analyze,
+    analysis: &Analysis,
+    beside: &Beside<'_>,
+) -> Result<Judged, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
     let wants_edits = args.fix || args.diff || args.output == Some(AnalyzeOutput::Sarif);
-    let edits = if wants_edits { fix::plan(&report, &snapshot, &mesh) } else { Edits::default() };
-    Ok(Judged { snapshot, mesh, report, edits })
+    let edits = if wants_edits {
+        fix::plan(&report, &snapshot, &mesh)
+    } else {
+        Edits::default()
+    };
+    Ok(Judged {
+        snapshot,
+        mesh,
+        report,
+        edits,
+    })
 }
 
 fn analysis(global: &Global, args: &Analyze) -> Result<Analysis, Failure> {
-    let choice = Choice::new(&args.select, &args.ignore)
-        .map_err(|why| Failure::new(ISTIOCTL_USAGE, why).hint("`meshladder analyze --list-analyzers` lists them"))?;
-    for (code, _) in args.suppress.iter().filter(|(code, _)| !ladder::is_known(code)) {
+    let choice = Choice::new(&args.select, &args.ignore).map_err(|why| {
+        Failure::new(ISTIOCTL_USAGE, why).hint("`meshladder analyze --list-analyzers` lists them")
+    })?;
+    for (code, _) in args
+        .suppress
+        .iter()
+        .filter(|(code, _)| !ladder::is_known(code))
+    {
         out::warn(&format!("--suppress: there is no code `{code}`"));
     }
     Ok(Analysis {
@@ -114,13 +140,19 @@ fn analysis(global: &Global, args: &Analyze) -> Result<Analysis, Failure> {
 fn print(args: &Analyze, report: &Report, edits: &Edits, paint: Paint) -> std::io::Result<()> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut stdout = out::stdout();
-    match args.output.unwrap_or(if is_terminal { AnalyzeOutput::Text } else { AnalyzeOutput::Log }) {
+    match args.output.unwrap_or(if is_terminal {
+        AnalyzeOutput::Text
+    } else {
+        AnalyzeOutput::Log
+    }) {
         AnalyzeOutput::Text => write!(stdout, "{}", render::to_frames(report, paint))?,
         AnalyzeOutput::Log => write!(stdout, "{}", messages::to_log(report, paint))?,
         AnalyzeOutput::Json => writeln!(stdout, "{}", to_json(report))?,
         AnalyzeOutput::IstioJson => writeln!(stdout, "{}", messages::to_json(report))?,
         AnalyzeOutput::Yaml => write!(stdout, "{}", messages::to_yaml(report))?,
-        AnalyzeOutput::Sarif => writeln!(stdout, "{}", render::to_sarif(report, &edits.replacements))?,
+        AnalyzeOutput::Sarif => {
+            writeln!(stdout, "{}", render::to_sarif(report, &edits.replacements))?
+        }
         AnalyzeOutput::Junit => write!(stdout, "{}", render::to_junit(report))?,
         AnalyzeOutput::Github => write!(stdout, "{}", render::to_github(report))?,
         AnalyzeOutput::Markdown => write!(stdout, "{}", render::to_markdown(report))?,
@@ -140,15 +172,26 @@ fn tell_skipped(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis, verbose: 
         by_need.entry(coverage.lack(need)).or_default().push(rule);
     }
     if verbose {
-        let ran = ladder::chosen(analysis).filter(|rule| !skipped.iter().any(|(other, ..)| other.code == rule.code));
+        let ran = ladder::chosen(analysis)
+            .filter(|rule| !skipped.iter().any(|(other, ..)| other.code == rule.code));
         out::note(&format!("ran: {}", codes(ran)));
         for (lack, rules) in &by_need {
-            out::note(&format!("not run without {lack}: {}", codes(rules.iter().copied())));
+            out::note(&format!(
+                "not run without {lack}: {}",
+                codes(rules.iter().copied())
+            ));
         }
     } else if !by_need.is_empty() {
         let lacks = by_reason(&by_need.keys().cloned().collect::<Vec<_>>());
-        let rules = if skipped.len() == 1 { "1 rule was".to_owned() } else { format!("{} rules were", skipped.len()) };
-        out::note(&format!("{rules} not run without {}; -v names them", lacks.join("; ")));
+        let rules = if skipped.len() == 1 {
+            "1 rule was".to_owned()
+        } else {
+            format!("{} rules were", skipped.len())
+        };
+        out::note(&format!(
+            "{rules} not run without {}; -v names them",
+            lacks.join("; ")
+        ));
     }
 }
 
@@ -163,33 +206,62 @@ fn read(global: &Global, args: &Analyze) -> Result<Snapshot, Failure> {
     }
     let files = source::read_quietly(&paths, global)?;
     let is_on_top = args.use_kube == Some(true) && global.source.is_empty();
-    if is_on_top { live::objects_under(global, files) } else { Ok(files) }
+    if is_on_top {
+        live::objects_under(global, files)
+    } else {
+        Ok(files)
+    }
 }
 
 /// What is judged, then the files of other clusters.
 fn paths<'a>(global: &'a Global, args: &'a Analyze) -> Vec<&'a PathBuf> {
     let others = args.cluster_file.iter().map(|(_, file)| file);
-    args.paths.iter().chain(&global.source).chain(others).collect()
+    args.paths
+        .iter()
+        .chain(&global.source)
+        .chain(others)
+        .collect()
 }
 
-/// The cluster of each source that is another cluster's. A source has the number of its path; an only one has none.
+/// The cluster of each source that is another cluster's. A source has the number of its path; an
+/// only one has none.
 fn clusters(args: &Analyze, paths: usize) -> BTreeMap<String, String> {
     let first = paths - args.cluster_file.len();
     let numbered = args.cluster_file.iter().enumerate();
-    let source = |at: usize| if paths > 1 { (first + at + 1).to_string() } else { String::new() };
-    numbered.map(|(at, (name, _))| (source(at), name.clone())).collect()
+    let source = |at: usize| {
+        if paths > 1 {
+            (first + at + 1).to_string()
+        } else {
+            String::new()
+        }
+    };
+    numbered
+        .map(|(at, (name, _))| (source(at), name.clone()))
+        .collect()
 }
 
 fn text_of(path: Option<&PathBuf>) -> Result<Option<String>, Failure> {
-    let unreadable =
-        |path: &PathBuf, error| Failure::new(UNREADABLE, format!("cannot read {}: {error}", path.display()));
-    path.map(|path| std::fs::read_to_string(path).map_err(|error| unreadable(path, error))).transpose()
+    let unreadable = |path: &PathBuf, error| {
+        Failure::new(
+            UNREADABLE,
+            format!("cannot read {}: {error}", path.display()),
+        )
+    };
+    path.map(|path| std::fs::read_to_string(path).map_err(|error| unreadable(path, error)))
+        .transpose()
 }
 
 fn list() -> Outcome {
     let mut stdout = out::stdout();
     for rule in rules::all().filter(|rule| rule.is_of_objects()) {
-        writeln!(stdout, "* {} {} {}:\n  {}", rule.code, rule.name, rule.aka.join(" "), rule.claim)?;
+        writeln!(
+            stdout,
+            "* {} {} {}:\n  {}",
+            rule.code,
+            rule.name,
+            rule.aka.join(" "),
+            rule.claim
+        )?;
     }
     stdout.flush()?;
     Ok(0)

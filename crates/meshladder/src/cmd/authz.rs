@@ -21,14 +21,22 @@ const UNDECIDED: u8 = 5;
 
 pub(super) fn run(global: &Global, args: &Authz) -> Outcome {
     let AuthzCommand::Check(args) = &args.command;
-    if args.request.is_said() { decide(global, args) } else { list(global, args) }
+    if args.request.is_said() {
+        decide(global, args)
+    } else {
+        list(global, args)
+    }
 }
 
 fn list(global: &Global, args: &AuthzCheck) -> Outcome {
     if args.output == TextOrJson::Json {
-        return Err(Failure::new(USAGE, "the table has no JSON: name a request with --to URL, or leave -o json out"));
+        return Err(Failure::new(
+            USAGE,
+            "the table has no JSON: name a request with --to URL, or leave -o json out",
+        ));
     }
-    let opened = source::open_sections(global, &args.proxy, &[Section::Listeners]).map_err(Failure::with_our_code)?;
+    let opened = source::open_sections(global, &args.proxy, &[Section::Listeners])
+        .map_err(Failure::with_our_code)?;
     let dump = index(&opened.document, &[Section::Listeners])?;
     out::text(&tables::authz::table(&dump, args.all).to_string())?;
     Ok(ending(&opened.document, dump.fault.as_ref(), &dump.odd))
@@ -36,7 +44,13 @@ fn list(global: &Global, args: &AuthzCheck) -> Outcome {
 
 fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
     let snapshot = match (&args.proxy.file, global.source.is_empty()) {
-        (None, true) => live::request(global, &args.request, args.proxy.target.as_deref(), &args.reading, false)?,
+        (None, true) => live::request(
+            global,
+            &args.request,
+            args.proxy.target.as_deref(),
+            &args.reading,
+            false,
+        )?,
         (file, _) => source::named(global, file.as_ref(), USAGE)?,
     };
     let mesh = Mesh::build(&snapshot);

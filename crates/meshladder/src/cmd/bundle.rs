@@ -19,7 +19,9 @@ use crate::progress;
 pub(super) fn run(global: &Global, command: &BundleCommand) -> Outcome {
     match command {
         BundleCommand::Pack { to } => pack(global, to),
-        BundleCommand::List { path, output } => list(&source::named(global, path.as_ref(), USAGE)?, *output),
+        BundleCommand::List { path, output } => {
+            list(&source::named(global, path.as_ref(), USAGE)?, *output)
+        }
         BundleCommand::Verify { path } => verify(global, path.as_ref()),
     }
 }
@@ -32,8 +34,16 @@ fn pack(global: &Global, to: &Path) -> Outcome {
         out::warn(&format!("{id} is not in the bundle: {why}"));
     }
     let (size, written) = (megabytes(summary.bytes), megabytes(summary.written));
-    out::note(&format!("{}: {} documents, {size}, written as {written}", to.display(), summary.documents));
-    Ok(if summary.failed.is_empty() { 0 } else { UNREADABLE })
+    out::note(&format!(
+        "{}: {} documents, {size}, written as {written}",
+        to.display(),
+        summary.documents
+    ));
+    Ok(if summary.failed.is_empty() {
+        0
+    } else {
+        UNREADABLE
+    })
 }
 
 fn list(snapshot: &Snapshot, output: TextOrJson) -> Outcome {
@@ -50,12 +60,15 @@ fn list(snapshot: &Snapshot, output: TextOrJson) -> Outcome {
     Ok(0)
 }
 
-/// How many objects of each kind there are, and what could not be read of them: broken YAML, duplicate keys.
+/// How many objects of each kind there are, and what could not be read of them: broken YAML,
+/// duplicate keys.
 fn kinds(snapshot: &Snapshot) -> (BTreeMap<String, usize>, Vec<Problem>) {
     let mut kinds = BTreeMap::new();
     let problems = object::each(snapshot, |object| {
         let dot = if object.group().is_empty() { "" } else { "." };
-        *kinds.entry(format!("{}{dot}{}", object.kind(), object.group())).or_insert(0) += 1;
+        *kinds
+            .entry(format!("{}{dot}{}", object.kind(), object.group()))
+            .or_insert(0) += 1;
     });
     (kinds, problems)
 }
@@ -67,33 +80,66 @@ fn text(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
     }
     let mut lacking = Table::new(3, &["NOT COMPLETE", "STATE", "WHY"]);
     for (source, need, coverage) in snapshot.coverages() {
-        let need = if source.is_empty() { need.to_string() } else { format!("{source}/{need}") };
-        lacking.row([need.into(), coverage.word().into(), coverage.why().unwrap_or_default().into()]);
+        let need = if source.is_empty() {
+            need.to_string()
+        } else {
+            format!("{source}/{need}")
+        };
+        lacking.row([
+            need.into(),
+            coverage.word().into(),
+            coverage.why().unwrap_or_default().into(),
+        ]);
     }
     let mut objects = Table::new(3, &["OBJECTS", "KIND"]);
     for (kind, count) in kinds {
         objects.row([count.to_string().into(), kind.into()]);
     }
-    let taken = snapshot.taken_at().map_or("unknown".to_owned(), |time| time.to_string());
-    let part = |table: &Table<'_>| if table.is_empty() { String::new() } else { format!("\n{table}") };
-    format!("taken at {taken}\n{}{}{}", part(&documents), part(&objects), part(&lacking))
+    let taken = snapshot
+        .taken_at()
+        .map_or("unknown".to_owned(), |time| time.to_string());
+    let part = |table: &Table<'_>| {
+        if table.is_empty() {
+            String::new()
+        } else {
+            format!("\n{table}")
+        }
+    };
+    format!(
+        "taken at {taken}\n{}{}{}",
+        part(&documents),
+        part(&objects),
+        part(&lacking)
+    )
 }
 
 fn json(snapshot: &Snapshot, kinds: &BTreeMap<String, usize>) -> String {
-    let documents: Vec<_> =
-        snapshot.sizes().map(|(id, size)| format!("{{\"id\":{},\"size\":{size}}}", escape(id.as_str()))).collect();
+    let documents: Vec<_> = snapshot
+        .sizes()
+        .map(|(id, size)| format!("{{\"id\":{},\"size\":{size}}}", escape(id.as_str())))
+        .collect();
     let coverage: Vec<_> = snapshot
         .coverages()
         .map(|(source, need, coverage)| {
             let why = coverage.why().map_or("null".to_owned(), escape);
             let (source, need) = (escape(source), escape(&need.to_string()));
-            format!("{{\"source\":{source},\"need\":{need},\"state\":\"{}\",\"why\":{why}}}", coverage.word())
+            format!(
+                "{{\"source\":{source},\"need\":{need},\"state\":\"{}\",\"why\":{why}}}",
+                coverage.word()
+            )
         })
         .collect();
-    let taken = snapshot.taken_at().map_or("null".to_owned(), |time| escape(&time.to_string()));
-    let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{}:{count}", escape(kind))).collect();
+    let taken = snapshot
+        .taken_at()
+        .map_or("null".to_owned(), |time| escape(&time.to_string()));
+    let kinds: Vec<_> = kinds
+        .iter()
+        .map(|(kind, count)| format!("{}:{count}", escape(kind)))
+        .collect();
     let (documents, kinds, coverage) = (documents.join(","), kinds.join(","), coverage.join(","));
-    format!("{{\"takenAt\":{taken},\"documents\":[{documents}],\"objects\":{{{kinds}}},\"coverage\":[{coverage}]}}")
+    format!(
+        "{{\"takenAt\":{taken},\"documents\":[{documents}],\"objects\":{{{kinds}}},\"coverage\":[{coverage}]}}"
+    )
 }
 
 fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
@@ -112,8 +158,16 @@ fn verify(global: &Global, path: Option<&PathBuf>) -> Outcome {
         let name = name.display();
         let mut out = out::stdout();
         let (count, size) = (verified.documents, megabytes(verified.bytes));
-        let word = if verified.problems.is_empty() { "sound" } else { "not sound" };
-        writeln!(out, "{name}: {word}: {count} documents, {size}, {} problems", verified.problems.len())?;
+        let word = if verified.problems.is_empty() {
+            "sound"
+        } else {
+            "not sound"
+        };
+        writeln!(
+            out,
+            "{name}: {word}: {count} documents, {size}, {} problems",
+            verified.problems.len()
+        )?;
         out.flush()?;
         sound &= verified.problems.is_empty();
     }

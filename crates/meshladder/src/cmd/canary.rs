@@ -43,7 +43,9 @@ struct Next {
 const SEEN: &str = "200";
 
 pub(super) fn run(global: &Global, args: &Canary) -> Outcome {
-    in_each_context(global, &args.server, args.output, |global| one(global, args))
+    in_each_context(global, &args.server, args.output, |global| {
+        one(global, args)
+    })
 }
 
 fn one(global: &Global, args: &Canary) -> Outcome {
@@ -51,7 +53,12 @@ fn one(global: &Global, args: &Canary) -> Outcome {
         // Before a cluster is read for nothing.
         client(global, &args.server, None)?;
     }
-    let Known { namespace, split, port, session } = known(global, args)?;
+    let Known {
+        namespace,
+        split,
+        port,
+        session,
+    } = known(global, args)?;
     let namespace = namespace.as_str();
     let client = client(global, &args.server, session)?;
     let calls = calls(args, namespace, &split);
@@ -64,7 +71,17 @@ fn one(global: &Global, args: &Canary) -> Outcome {
     let mut out = out::stdout();
     match args.output {
         TextOrJson::Json => {
-            writeln!(out, "{}", to_json(&context_field(global), args, (namespace, &seen), &judgement, why.as_ref()))?;
+            writeln!(
+                out,
+                "{}",
+                to_json(
+                    &context_field(global),
+                    args,
+                    (namespace, &seen),
+                    &judgement,
+                    why.as_ref()
+                )
+            )?;
         }
         TextOrJson::Text => {
             writeln!(out, "{}\n", headline(args, namespace, &split, &judgement))?;
@@ -95,7 +112,12 @@ struct Known {
 
 /// The weights: those given, those of the source, or those of the cluster.
 fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
-    let given = args.weights.as_deref().map(canary::parse).transpose().map_err(|why| Failure::new(USAGE, why))?;
+    let given = args
+        .weights
+        .as_deref()
+        .map(canary::parse)
+        .transpose()
+        .map_err(|why| Failure::new(USAGE, why))?;
     let mut session = None;
     let snapshot = match &global.source[..] {
         [] if given.is_some() => None,
@@ -105,39 +127,66 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
         }
         _ => Some(source::named(global, None, USAGE)?),
     };
-    let of_context = || session.as_ref().map(|session| session.namespace().to_owned());
+    let of_context = || {
+        session
+            .as_ref()
+            .map(|session| session.namespace().to_owned())
+    };
     let namespace = global.namespace.clone().or_else(of_context);
-    let namespace =
-        namespace.ok_or_else(|| Failure::new(USAGE, "in which namespace is the service? name it with -n"))?;
+    let namespace = namespace
+        .ok_or_else(|| Failure::new(USAGE, "in which namespace is the service? name it with -n"))?;
     let mesh = snapshot.as_ref().map(Mesh::build);
     let port = mesh.as_ref().and_then(|mesh| {
-        let service =
-            mesh.services.iter().find(|service| service.namespace == namespace && service.name == args.service);
+        let service = mesh
+            .services
+            .iter()
+            .find(|service| service.namespace == namespace && service.name == args.service);
         service?.ports.first().map(|(port, _)| *port)
     });
     if let Some(parts) = given {
-        let split = Split { label: Label::Version, parts, by: String::new(), notes: Vec::new() };
-        return Ok(Known { namespace, split, port, session });
+        let split = Split {
+            label: Label::Version,
+            parts,
+            by: String::new(),
+            notes: Vec::new(),
+        };
+        return Ok(Known {
+            namespace,
+            split,
+            port,
+            session,
+        });
     }
-    let hint =
-        "give them with --weights v1=90,v2=10, or name a source with -s that holds the VirtualService or HTTPRoute";
+    let hint = "give them with --weights v1=90,v2=10, or name a source with -s that holds the VirtualService or HTTPRoute";
     let (Some(mesh), Some(snapshot)) = (mesh, snapshot) else {
         return Err(Failure::new(USAGE, "which weights?").hint(hint));
     };
     let split = canary::configured(&mesh, &namespace, &args.service).map_err(|why| {
-        let unread = unread(&snapshot).map(|why| format!(" ({why})")).unwrap_or_default();
+        let unread = unread(&snapshot)
+            .map(|why| format!(" ({why})"))
+            .unwrap_or_default();
         Failure::new(USAGE, format!("cannot tell the weights: {why}{unread}")).hint(hint)
     })?;
-    Ok(Known { namespace, split, port, session })
+    Ok(Known {
+        namespace,
+        split,
+        port,
+        session,
+    })
 }
 
 /// What may be there and could not be read.
 fn unread(snapshot: &Snapshot) -> Option<String> {
-    let kinds = ["k8s/virtualservices.networking.istio.io.json", "k8s/httproutes.gateway.networking.k8s.io.json"];
-    kinds.iter().find_map(|path| match snapshot.coverage(&Need::of_path(path)) {
-        Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
-        _ => None,
-    })
+    let kinds = [
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/httproutes.gateway.networking.k8s.io.json",
+    ];
+    kinds
+        .iter()
+        .find_map(|path| match snapshot.coverage(&Need::of_path(path)) {
+            Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
+            _ => None,
+        })
 }
 
 fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
@@ -145,25 +194,47 @@ fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
         Label::Version => vec![args.service.clone()],
         Label::Service => split.parts.iter().map(|part| part.name.clone()).collect(),
     };
-    Calls { namespace: namespace.to_owned(), services, reporter: "source", window: args.window.clone() }
+    Calls {
+        namespace: namespace.to_owned(),
+        services,
+        reporter: "source",
+        window: args.window.clone(),
+    }
 }
 
-/// The client's proxy or a waypoint makes the choice, so its count is taken; the servers' where there is neither.
+/// The client's proxy or a waypoint makes the choice, so its count is taken; the servers' where
+/// there is neither.
 fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure> {
     let label = split.label.name();
     let mut warned = Vec::new();
     for reporter in ["source", "waypoint", "destination"] {
-        let asked = Calls { reporter, ..calls.clone() };
+        let asked = Calls {
+            reporter,
+            ..calls.clone()
+        };
         let answer = ask(client, &asked.by(&[label]), &mut warned)?;
-        let finite = answer.samples.iter().filter(|sample| sample.value.is_finite());
-        let mut counts: BTreeMap<String, f64> =
-            finite.map(|sample| (sample.label(label).to_owned(), sample.value)).collect();
-        let nowhere = counts.remove(NOBODY).unwrap_or_default() + counts.remove("").unwrap_or_default();
+        let finite = answer
+            .samples
+            .iter()
+            .filter(|sample| sample.value.is_finite());
+        let mut counts: BTreeMap<String, f64> = finite
+            .map(|sample| (sample.label(label).to_owned(), sample.value))
+            .collect();
+        let nowhere =
+            counts.remove(NOBODY).unwrap_or_default() + counts.remove("").unwrap_or_default();
         if counts.values().sum::<f64>() + nowhere > 0.0 || reporter == "destination" {
-            return Ok(Seen { reporter, counts, nowhere });
+            return Ok(Seen {
+                reporter,
+                counts,
+                nowhere,
+            });
         }
     }
-    Ok(Seen { reporter: "source", counts: BTreeMap::new(), nowhere: 0.0 })
+    Ok(Seen {
+        reporter: "source",
+        counts: BTreeMap::new(),
+        nowhere: 0.0,
+    })
 }
 
 fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement) -> String {
@@ -177,14 +248,18 @@ fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement
         Verdict::Matches => format!("traffic to {service} matches {weights}: {of}"),
         Verdict::Differs => format!("traffic to {service} differs from {weights}: {of}"),
         Verdict::TooFew { needed } => {
-            format!("too few requests to {service} to tell: {of}, about {needed:.0} are needed for {weights}")
+            format!(
+                "too few requests to {service} to tell: {of}, about {needed:.0} are needed for {weights}"
+            )
         }
     }
 }
 
 fn tell(split: &Split, seen: &Seen, judgement: &Judgement) {
     if judgement.requests <= 0.0 && seen.nowhere <= 0.0 {
-        out::warn("Prometheus has no requests to it in that time: absent, which is not a share of 0 %");
+        out::warn(
+            "Prometheus has no requests to it in that time: absent, which is not a share of 0 %",
+        );
     } else {
         out::note(&format!("counted by the {} side", seen.reporter));
     }
@@ -200,10 +275,23 @@ fn tell(split: &Split, seen: &Seen, judgement: &Judgement) {
 }
 
 /// The request to ask `why` about: the busiest caller's, as Prometheus knows it.
-fn next(client: &Client, calls: &Calls, args: &Canary, namespace: &str, port: Option<u16>) -> Result<Next, Failure> {
-    let answer = ask(client, &calls.by(&["source_workload_namespace", "source_workload"]), &mut Vec::new())?;
+fn next(
+    client: &Client,
+    calls: &Calls,
+    args: &Canary,
+    namespace: &str,
+    port: Option<u16>,
+) -> Result<Next, Failure> {
+    let answer = ask(
+        client,
+        &calls.by(&["source_workload_namespace", "source_workload"]),
+        &mut Vec::new(),
+    )?;
     let is_named = |name: &str| !name.is_empty() && name != NOBODY;
-    let callers = answer.samples.iter().filter(|sample| is_named(sample.label("source_workload")));
+    let callers = answer
+        .samples
+        .iter()
+        .filter(|sample| is_named(sample.label("source_workload")));
     let busiest = callers.max_by(|a, b| a.value.total_cmp(&b.value));
     let name = |label: &str| busiest.map(|caller| caller.label(label).to_owned());
     let from = name("source_workload_namespace").zip(name("source_workload"));
@@ -216,27 +304,43 @@ fn next(client: &Client, calls: &Calls, args: &Canary, namespace: &str, port: Op
 
 /// 0 % to a version has a reason, and `why` finds it.
 fn lead_on(global: &Global, next: &Next, judgement: &Judgement) -> Result<(), Failure> {
-    let starved: Vec<_> = judgement.starved().map(|share| share.name.as_str()).collect();
+    let starved: Vec<_> = judgement
+        .starved()
+        .map(|share| share.name.as_str())
+        .collect();
     let (starved, command) = (starved.join(", "), next.command());
     if next.from.is_none() || next.port.is_none() {
         out::note(&format!("{starved} gets nothing; to see why: {command}"));
         return Ok(());
     }
     out::text(&format!("\n{starved} gets nothing: {command}\n\n"))?;
-    let request = RequestFlags { from: next.from.clone(), to: Some(next.url()), ..RequestFlags::default() };
-    let why = Why { request, seen: Some(SEEN.to_owned()), ..Why::default() };
+    let request = RequestFlags {
+        from: next.from.clone(),
+        to: Some(next.url()),
+        ..RequestFlags::default()
+    };
+    let why = Why {
+        request,
+        seen: Some(SEEN.to_owned()),
+        ..Why::default()
+    };
     ladder::why(global, &why).map(|_| ())
 }
 
 impl Next {
     fn url(&self) -> String {
-        let port = self.port.map_or_else(|| "PORT".to_owned(), |port| port.to_string());
+        let port = self
+            .port
+            .map_or_else(|| "PORT".to_owned(), |port| port.to_string());
         format!("http://{}:{port}/", self.host)
     }
 
     fn command(&self) -> String {
         let from = self.from.as_deref().unwrap_or("CLIENT");
-        format!("meshladder why --from {from} --to {} --seen {SEEN}", self.url())
+        format!(
+            "meshladder why --from {from} --to {} --seen {SEEN}",
+            self.url()
+        )
     }
 }
 

@@ -28,7 +28,11 @@ pub(super) fn run(global: &Global) -> Outcome {
          1. Do the proxies have it?\n\n\
          $ meshladder ps -n shop -s canary-gets-no-traffic.tar.zst\n",
     )?;
-    let status = ProxyStatus { output: StatusOutput::Table, verbosity: 0, revision: None };
+    let status = ProxyStatus {
+        output: StatusOutput::Table,
+        verbosity: 0,
+        revision: None,
+    };
     proxy_status::print(&snapshot, Some("shop"), &status)?;
     out::text(
         "\nNo. istiod sent clusters, listeners and routes, and no proxy in shop acknowledged them: STALE.\n\n\
@@ -67,8 +71,16 @@ fn why(global: &Global, snapshot: &Snapshot) -> Result<String, Failure> {
         token: None,
     };
     let question = request::question(&flags, None, snapshot, &mesh)?;
-    let seen = Seen { code: 200, ..Seen::default() };
-    let report = ladder::climb(snapshot, &mesh, Scope::Request(Box::new(question)), Some(seen));
+    let seen = Seen {
+        code: 200,
+        ..Seen::default()
+    };
+    let report = ladder::climb(
+        snapshot,
+        &mesh,
+        Scope::Request(Box::new(question)),
+        Some(seen),
+    );
     Ok(to_text(&report, ladder::paint(global, false)))
 }
 
@@ -76,6 +88,9 @@ fn capture() -> Result<Snapshot, Failure> {
     fn bytes() -> Box<dyn Read> {
         Box::new(Cursor::new(CAPTURE))
     }
-    let options = Options { stdin: bytes, ..Options::default() };
+    let options = Options {
+        stdin: bytes,
+        ..Options::default()
+    };
     Ok(meshladder_collect::open(&[Source::Stdin], &options)?)
 }

@@ -1,4 +1,5 @@
-//! `diff`: two proxies, two captures, a proxy and istiod's view of it, two revisions, or the replicas of a workload.
+//! `diff`: two proxies, two captures, a proxy and istiod's view of it, two revisions, or the
+//! replicas of a workload.
 
 use std::io::Write;
 
@@ -22,17 +23,26 @@ use operand::{Opened, Operand};
 const REVISION: &str = "revision/";
 
 pub(super) fn run(global: &Global, args: &Args) -> Outcome {
-    let Some(b) = &args.b else { return siblings(global, args) };
+    let Some(b) = &args.b else {
+        return siblings(global, args);
+    };
     if let (Some(a), Some(b)) = (args.a.strip_prefix(REVISION), b.strip_prefix(REVISION)) {
         return revisions(global, args, (a, b));
     }
     if args.a.starts_with(REVISION) || b.starts_with(REVISION) {
-        return Err(Failure::new(USAGE, "a revision can only be compared with another revision"));
+        return Err(Failure::new(
+            USAGE,
+            "a revision can only be compared with another revision",
+        ));
     }
     let diff = match (Operand::read(&args.a, global)?, Operand::read(b, global)?) {
         (Operand::Capture(a), Operand::Capture(b)) => {
             let (left, right) = (Mesh::build(&a), Mesh::build(&b));
-            diff::meshes((&a, &left), (&b, &right), (&args.a, args.b.as_deref().unwrap_or_default()))
+            diff::meshes(
+                (&a, &left),
+                (&b, &right),
+                (&args.a, args.b.as_deref().unwrap_or_default()),
+            )
         }
         (a, b) => operand::proxies(&a, &b, args, global)?,
     };
@@ -71,26 +81,41 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
     let (snapshot, namespace) = if global.source.is_empty() {
         live::diff::dumps(global, &[&args.a], live::diff::Which::All)?
     } else {
-        (source::named(global, None, USAGE)?, global.namespace.clone())
+        (
+            source::named(global, None, USAGE)?,
+            global.namespace.clone(),
+        )
     };
-    let target = Target::parse(&args.a, namespace.as_deref()).map_err(|why| Failure::new(USAGE, why))?;
+    let target =
+        Target::parse(&args.a, namespace.as_deref()).map_err(|why| Failure::new(USAGE, why))?;
     let found = target.resolve(&snapshot, Shape::ConfigDump);
     let found = found.map_err(|why| source::not_there(&snapshot, why).with_code(UNREADABLE))?;
     let all: Vec<ProxyRef> = std::iter::once(found.proxy).chain(found.others).collect();
     if let [only] = all.as_slice() {
         return Err(
-            Failure::new(USAGE, format!("{only} has no sibling to compare with")).hint("name a second one as B")
+            Failure::new(USAGE, format!("{only} has no sibling to compare with"))
+                .hint("name a second one as B"),
         );
     }
-    let opened: Vec<Opened> = all.iter().map(|proxy| replica(&snapshot, proxy)).collect::<Result<_, _>>()?;
+    let opened: Vec<Opened> = all
+        .iter()
+        .map(|proxy| replica(&snapshot, proxy))
+        .collect::<Result<_, _>>()?;
     let sides: Vec<Side<'_>> = opened.iter().map(Opened::side).collect();
     let (alike, odd) = diff::odd_ones(&sides).map_err(|why| Failure::new(UNREADABLE, why))?;
     if odd.is_empty() {
         print(global, args, &alike)?;
     }
     for Odd { like, diff } in &odd {
-        let others = if alike.b.is_empty() { alike.a.clone() } else { format!("{}, {}", alike.a, alike.b) };
-        out::note(&format!("the odd one out is {}; {others} are alike", like.join(", ")));
+        let others = if alike.b.is_empty() {
+            alike.a.clone()
+        } else {
+            format!("{}, {}", alike.a, alike.b)
+        };
+        out::note(&format!(
+            "the odd one out is {}; {others} are alike",
+            like.join(", ")
+        ));
         print(global, args, diff)?;
     }
     Ok(u8::from(!odd.is_empty()))
@@ -107,7 +132,11 @@ fn print(global: &Global, args: &Args, diff: &Diff) -> Result<(), Failure> {
         DiffOutput::Json => writeln!(stdout, "{}", to_json(diff, args.show_noise))?,
         DiffOutput::Markdown => write!(stdout, "{}", to_markdown(diff, args.show_noise))?,
         DiffOutput::Html => write!(stdout, "{}", to_html(diff, args.show_noise))?,
-        DiffOutput::Text => write!(stdout, "{}", to_text(diff, paint(global, args.verbose), args.show_noise))?,
+        DiffOutput::Text => write!(
+            stdout,
+            "{}",
+            to_text(diff, paint(global, args.verbose), args.show_noise)
+        )?,
     }
     Ok(stdout.flush()?)
 }

@@ -25,7 +25,12 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
         let client = client(global, &args.server, None)?;
         match &args.query {
             Some(query) => own(&client, query, args.output, &context_field(global)),
-            None => standard(&client, &question(global, args), args.output, &context_field(global)),
+            None => standard(
+                &client,
+                &question(global, args),
+                args.output,
+                &context_field(global),
+            ),
         }
     })
 }
@@ -38,7 +43,11 @@ fn question(global: &Global, args: &Flags) -> FlagQuery {
         By::Version => query::By::Version,
     };
     FlagQuery {
-        metric: if args.tcp { Metric::Connections } else { Metric::Requests },
+        metric: if args.tcp {
+            Metric::Connections
+        } else {
+            Metric::Requests
+        },
         by: args.by.iter().map(by).collect(),
         window: args.window.clone(),
         service: args.service.clone(),
@@ -53,7 +62,15 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: 
     let absent = absence(client, question, &now, &mut warned)?;
     let labels = question.labels();
     let window = query::seconds(&question.window).unwrap_or(300.0);
-    let mut rows = rates::rows(Answers { now: &now, hour: &hour, day: &day }, &labels, window);
+    let mut rows = rates::rows(
+        Answers {
+            now: &now,
+            hour: &hour,
+            day: &day,
+        },
+        &labels,
+        window,
+    );
     if now.samples.is_empty() {
         // What is unknown now is not gone.
         rows.clear();
@@ -61,7 +78,17 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: 
     let mut out = out::stdout();
     match output {
         TextOrJson::Json => {
-            writeln!(out, "{}", to_json(context, question, &rows, &labels[2..], (absent.as_deref(), &warned)))?;
+            writeln!(
+                out,
+                "{}",
+                to_json(
+                    context,
+                    question,
+                    &rows,
+                    &labels[2..],
+                    (absent.as_deref(), &warned)
+                )
+            )?;
         }
         TextOrJson::Text if rows.is_empty() => {}
         TextOrJson::Text => write!(out, "{}", flag_rates::table(&rows, &labels[2..]))?,
@@ -77,7 +104,11 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: 
 
 /// Which side is believed, and what the figures do not tell.
 fn tell(question: &FlagQuery, rows: &[Row]) {
-    out::note(&format!("{}, rates over {}; the most abnormal first", question.metric.name(), question.window));
+    out::note(&format!(
+        "{}, rates over {}; the most abnormal first",
+        question.metric.name(),
+        question.window
+    ));
     let mut sides: Vec<String> = rows
         .iter()
         .filter(|row| !row.reporter.is_empty())
@@ -99,20 +130,33 @@ fn absence(
 ) -> Result<Option<String>, Failure> {
     let metric = question.metric.name();
     if !now.samples.is_empty() {
-        let is_labelled = now.samples.iter().any(|sample| !sample.label("response_flags").is_empty());
-        let unlabelled = format!("{metric} has no label response_flags: a Telemetry or a relabelling drops it");
+        let is_labelled = now
+            .samples
+            .iter()
+            .any(|sample| !sample.label("response_flags").is_empty());
+        let unlabelled =
+            format!("{metric} has no label response_flags: a Telemetry or a relabelling drops it");
         return Ok((!is_labelled).then_some(unlabelled));
     }
-    let mut count = |query: &str| Ok::<_, Failure>(ask(client, query, warned)?.first().unwrap_or(0.0));
+    let mut count =
+        |query: &str| Ok::<_, Failure>(ask(client, query, warned)?.first().unwrap_or(0.0));
     Ok(Some(if count(&question.series(""))? > 0.0 {
         let window = &question.window;
-        format!("{metric} has series, but no two samples of one within {window}: try a longer --window")
+        format!(
+            "{metric} has series, but no two samples of one within {window}: try a longer --window"
+        )
     } else if count(&question.series_of_any())? > 0.0 {
-        format!("{metric} has no series of what is asked for: no calls were ever counted, which is not a rate of 0")
+        format!(
+            "{metric} has no series of what is asked for: no calls were ever counted, which is not a rate of 0"
+        )
     } else if count(&question.series_of_a_day())? > 0.0 {
-        format!("{metric} is absent now, and was there within a day: Prometheus no longer scrapes the proxies")
+        format!(
+            "{metric} is absent now, and was there within a day: Prometheus no longer scrapes the proxies"
+        )
     } else {
-        format!("{metric} is absent: Prometheus scrapes no proxy (port 15020), or a Telemetry switches it off")
+        format!(
+            "{metric} is absent: Prometheus scrapes no proxy (port 15020), or a Telemetry switches it off"
+        )
     }))
 }
 
@@ -139,16 +183,28 @@ fn to_json(
 fn own(client: &Client, query: &str, output: TextOrJson, context: &str) -> Outcome {
     let answer = ask(client, query, &mut Vec::new())?;
     let shown = |labels: &std::collections::BTreeMap<String, String>| {
-        let pairs: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={}", escape(value))).collect();
+        let pairs: Vec<_> = labels
+            .iter()
+            .map(|(name, value)| format!("{name}={}", escape(value)))
+            .collect();
         format!("{{{}}}", pairs.join(", "))
     };
     let mut out = out::stdout();
     if output == TextOrJson::Json {
         let samples = answer.samples.iter().map(|sample| {
-            let labels = sample.labels.iter().map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
-            let value =
-                if sample.value.is_finite() { sample.value.to_string() } else { escape(&sample.value.to_string()) };
-            format!("{{\"labels\":{{{}}},\"value\":{value}}}", labels.collect::<Vec<_>>().join(","))
+            let labels = sample
+                .labels
+                .iter()
+                .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
+            let value = if sample.value.is_finite() {
+                sample.value.to_string()
+            } else {
+                escape(&sample.value.to_string())
+            };
+            format!(
+                "{{\"labels\":{{{}}},\"value\":{value}}}",
+                labels.collect::<Vec<_>>().join(",")
+            )
         });
         let samples = samples.collect::<Vec<_>>().join(",");
         writeln!(
@@ -159,7 +215,10 @@ fn own(client: &Client, query: &str, output: TextOrJson, context: &str) -> Outco
     } else {
         let mut table = Table::new(2, &["VALUE", "SERIES"]);
         for sample in &answer.samples {
-            table.row([sample.value.to_string().into(), shown(&sample.labels).into()]);
+            table.row([
+                sample.value.to_string().into(),
+                shown(&sample.labels).into(),
+            ]);
         }
         write!(out, "{table}")?;
     }

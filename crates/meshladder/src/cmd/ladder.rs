@@ -17,7 +17,11 @@ use crate::exit::{Failure, Outcome, UNDECIDED, USAGE};
 use crate::out;
 
 pub(super) fn check(global: &Global, args: &Check) -> Outcome {
-    let snapshot = if global.source.is_empty() { live::check(global, args)? } else { source::snapshot(global)? };
+    let snapshot = if global.source.is_empty() {
+        live::check(global, args)?
+    } else {
+        source::snapshot(global)?
+    };
     let mesh = Mesh::build(&snapshot);
     let namespace = live::namespace(global);
     let scope = match (&args.target, namespace) {
@@ -29,11 +33,23 @@ pub(super) fn check(global: &Global, args: &Check) -> Outcome {
 }
 
 pub(super) fn why(global: &Global, args: &Why) -> Outcome {
-    let seen = args.seen.as_deref().map(Seen::parse).transpose().map_err(|why| Failure::new(USAGE, why))?;
+    let seen = args
+        .seen
+        .as_deref()
+        .map(Seen::parse)
+        .transpose()
+        .map_err(|why| Failure::new(USAGE, why))?;
     let snapshot = source::for_request(global, &args.request, &args.reading, false)?;
     let mesh = Mesh::build(&snapshot);
     let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
-    tell(global, &snapshot, &mesh, Scope::Request(Box::new(question)), seen, &args.report)
+    tell(
+        global,
+        &snapshot,
+        &mesh,
+        Scope::Request(Box::new(question)),
+        seen,
+        &args.report,
+    )
 }
 
 fn tell(
@@ -60,7 +76,15 @@ fn tell(
 /// Climbs with as many threads as there are cores.
 pub(super) fn climb(snapshot: &Snapshot, mesh: &Mesh, scope: Scope, seen: Option<Seen>) -> Report {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    ladder::climb(snapshot, mesh, &Inquiry { scope, seen, threads })
+    ladder::climb(
+        snapshot,
+        mesh,
+        &Inquiry {
+            scope,
+            seen,
+            threads,
+        },
+    )
 }
 
 pub(super) fn paint(global: &Global, verbose: bool) -> Paint {

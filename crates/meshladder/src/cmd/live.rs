@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meshladder_collect::CollectError;
-use meshladder_collect::live::{Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish};
+use meshladder_collect::live::{
+    Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish,
+};
 use meshladder_core::envoy::dump::Section;
 use meshladder_core::ladder::{self, Scope};
 use meshladder_core::mesh::Mesh;
@@ -51,9 +53,11 @@ pub(super) fn connect_only(global: &Global) -> Result<Session, Failure> {
 /// Where no cluster is named and a source would not do.
 fn without_cluster(error: CollectError, hint: &str) -> Failure {
     match error {
-        CollectError::NoCluster => {
-            Failure::new(USAGE, "no cluster to ask: no kubeconfig, and not inside one").hint(hint)
-        }
+        CollectError::NoCluster => Failure::new(
+            USAGE,
+            "no cluster to ask: no kubeconfig, and not inside one",
+        )
+        .hint(hint),
         error => error.into(),
     }
 }
@@ -61,7 +65,9 @@ fn without_cluster(error: CollectError, hint: &str) -> Failure {
 /// The same for istioctl's commands, which have their own exit code for wrong usage.
 fn connect_like_istioctl(global: &Global, is_beside: bool) -> Result<Session, Failure> {
     connect_as(global, is_beside).map_err(|error| match error {
-        CollectError::NoCluster => Failure::new(ISTIOCTL_USAGE, error.to_string()).hint(error.hint()),
+        CollectError::NoCluster => {
+            Failure::new(ISTIOCTL_USAGE, error.to_string()).hint(error.hint())
+        }
         error => error.into(),
     })
 }
@@ -74,7 +80,11 @@ pub(super) fn connect_for(global: &Global, each: Duration) -> Result<Session, Fa
         out::note(&format!("only context {first} is asked"));
     }
     access.contexts.truncate(1);
-    let limits = Limits { timeout: each.saturating_mul(QUESTIONS), request_timeout: each, ..limits(global) };
+    let limits = Limits {
+        timeout: each.saturating_mul(QUESTIONS),
+        request_timeout: each,
+        ..limits(global)
+    };
     let hint = "name one with --kubeconfig, or the server with --prometheus URL";
     open(&access, limits).map_err(|error| without_cluster(error, hint))
 }
@@ -135,11 +145,18 @@ pub(super) fn wish(global: &Global, purpose: Purpose, logs: Option<Logs>) -> Wis
 
 /// What `-n` says, unless `-A` does.
 pub(super) fn namespace(global: &Global) -> Option<&str> {
-    global.namespace.as_deref().filter(|_| !global.all_namespaces)
+    global
+        .namespace
+        .as_deref()
+        .filter(|_| !global.all_namespaces)
 }
 
 pub(super) fn logs(reading: &Reading) -> Logs {
-    Logs { tail: reading.tail, since: reading.since, ..Logs::default() }
+    Logs {
+        tail: reading.tail,
+        since: reading.since,
+        ..Logs::default()
+    }
 }
 
 /// What `check` looks at.
@@ -153,7 +170,10 @@ pub(super) fn check(global: &Global, args: &Check) -> Result<Snapshot, Failure> 
             match target::scope(text, namespace(global), &snapshot, &mesh)? {
                 Scope::Workload { pods, .. } => {
                     let pods = pods.into_iter().filter(|pod| pod.kind == "Pod");
-                    Some(Choice::These(in_sources(&snapshot, pods.map(|pod| (pod.namespace.into(), pod.name.into())))))
+                    Some(Choice::These(in_sources(
+                        &snapshot,
+                        pods.map(|pod| (pod.namespace.into(), pod.name.into())),
+                    )))
                 }
                 _ => Some(Choice::Sample(SAMPLE, None)),
             }
@@ -180,18 +200,34 @@ pub(super) fn request(
         let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;
         return unless_interrupted(&session, snapshot);
     }
-    for text in flags.from.as_deref().filter(|from| *from != "outside").into_iter().chain(server) {
+    for text in flags
+        .from
+        .as_deref()
+        .filter(|from| *from != "outside")
+        .into_iter()
+        .chain(server)
+    {
         // A workload may be named as `ns/name`; that the question itself looks up among the pods.
-        let named = Target::parse(text, namespace(global)).map_err(|why| Failure::new(UNREADABLE, why))?;
+        let named =
+            Target::parse(text, namespace(global)).map_err(|why| Failure::new(UNREADABLE, why))?;
         let first = named.candidates(&snapshot).into_iter().take(1).collect();
-        snapshot = read(&mut session, snapshot, Some(Choice::These(first)), Some(logs), true)?;
+        snapshot = read(
+            &mut session,
+            snapshot,
+            Some(Choice::These(first)),
+            Some(logs),
+            true,
+        )?;
     }
-    let ask = |snapshot: &Snapshot, mesh: &Mesh| request::question(flags, namespace(global), snapshot, mesh).ok();
+    let ask = |snapshot: &Snapshot, mesh: &Mesh| {
+        request::question(flags, namespace(global), snapshot, mesh).ok()
+    };
     let snapshot = along(&mut session, snapshot, &ask, logs)?;
     unless_interrupted(&session, snapshot)
 }
 
-/// Reads hop by hop the proxies that a question meets; which it is may be known only with what was read.
+/// Reads hop by hop the proxies that a question meets; which it is may be known only with what was
+/// read.
 pub(super) fn along(
     session: &mut Session,
     mut snapshot: Snapshot,
@@ -199,18 +235,31 @@ pub(super) fn along(
     logs: Logs,
 ) -> Result<Snapshot, Failure> {
     let mut seen = std::collections::BTreeSet::new();
-    // A way has a caller, a gateway, a waypoint and a server at most; the last round sees that there is nothing new.
+    // A way has a caller, a gateway, a waypoint and a server at most; the last round sees that
+    // there is nothing new.
     for _ in 0..5 {
         let mesh = Mesh::build(&snapshot);
-        let Some(question) = ask(&snapshot, &mesh) else { break };
+        let Some(question) = ask(&snapshot, &mesh) else {
+            break;
+        };
         let path = ladder::on_path(&snapshot, &mesh, &question);
-        let new: Vec<_> = path.into_iter().filter(|pod| !seen.contains(pod)).take(STEP).collect();
+        let new: Vec<_> = path
+            .into_iter()
+            .filter(|pod| !seen.contains(pod))
+            .take(STEP)
+            .collect();
         if new.is_empty() || session.is_interrupted() {
             break;
         }
         seen.extend(new.iter().cloned());
         let pods = in_sources(&snapshot, new.into_iter());
-        snapshot = read(session, snapshot, Some(Choice::These(pods)), Some(logs), true)?;
+        snapshot = read(
+            session,
+            snapshot,
+            Some(Choice::These(pods)),
+            Some(logs),
+            true,
+        )?;
     }
     Ok(snapshot)
 }
@@ -223,9 +272,15 @@ pub(super) fn one_proxy(
     sections: &[Section],
 ) -> Result<(Snapshot, String), Failure> {
     let mut session = connect_like_istioctl(global, false)?;
-    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let namespace = global
+        .namespace
+        .clone()
+        .unwrap_or_else(|| session.namespace().to_owned());
     let Some(text) = &from.target else {
-        return Err(Failure::new(ISTIOCTL_ERROR, "which proxy? name one, such as deploy/cart or cart-1.shop"));
+        return Err(Failure::new(
+            ISTIOCTL_ERROR,
+            "which proxy? name one, such as deploy/cart or cart-1.shop",
+        ));
     };
     let wish = of_documents(shape, sections, from.proxy_admin_port);
     let snapshot = targets(&mut session, global, &[text], &namespace, wish)?;
@@ -233,9 +288,15 @@ pub(super) fn one_proxy(
 }
 
 /// The config dumps of two proxies.
-pub(super) fn two_proxies(global: &Global, texts: [&str; 2]) -> Result<(Snapshot, Option<String>), Failure> {
+pub(super) fn two_proxies(
+    global: &Global,
+    texts: [&str; 2],
+) -> Result<(Snapshot, Option<String>), Failure> {
     let mut session = connect_like_istioctl(global, false)?;
-    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let namespace = global
+        .namespace
+        .clone()
+        .unwrap_or_else(|| session.namespace().to_owned());
     let wish = of_documents(Shape::ConfigDump, &[Section::Secrets], ADMIN);
     let snapshot = targets(&mut session, global, &texts, &namespace, wish)?;
     Ok((unless_interrupted(&session, snapshot)?, Some(namespace)))
@@ -249,11 +310,20 @@ fn targets(
     namespace: &str,
     proxies: ProxyWish,
 ) -> Result<Snapshot, Failure> {
-    let parsed = texts.iter().map(|text| Target::parse(text, Some(namespace))).collect::<Result<Vec<_>, _>>();
+    let parsed = texts
+        .iter()
+        .map(|text| Target::parse(text, Some(namespace)))
+        .collect::<Result<Vec<_>, _>>();
     let parsed = parsed.map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     let mut wish = wish(global, Purpose::ProxyConfig, None);
-    wish.only = parsed.first().and_then(|target| target.namespace()).map(str::to_owned);
-    if parsed.iter().any(|target| target.namespace() != wish.only.as_deref()) {
+    wish.only = parsed
+        .first()
+        .and_then(|target| target.namespace())
+        .map(str::to_owned);
+    if parsed
+        .iter()
+        .any(|target| target.namespace() != wish.only.as_deref())
+    {
         wish.only = None;
     }
     // A pod is found by its name: nothing need be listed.
@@ -261,13 +331,29 @@ fn targets(
         wish.needs.clear();
     }
     let snapshot = session.objects(&wish)?;
-    let pods = parsed.iter().filter_map(|target| target.candidates(&snapshot).into_iter().next()).collect();
-    Ok(session.proxies(snapshot, &ProxyWish { choice: Choice::These(pods), ..proxies })?)
+    let pods = parsed
+        .iter()
+        .filter_map(|target| target.candidates(&snapshot).into_iter().next())
+        .collect();
+    Ok(session.proxies(
+        snapshot,
+        &ProxyWish {
+            choice: Choice::These(pods),
+            ..proxies
+        },
+    )?)
 }
 
 pub(super) fn of_documents(shape: Shape, sections: &[Section], port: u16) -> ProxyWish {
     let (shapes, sections) = (vec![shape], sections.to_vec());
-    ProxyWish { choice: Choice::These(Vec::new()), shapes, sections, port, logs: None, is_enough: true }
+    ProxyWish {
+        choice: Choice::These(Vec::new()),
+        shapes,
+        sections,
+        port,
+        logs: None,
+        is_enough: true,
+    }
 }
 
 /// What istiods say of their proxies.
@@ -289,10 +375,17 @@ pub(super) fn objects_under(global: &Global, files: Snapshot) -> Result<Snapshot
     let mut except = std::collections::BTreeSet::new();
     object::each(&files, |object| {
         let own = |text: &str| text.to_owned();
-        except.insert((own(object.kind()), own(object.namespace()), own(object.name())));
+        except.insert((
+            own(object.kind()),
+            own(object.namespace()),
+            own(object.name()),
+        ));
     });
     let mut session = connect_like_istioctl(global, true)?;
-    let wish = Wish { except, ..wish(global, Purpose::Analyze, None) };
+    let wish = Wish {
+        except,
+        ..wish(global, Purpose::Analyze, None)
+    };
     let snapshot = session.objects_beside(files.into_builder(), &wish)?;
     unless_interrupted(&session, snapshot)
 }
@@ -307,9 +400,12 @@ pub(super) fn choice(
         None => Choice::Sample(SAMPLE, namespace(global).map(str::to_owned)),
         Some(Proxies::None) => return Ok(None),
         Some(Proxies::All) => Choice::All,
-        Some(Proxies::Sample(count)) => Choice::Sample(*count, namespace(global).map(str::to_owned)),
+        Some(Proxies::Sample(count)) => {
+            Choice::Sample(*count, namespace(global).map(str::to_owned))
+        }
         Some(Proxies::Of(text)) => {
-            let target = Target::parse(text, namespace(global)).map_err(|why| Failure::new(UNREADABLE, why))?;
+            let target = Target::parse(text, namespace(global))
+                .map_err(|why| Failure::new(UNREADABLE, why))?;
             Choice::These(target.candidates(snapshot))
         }
     }))
@@ -323,8 +419,17 @@ pub(super) fn read(
     logs: Option<Logs>,
     is_enough: bool,
 ) -> Result<Snapshot, Failure> {
-    let Some(choice) = choice else { return Ok(snapshot) };
-    let wish = ProxyWish { choice, shapes: Vec::new(), sections: Vec::new(), port: ADMIN, logs, is_enough };
+    let Some(choice) = choice else {
+        return Ok(snapshot);
+    };
+    let wish = ProxyWish {
+        choice,
+        shapes: Vec::new(),
+        sections: Vec::new(),
+        port: ADMIN,
+        logs,
+        is_enough,
+    };
     Ok(session.proxies(snapshot, &wish)?)
 }
 
@@ -339,7 +444,10 @@ fn in_sources(snapshot: &Snapshot, pods: impl Iterator<Item = (String, String)>)
         };
         pods.iter().map(of).collect::<Vec<_>>()
     };
-    snapshot.sources().flat_map(|(source, _)| in_source(source)).collect()
+    snapshot
+        .sources()
+        .flat_map(|(source, _)| in_source(source))
+        .collect()
 }
 
 fn unless_interrupted(session: &Session, snapshot: Snapshot) -> Result<Snapshot, Failure> {

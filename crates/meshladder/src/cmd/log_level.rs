@@ -30,7 +30,9 @@ const MANY: usize = 5;
 pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
     if !global.source.is_empty() {
         let hint = "`meshladder pc log POD -s PATH` lists the levels of a capture";
-        return Err(Failure::new(USAGE, "log-level asks running proxies, not what -s names").hint(hint));
+        return Err(
+            Failure::new(USAGE, "log-level asks running proxies, not what -s names").hint(hint),
+        );
     }
     let wanted = |text: &str| Wanted::parse(text).map_err(|why| Failure::new(USAGE, why));
     if let Some(text) = &args.level {
@@ -38,7 +40,10 @@ pub(super) fn run(global: &Global, args: &LogLevel) -> Outcome {
     }
     let restore = args.restore.as_deref().map(wanted).transpose()?;
     if restore.is_some() && args.targets.is_empty() {
-        return Err(Failure::new(USAGE, "--restore needs a pod: the levels are those of one"));
+        return Err(Failure::new(
+            USAGE,
+            "--restore needs a pod: the levels are those of one",
+        ));
     }
     let session = live::connect_only(global)?;
     let mut found = pods::find(session, global, &args.targets, args.reset || args.audit)?;
@@ -67,17 +72,31 @@ fn show(found: &Found, args: &LogLevel) -> Outcome {
 }
 
 fn unread_code(why: &str) -> u8 {
-    if why.starts_with("no right") { NOT_ALLOWED } else { UNREADABLE }
+    if why.starts_with("no right") {
+        NOT_ALLOWED
+    } else {
+        UNREADABLE
+    }
 }
 
 /// What each proxy says; a ztunnel has other words for it.
 fn rows(found: &Found, port: u16) -> Vec<Row> {
     let read = |text: String| {
         let levels = Levels::parse(&text).or_else(|| Levels::parse_ztunnel(&text));
-        levels.ok_or_else(|| format!("it lists no loggers: {}", text.lines().next().unwrap_or_default()))
+        levels.ok_or_else(|| {
+            format!(
+                "it lists no loggers: {}",
+                text.lines().next().unwrap_or_default()
+            )
+        })
     };
     let answers = found.session.levels(&found.pods, port).into_iter();
-    answers.map(|(pod, answer)| Row { pod: pod.to_string(), levels: answer.and_then(read) }).collect()
+    answers
+        .map(|(pod, answer)| Row {
+            pod: pod.to_string(),
+            levels: answer.and_then(read),
+        })
+        .collect()
 }
 
 /// What is not at its default, with it. What a ztunnel starts with is `info`.
@@ -105,20 +124,38 @@ fn reset(found: &mut Found, args: &LogLevel) -> Outcome {
     plans.retain(|_, missed| !missed.is_empty());
     if plans.len() > MANY && !args.yes {
         let names: Vec<String> = plans.keys().map(ToString::to_string).collect();
-        let message = format!("levels of {} pods would be set: {}", names.len(), names.join(", "));
+        let message = format!(
+            "levels of {} pods would be set: {}",
+            names.len(),
+            names.join(", ")
+        );
         return Err(Failure::new(USAGE, message).hint("--yes does it"));
     }
     found.pods = plans.keys().cloned().collect();
     let plan = |pod: &ProxyRef, levels: &Levels| {
-        let step = |(name, to): (&String, &Level)| levels.0.get(name).map(|from| (name.clone(), (*from, *to)));
-        let steps = plans.get(pod).into_iter().flatten().filter_map(step).collect();
-        Ok(Change { steps, wanted: Wanted::default() })
+        let step = |(name, to): (&String, &Level)| {
+            levels.0.get(name).map(|from| (name.clone(), (*from, *to)))
+        };
+        let steps = plans
+            .get(pod)
+            .into_iter()
+            .flatten()
+            .filter_map(step)
+            .collect();
+        Ok(Change {
+            steps,
+            wanted: Wanted::default(),
+        })
     };
     let set = set(found, args, &plan);
     if found.pods.is_empty() && code == 0 {
         out::note("every proxy is at its defaults");
     }
-    let scopes = if args.targets.is_empty() { audit::reset_scopes(found) } else { 0 };
+    let scopes = if args.targets.is_empty() {
+        audit::reset_scopes(found)
+    } else {
+        0
+    };
     Ok(code.max(set).max(scopes))
 }
 
@@ -127,15 +164,21 @@ fn set(found: &Found, args: &LogLevel, plan: &Plan<'_>) -> u8 {
     let changes = RefCell::new(BTreeMap::new());
     let noted = |pod: &_, levels: &Levels| {
         let change = plan(pod, levels)?;
-        changes.borrow_mut().insert(format!("{pod}"), change.clone());
+        changes
+            .borrow_mut()
+            .insert(format!("{pod}"), change.clone());
         Ok(change)
     };
-    let answers = found.session.set_levels(&found.pods, args.proxy_admin_port, &noted);
+    let answers = found
+        .session
+        .set_levels(&found.pods, args.proxy_admin_port, &noted);
     let changes = changes.into_inner();
     let mut code = 0;
     for (pod, answer) in answers {
         match (answer, changes.get(&pod.to_string())) {
-            (Ok(_), Some(change)) if !change.steps.is_empty() => out::note(&format!("{pod}: {}", told::steps(change))),
+            (Ok(_), Some(change)) if !change.steps.is_empty() => {
+                out::note(&format!("{pod}: {}", told::steps(change)))
+            }
             (Ok(_), _) => out::note(&format!("{pod}: nothing to set")),
             (Err(why), _) => {
                 out::warn(&format!("{pod}: {why}"));

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use meshladder_core::access_log::{Format, Formats};
 use meshladder_core::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
 use meshladder_core::mesh::Mesh;
-use meshladder_core::render::logs::{Told, causes, headline, line_json, line_text, shown, to_json, to_markdown};
+use meshladder_core::render::logs::{
+    Told, causes, headline, line_json, line_text, shown, to_json, to_markdown,
+};
 use meshladder_core::snapshot::Snapshot;
 use meshladder_core::tables;
 
@@ -43,7 +45,8 @@ pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
     }
     let behind = behind(global)?;
     if args.why && behind.is_none() {
-        let hint = "name one with -s, or a running pod; its logs are read, or those that you name besides";
+        let hint =
+            "name one with -s, or a running pod; its logs are read, or those that you name besides";
         return Err(Failure::new(USAGE, "--why needs a bundle or a cluster to ask").hint(hint));
     }
     // What is wrong with a flag is told before what is wrong with a log.
@@ -54,12 +57,19 @@ pub(super) fn run(global: &Global, args: &Logs) -> Outcome {
 
 /// The logs of running pods, as they are or as they come.
 fn on_cluster(global: &Global, args: &Logs) -> Outcome {
-    let missing = args.what.iter().find(|word| !input::is_file(word)).map(String::as_str).unwrap_or_default();
+    let missing = args
+        .what
+        .iter()
+        .find(|word| !input::is_file(word))
+        .map(String::as_str)
+        .unwrap_or_default();
     if let Some(file) = args.what.iter().find(|word| input::is_file(word)) {
-        let message = format!("`{file}` is a file and `{missing}` is not: read one after the other");
+        let message =
+            format!("`{file}` is a file and `{missing}` is not: read one after the other");
         return Err(Failure::new(USAGE, message));
     }
-    let (mut live, snapshot) = live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
+    let (mut live, snapshot) =
+        live::find(global, args).map_err(|failure| live::no_such(missing, failure))?;
     if !args.follow {
         let behind = live::behind(live.read(snapshot, args)?);
         let inputs = live.inputs(&behind)?;
@@ -74,14 +84,29 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn judge(global: &Global, args: &Logs, behind: Option<Behind>, inputs: &[Input], live: Option<Live>) -> Outcome {
-    let filter = filter::of(&args.filters, behind.as_ref().and_then(|behind| behind.snapshot.taken_at()))?;
+fn judge(
+    global: &Global,
+    args: &Logs,
+    behind: Option<Behind>,
+    inputs: &[Input],
+    live: Option<Live>,
+) -> Outcome {
+    let filter = filter::of(
+        &args.filters,
+        behind
+            .as_ref()
+            .and_then(|behind| behind.snapshot.taken_at()),
+    )?;
     let formats = formats(args, inputs, behind.as_ref())?;
     if args.lines || args.malformed {
         return print_lines(args, inputs, behind.as_ref(), &formats, &filter);
     }
-    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let (stats, unread) = pipeline::count(inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
+    let threads = args
+        .threads
+        .or_else(|| std::thread::available_parallelism().ok().map(Into::into))
+        .unwrap_or(1);
+    let (stats, unread) =
+        pipeline::count(inputs, behind.as_ref(), (&formats, &filter), threads.max(1))?;
     let code = tell(global, args, inputs, behind, stats, live)?;
     Ok(if unread { UNREADABLE } else { code })
 }
@@ -95,13 +120,21 @@ fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
     Ok(Some(Behind { snapshot, mesh }))
 }
 
-/// Those on the command line, then what the proxy that wrote a log says, then what others and the mesh say.
+/// Those on the command line, then what the proxy that wrote a log says, then what others and the
+/// mesh say.
 fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
     let given = args.format.iter().map(|text| Format::compile(text));
-    let given = given.collect::<Result<Vec<_>, _>>().map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
-    let Some(behind) = behind else { return Ok(LogFormats::same(Formats::new(given))) };
+    let given = given
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|why| Failure::new(USAGE, format!("--format: {why}")))?;
+    let Some(behind) = behind else {
+        return Ok(LogFormats::same(Formats::new(given)));
+    };
     let writers = input::writers(inputs, behind);
-    let writers: Vec<_> = writers.iter().map(|one| one.as_ref().map(|(ns, pod)| (ns.as_str(), pod.as_str()))).collect();
+    let writers: Vec<_> = writers
+        .iter()
+        .map(|one| one.as_ref().map(|(ns, pod)| (ns.as_str(), pod.as_str())))
+        .collect();
     let (formats, problems) = of_logs(&behind.snapshot, &behind.mesh, &given, &writers);
     for problem in &problems {
         out::warn(problem);
@@ -133,16 +166,31 @@ fn print_lines(
 }
 
 /// Prints one line, if it is wanted.
-fn print_event(out: &mut impl Write, args: &Logs, lines: bool, inputs: &[Input], event: &Event<'_>) -> io::Result<()> {
+fn print_event(
+    out: &mut impl Write,
+    args: &Logs,
+    lines: bool,
+    inputs: &[Input],
+    event: &Event<'_>,
+) -> io::Result<()> {
     match *event {
-        Event::Line { source, number, record, judgement } if lines && !args.malformed => {
+        Event::Line {
+            source,
+            number,
+            record,
+            judgement,
+        } if lines && !args.malformed => {
             let name = inputs[source].name();
             match args.output {
                 LogsOutput::Json => writeln!(out, "{}", line_json(name, number, record, judgement)),
                 _ => writeln!(out, "{}", line_text(name, number, record, judgement)),
             }
         }
-        Event::Malformed { source, number, text } if args.malformed => {
+        Event::Malformed {
+            source,
+            number,
+            text,
+        } if args.malformed => {
             writeln!(out, "{}:{number}: {}", inputs[source].name(), shown(text))
         }
         _ => Ok(()),
@@ -173,8 +221,13 @@ fn tell(
         Some(behind) if args.why => why::ask(&summary, inputs, behind, args.top),
         _ => Vec::new(),
     };
-    let told =
-        Told { summary: &summary, sources: &sources, commands: &commands, explained: &explained, most: args.top };
+    let told = Told {
+        summary: &summary,
+        sources: &sources,
+        commands: &commands,
+        explained: &explained,
+        most: args.top,
+    };
     let mut out = out::stdout();
     match args.output {
         LogsOutput::Json => writeln!(out, "{}", to_json(&told))?,
@@ -183,7 +236,11 @@ fn tell(
     }
     out.flush()?;
     note_nothing(&summary, args);
-    Ok(if summary.stats.of(Class::Failed) > 0 { FAILED } else { 0 })
+    Ok(if summary.stats.of(Class::Failed) > 0 {
+        FAILED
+    } else {
+        0
+    })
 }
 
 fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failure> {
@@ -199,12 +256,16 @@ fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failur
 /// Where nothing was recognised, a format may be missing.
 fn note_nothing(summary: &Summary, args: &Logs) {
     let stats = &summary.stats;
-    if stats.requests + stats.connections + stats.left_out == 0 && stats.other + stats.malformed > 0 {
+    if stats.requests + stats.connections + stats.left_out == 0 && stats.other + stats.malformed > 0
+    {
         let known = if args.format.is_empty() {
             "; if the lines have a format of their own, give it with --format"
         } else {
             ""
         };
-        out::note(&format!("no line of {} is an access log's{known}", stats.other + stats.malformed));
+        out::note(&format!(
+            "no line of {} is an access log's{known}",
+            stats.other + stats.malformed
+        ));
     }
 }

@@ -18,11 +18,21 @@ pub(super) fn version(output: TextOrJson) -> Outcome {
     let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("MESHLADDER_COMMIT"));
     let mut out = out::stdout();
     match output {
-        TextOrJson::Text => writeln!(out, "meshladder {version} ({commit})\nreads Istio {ISTIO}, Envoy {ENVOY}")?,
+        TextOrJson::Text => writeln!(
+            out,
+            "meshladder {version} ({commit})\nreads Istio {ISTIO}, Envoy {ENVOY}"
+        )?,
         TextOrJson::Json => {
-            let fields = [("version", version), ("commit", commit), ("istio", ISTIO), ("envoy", ENVOY)];
-            let fields: Vec<_> =
-                fields.iter().map(|(key, value)| format!("{}: {}", escape(key), escape(value))).collect();
+            let fields = [
+                ("version", version),
+                ("commit", commit),
+                ("istio", ISTIO),
+                ("envoy", ENVOY),
+            ];
+            let fields: Vec<_> = fields
+                .iter()
+                .map(|(key, value)| format!("{}: {}", escape(key), escape(value)))
+                .collect();
             writeln!(out, "{{{}}}", fields.join(", "))?;
         }
     }
@@ -47,10 +57,16 @@ pub(super) fn completion(shell: Shell) -> Outcome {
 }
 
 pub(super) fn man(directory: &Path) -> Outcome {
-    let written =
-        std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(args::command(None), directory));
+    let written = std::fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(args::command(None), directory));
     written.map_err(|error| {
-        Failure::new(UNREADABLE, format!("cannot write man pages into {}: {error}", directory.display()))
+        Failure::new(
+            UNREADABLE,
+            format!(
+                "cannot write man pages into {}: {error}",
+                directory.display()
+            ),
+        )
     })?;
     Ok(0)
 }

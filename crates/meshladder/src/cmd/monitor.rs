@@ -53,10 +53,24 @@ fn install(global: &Global, args: &Install) -> Outcome {
 
 /// The same that `rbac --for monitor` prints.
 fn right(right: Right) -> manifests::Right {
-    let Right { group, resource, verbs, in_istio, .. } = right;
-    manifests::Right { group, resource, verbs: verbs.into_iter().map(str::to_owned).collect(), in_istio }
+    let Right {
+        group,
+        resource,
+        verbs,
+        in_istio,
+        ..
+    } = right;
+    manifests::Right {
+        group,
+        resource,
+        verbs: verbs.into_iter().map(str::to_owned).collect(),
+        in_istio,
+    }
 }
 
 fn options(settings: &RuleSettings) -> rules::Options {
-    rules::Options { objective: settings.objective, runbook: settings.runbook.clone() }
+    rules::Options {
+        objective: settings.objective,
+        runbook: settings.runbook.clone(),
+    }
 }

@@ -17,11 +17,18 @@ use crate::out;
 /// Where to look when nobody says where it is.
 const AUTO: &str = "auto";
 
-/// The server that the flags name: at a URL, or in the cluster. A session that is open already is taken for it.
-pub(super) fn client(global: &Global, server: &Server, session: Option<Session>) -> Result<Client, Failure> {
-    let hint =
-        "name it with --prometheus URL, such as http://127.0.0.1:9090, or --prometheus auto to look in the cluster";
-    let text = server.prometheus.as_deref().ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
+/// The server that the flags name: at a URL, or in the cluster. A session that is open already is
+/// taken for it.
+pub(super) fn client(
+    global: &Global,
+    server: &Server,
+    session: Option<Session>,
+) -> Result<Client, Failure> {
+    let hint = "name it with --prometheus URL, such as http://127.0.0.1:9090, or --prometheus auto to look in the cluster";
+    let text = server
+        .prometheus
+        .as_deref()
+        .ok_or_else(|| Failure::new(USAGE, "which Prometheus?").hint(hint))?;
     let access = Access {
         headers: server.headers.clone(),
         token: server.bearer_token_file.clone(),
@@ -43,8 +50,9 @@ pub(super) fn client(global: &Global, server: &Server, session: Option<Session>)
     Ok(Client::through(session, &place, &access)?)
 }
 
-/// Runs a command for every context that is named, one after the other, where each cluster has its own Prometheus to ask.
-/// One that fails takes nothing from the others; the greatest exit code counts.
+/// Runs a command for every context that is named, one after the other, where each cluster has its
+/// own Prometheus to ask. One that fails takes nothing from the others; the greatest exit code
+/// counts.
 pub(super) fn in_each_context(
     global: &Global,
     server: &Server,
@@ -76,17 +84,27 @@ pub(super) fn in_each_context(
 
 /// The context as a field of JSON, where one is named.
 pub(super) fn context_field(global: &Global) -> String {
-    global.cluster.context.first().map(|context| format!("\"context\":{},", escape(context))).unwrap_or_default()
+    global
+        .cluster
+        .context
+        .first()
+        .map(|context| format!("\"context\":{},", escape(context)))
+        .unwrap_or_default()
 }
 
 /// Looks among the Services: in the namespace that is named, or in all that may be listed.
 fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result<Place, Failure> {
-    let wish = Wish { only: named.map(|named| named.namespace.clone()), ..live::wish(global, Purpose::Flags, None) };
+    let wish = Wish {
+        only: named.map(|named| named.namespace.clone()),
+        ..live::wish(global, Purpose::Flags, None)
+    };
     let snapshot = session.objects(&wish)?;
     let coverage = snapshot.coverage(&Need::of_path("k8s/services.json"));
     if let Coverage::Denied(why) = &coverage {
         let hint = "with its port nothing is looked up: --prometheus service/NAMESPACE/NAME:PORT";
-        return Err(Failure::new(NOT_ALLOWED, format!("cannot look for Prometheus: {why}")).hint(hint));
+        return Err(
+            Failure::new(NOT_ALLOWED, format!("cannot look for Prometheus: {why}")).hint(hint),
+        );
     }
     let mesh = Mesh::build(&snapshot);
     if let Some(named) = named {
@@ -94,18 +112,33 @@ fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result
     }
     let mut found = place::find(&mesh).into_iter();
     let Some(first) = found.next() else {
-        let missing = coverage.why().map(|why| format!(" ({why})")).unwrap_or_default();
+        let missing = coverage
+            .why()
+            .map(|why| format!(" ({why})"))
+            .unwrap_or_default();
         let hint = "name it: --prometheus service/NAMESPACE/NAME:PORT, or a URL";
-        return Err(Failure::new(UNREADABLE, format!("no Service looks like Prometheus{missing}")).hint(hint));
+        return Err(Failure::new(
+            UNREADABLE,
+            format!("no Service looks like Prometheus{missing}"),
+        )
+        .hint(hint));
     };
     let others: Vec<String> = found.map(|place| place.to_string()).collect();
-    let beside = if others.is_empty() { String::new() } else { format!("; there are also {}", others.join(", ")) };
+    let beside = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; there are also {}", others.join(", "))
+    };
     out::note(&format!("asking {first}{beside}"));
     Ok(first)
 }
 
 /// Asks; what the server warns of is told, each warning once.
-pub(super) fn ask(client: &Client, query: &str, warned: &mut Vec<String>) -> Result<Answer, Failure> {
+pub(super) fn ask(
+    client: &Client,
+    query: &str,
+    warned: &mut Vec<String>,
+) -> Result<Answer, Failure> {
     let answer = client.query(query)?;
     for warning in &answer.warnings {
         if !warned.contains(warning) {
@@ -119,7 +152,10 @@ pub(super) fn ask(client: &Client, query: &str, warned: &mut Vec<String>) -> Res
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Self {
         let code = match error {
-            AskError::Url { .. } | AskError::File { .. } | AskError::Header { .. } | AskError::Query { .. } => USAGE,
+            AskError::Url { .. }
+            | AskError::File { .. }
+            | AskError::Header { .. }
+            | AskError::Query { .. } => USAGE,
             AskError::Denied { .. } | AskError::Refused { .. } => NOT_ALLOWED,
             _ => UNREADABLE,
         };

@@ -20,7 +20,11 @@ use crate::out;
 const RIGHTS: &str = "`meshladder rbac --for proxy-status` prints the rights it needs";
 
 pub(super) fn run(global: &Global, args: &ProxyStatus) -> Outcome {
-    let snapshot = if global.source.is_empty() { live::status(global)? } else { source::snapshot(global)? };
+    let snapshot = if global.source.is_empty() {
+        live::status(global)?
+    } else {
+        source::snapshot(global)?
+    };
     print(&snapshot, live::namespace(global), args)
 }
 
@@ -33,20 +37,34 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
     for (istiod, document) in &documents {
         let revision = pods.revisions.get(istiod).cloned().unwrap_or_default();
         // An istiod whose revision nobody knows may be of any.
-        if args.revision.as_ref().is_some_and(|wanted| !revision.is_empty() && *wanted != revision) {
+        if args
+            .revision
+            .as_ref()
+            .is_some_and(|wanted| !revision.is_empty() && *wanted != revision)
+        {
             continue;
         }
         match syncz::read(&document.text) {
             Ok((connections, fault)) => {
-                let row = |connection| Row { istiod: istiod.told(), revision: revision.clone(), connection };
-                rows.extend(connections.into_iter().map(|connection| (istiod.source.clone(), row(connection))));
+                let row = |connection| Row {
+                    istiod: istiod.told(),
+                    revision: revision.clone(),
+                    connection,
+                };
+                rows.extend(
+                    connections
+                        .into_iter()
+                        .map(|connection| (istiod.source.clone(), row(connection))),
+                );
                 problems.extend(fault.map(|fault| document.problem(&fault)));
             }
             Err(fault) => problems.push(document.problem(&fault)),
         }
     }
-    let connected: BTreeSet<(String, String)> =
-        rows.iter().map(|(source, row)| (source.clone(), row.connection.proxy.to_string())).collect();
+    let connected: BTreeSet<(String, String)> = rows
+        .iter()
+        .map(|(source, row)| (source.clone(), row.connection.proxy.to_string()))
+        .collect();
     let rows = status::select(rows.into_iter().map(|(_, row)| row).collect(), namespace);
     write(&rows, snapshot, args)?;
     for problem in problems.iter().chain(&pods.problems) {
@@ -61,18 +79,32 @@ pub(super) fn print(snapshot: &Snapshot, namespace: Option<&str>, args: &ProxySt
 }
 
 /// An empty table says nothing: name what there is.
-fn tell_why_none(rows: &[Row<'_>], connected: &BTreeSet<(String, String)>, pods: &Pods, args: &ProxyStatus) {
+fn tell_why_none(
+    rows: &[Row<'_>],
+    connected: &BTreeSet<(String, String)>,
+    pods: &Pods,
+    args: &ProxyStatus,
+) {
     if !rows.is_empty() {
         return;
     }
     let revisions: BTreeSet<&str> = pods.revisions.values().map(String::as_str).collect();
-    let namespaces: BTreeSet<&str> = connected.iter().map(|(_, proxy)| status::namespace_of(proxy)).collect();
+    let namespaces: BTreeSet<&str> = connected
+        .iter()
+        .map(|(_, proxy)| status::namespace_of(proxy))
+        .collect();
     if args.revision.is_some() && connected.is_empty() {
         let known: Vec<_> = revisions.into_iter().collect();
-        out::note(&format!("no proxy of that revision; the istiods here are of {}", known.join(", ")));
+        out::note(&format!(
+            "no proxy of that revision; the istiods here are of {}",
+            known.join(", ")
+        ));
     } else if !namespaces.is_empty() {
         let known: Vec<_> = namespaces.into_iter().collect();
-        out::note(&format!("no proxy in that namespace; there are some in {}", known.join(", ")));
+        out::note(&format!(
+            "no proxy in that namespace; there are some in {}",
+            known.join(", ")
+        ));
     }
 }
 
@@ -83,10 +115,14 @@ fn write(rows: &[Row<'_>], snapshot: &Snapshot, args: &ProxyStatus) -> Result<()
         StatusOutput::Json => writeln!(out, "{}", status::to_json(rows))?,
         StatusOutput::Yaml => {
             let json = status::to_json(rows);
-            let tree = Raw::of(&json).and_then(Node::from_json).expect("what we wrote is JSON");
+            let tree = Raw::of(&json)
+                .and_then(Node::from_json)
+                .expect("what we wrote is JSON");
             write!(out, "{}", yaml::text(&tree))?;
         }
-        StatusOutput::Table if args.verbosity > 0 => write!(out, "{}", status::verbose_table(rows, now))?,
+        StatusOutput::Table if args.verbosity > 0 => {
+            write!(out, "{}", status::verbose_table(rows, now))?
+        }
         StatusOutput::Table => write!(out, "{}", status::table(rows, now, false))?,
         StatusOutput::Wide => write!(out, "{}", status::table(rows, now, true))?,
     }
@@ -102,28 +138,50 @@ struct Istiod {
 
 impl Istiod {
     fn told(&self) -> String {
-        if self.source.is_empty() { self.pod.clone() } else { format!("{}:{}", self.source, self.pod) }
+        if self.source.is_empty() {
+            self.pod.clone()
+        } else {
+            format!("{}:{}", self.source, self.pod)
+        }
     }
 }
 
 /// Every istiod's answer; `problems` takes those that can no longer be read.
-fn answers(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> Result<Vec<(Istiod, Document)>, Failure> {
+fn answers(
+    snapshot: &Snapshot,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<(Istiod, Document)>, Failure> {
     let mut documents = Vec::new();
     for id in snapshot.ids() {
         let (source, path) = id.split();
-        let Some(pod) = path.strip_prefix("istiod/").and_then(|rest| rest.strip_suffix("/debug/syncz.json")) else {
+        let Some(pod) = path
+            .strip_prefix("istiod/")
+            .and_then(|rest| rest.strip_suffix("/debug/syncz.json"))
+        else {
             continue;
         };
         match snapshot.open(id) {
-            Ok(document) => documents.push((Istiod { source: source.to_owned(), pod: pod.to_owned() }, document)),
+            Ok(document) => documents.push((
+                Istiod {
+                    source: source.to_owned(),
+                    pod: pod.to_owned(),
+                },
+                document,
+            )),
             Err(problem) => problems.push(problem),
         }
     }
     if documents.is_empty() && problems.is_empty() {
         let coverage = snapshot.coverage(&Need::Part("istiod/".to_owned()));
-        let why = coverage.why().map(|why| format!(": {why}")).unwrap_or_default();
+        let why = coverage
+            .why()
+            .map(|why| format!(": {why}"))
+            .unwrap_or_default();
         if let Coverage::Denied(why) = coverage {
-            return Err(Failure::new(ISTIOCTL_ERROR, format!("no istiod could be asked: {why}")).hint(RIGHTS));
+            return Err(
+                Failure::new(ISTIOCTL_ERROR, format!("no istiod could be asked: {why}"))
+                    .hint(RIGHTS),
+            );
         }
         let hint = "a bundle has istiod/<pod>/debug/syncz.json; a bug-report has istio/<namespace>/<pod>/debug/syncz";
         let what = format!("the source has no answer of an istiod to /debug/syncz{why}");
@@ -166,10 +224,17 @@ impl Pods {
             let label = |key| pod.labels().and_then(|labels| labels.str_at(key));
             let source = object.source.to_owned();
             if label("app") == Some("istiod") {
-                let istiod = Istiod { source, pod: object.name().to_owned() };
-                pods.revisions.insert(istiod, label("istio.io/rev").unwrap_or("default").to_owned());
+                let istiod = Istiod {
+                    source,
+                    pod: object.name().to_owned(),
+                };
+                pods.revisions.insert(
+                    istiod,
+                    label("istio.io/rev").unwrap_or("default").to_owned(),
+                );
             } else if pod.has_proxy() && pod.phase() == "Running" {
-                pods.with_proxy.insert((source, format!("{}.{}", object.name(), object.namespace())));
+                pods.with_proxy
+                    .insert((source, format!("{}.{}", object.name(), object.namespace())));
             }
         });
         pods.problems = problems;
@@ -179,10 +244,16 @@ impl Pods {
     /// A pod whose proxy no istiod knows has no row to see, and is the one to look at.
     fn tell_unconnected(&self, connected: &BTreeSet<(String, String)>, namespace: Option<&str>) {
         let in_scope = |proxy: &&str| namespace.is_none_or(|ns| status::namespace_of(proxy) == ns);
-        let missing = self.with_proxy.difference(connected).map(|(_, proxy)| proxy.as_str());
+        let missing = self
+            .with_proxy
+            .difference(connected)
+            .map(|(_, proxy)| proxy.as_str());
         let missing: Vec<_> = missing.filter(in_scope).collect();
         if !missing.is_empty() {
-            out::warn(&format!("running a proxy, but connected to no istiod: {}", missing.join(", ")));
+            out::warn(&format!(
+                "running a proxy, but connected to no istiod: {}",
+                missing.join(", ")
+            ));
         }
     }
 }

@@ -32,18 +32,27 @@ pub(super) fn run(global: &Global, args: &Runbook) -> Outcome {
 
 fn for_code(global: &Global, code: &str) -> Result<String, Failure> {
     let rule = rules::named(code).ok_or_else(|| {
-        Failure::new(USAGE, format!("`{code}` is no rule")).hint("a code such as ML0401, or a rule's name")
+        Failure::new(USAGE, format!("`{code}` is no rule"))
+            .hint("a code such as ML0401, or a rule's name")
     })?;
     if global.source.is_empty() {
         return Ok(rule.docs.to_owned());
     }
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
-    let scope = global.namespace.clone().map_or(Scope::Mesh, Scope::Namespace);
+    let scope = global
+        .namespace
+        .clone()
+        .map_or(Scope::Mesh, Scope::Namespace);
     let mut report = ladder::climb(&snapshot, &mesh, scope, None);
-    report.findings.retain(|told| told.finding.code == rule.code);
+    report
+        .findings
+        .retain(|told| told.finding.code == rule.code);
     if report.findings.is_empty() {
-        out::note(&format!("{} is not found in this source; this is the rule's own page", rule.code));
+        out::note(&format!(
+            "{} is not found in this source; this is the rule's own page",
+            rule.code
+        ));
         return Ok(rule.docs.to_owned());
     }
     Ok(to_runbook(&report, &again()))
@@ -57,7 +66,9 @@ pub(super) fn again() -> String {
     while let Some(word) = words.next() {
         match word.as_str() {
             "-o" | "--output" | "--for" => drop(words.next()),
-            _ if word.starts_with("-o") || word.starts_with("--output=") || word.starts_with("--for=") => {}
+            _ if word.starts_with("-o")
+                || word.starts_with("--output=")
+                || word.starts_with("--for=") => {}
             "runbook" if is_first => {
                 kept.push("check".to_owned());
                 is_first = false;

@@ -15,7 +15,8 @@ use crate::{out, progress};
 
 mod watch;
 
-/// What a proxy's documents take, as a rule of thumb: a dump of a mesh of some hundred services, and its statistics.
+/// What a proxy's documents take, as a rule of thumb: a dump of a mesh of some hundred services,
+/// and its statistics.
 const PROXY: u64 = 3_000_000;
 
 pub(super) fn run(global: &Global, args: &Args) -> Outcome {
@@ -32,15 +33,27 @@ pub(super) fn run(global: &Global, args: &Args) -> Outcome {
     if let Some(choice) = &choice {
         let count = session.count(choice);
         let size = megabytes(count as u64 * PROXY);
-        out::note(&format!("{count} proxies to read, perhaps {size} (--proxies says which)"));
+        out::note(&format!(
+            "{count} proxies to read, perhaps {size} (--proxies says which)"
+        ));
         live::connect_progress(&session);
     }
     if args.dry_run {
         return Ok(0);
     }
-    let snapshot = live::read(&mut session, snapshot, choice, logs(args, args.reading.since), false)?;
+    let snapshot = live::read(
+        &mut session,
+        snapshot,
+        choice,
+        logs(args, args.reading.since),
+        false,
+    )?;
     write(&snapshot, args)?;
-    Ok(if session.is_interrupted() { INTERRUPTED } else { 0 })
+    Ok(if session.is_interrupted() {
+        INTERRUPTED
+    } else {
+        0
+    })
 }
 
 /// The objects, and which proxies to read.
@@ -57,7 +70,11 @@ fn objects(
 
 fn logs(args: &Args, since: Option<Duration>) -> Option<Logs> {
     let all = args.logs == WhichLogs::All;
-    (args.logs != WhichLogs::None).then(|| Logs { all, since, ..live::logs(&args.reading) })
+    (args.logs != WhichLogs::None).then(|| Logs {
+        all,
+        since,
+        ..live::logs(&args.reading)
+    })
 }
 
 fn write(snapshot: &Snapshot, args: &Args) -> Result<(), Failure> {
@@ -67,7 +84,9 @@ fn write(snapshot: &Snapshot, args: &Args) -> Result<(), Failure> {
     let (size, written) = (megabytes(summary.bytes), megabytes(summary.written));
     let proxies = snapshot.proxies_with(Shape::ConfigDump).count();
     let (to, documents) = (args.to.display(), summary.documents);
-    out::note(&format!("{to}: {documents} documents of {proxies} proxies, {size}, written as {written}"));
+    out::note(&format!(
+        "{to}: {documents} documents of {proxies} proxies, {size}, written as {written}"
+    ));
     Ok(())
 }
 

@@ -28,18 +28,28 @@ pub(super) fn snapshot(global: &Global) -> Result<Snapshot, Failure> {
     named(global, None, ISTIOCTL_USAGE)
 }
 
-/// The Snapshot to answer a question about a request from: what `-s` names, or of a cluster what the request meets.
+/// The Snapshot to answer a question about a request from: what `-s` names, or of a cluster what
+/// the request meets.
 pub(super) fn for_request(
     global: &Global,
     flags: &RequestFlags,
     reading: &Reading,
     is_many: bool,
 ) -> Result<Snapshot, Failure> {
-    if global.source.is_empty() { live::request(global, flags, None, reading, is_many) } else { snapshot(global) }
+    if global.source.is_empty() {
+        live::request(global, flags, None, reading, is_many)
+    } else {
+        snapshot(global)
+    }
 }
 
-/// The same, when a source may also be named as an argument. `usage` is the exit code when nothing is named.
-pub(super) fn named(global: &Global, path: Option<&PathBuf>, usage: u8) -> Result<Snapshot, Failure> {
+/// The same, when a source may also be named as an argument. `usage` is the exit code when nothing
+/// is named.
+pub(super) fn named(
+    global: &Global,
+    path: Option<&PathBuf>,
+    usage: u8,
+) -> Result<Snapshot, Failure> {
     let paths: Vec<&PathBuf> = path.into_iter().chain(&global.source).collect();
     if paths.is_empty() {
         return Err(none_named(usage));
@@ -53,7 +63,10 @@ pub(super) fn none_named(usage: u8) -> Failure {
 }
 
 pub(super) fn options(global: &Global) -> Options {
-    Options { max_size: global.max_size, ..Options::default() }
+    Options {
+        max_size: global.max_size,
+        ..Options::default()
+    }
 }
 
 pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
@@ -66,8 +79,14 @@ pub(super) fn read(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Fail
 
 /// Leaves it to the caller to tell what could not be read.
 pub(super) fn read_quietly(paths: &[&PathBuf], global: &Global) -> Result<Snapshot, Failure> {
-    let sources: Vec<_> = paths.iter().map(|path| Source::from(path.as_path())).collect();
-    let told: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let sources: Vec<_> = paths
+        .iter()
+        .map(|path| Source::from(path.as_path()))
+        .collect();
+    let told: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     progress::start(format!("reading {}", told.join(", ")));
     Ok(meshladder_collect::open(&sources, &options(global))?)
 }
@@ -78,12 +97,16 @@ pub(super) fn open(global: &Global, from: &From, shape: Shape) -> Result<Opened,
 }
 
 /// The config dump of the proxy; of one that runs, only these sections are asked for.
-pub(super) fn open_sections(global: &Global, from: &From, sections: &[Section]) -> Result<Opened, Failure> {
+pub(super) fn open_sections(
+    global: &Global,
+    from: &From,
+    sections: &[Section],
+) -> Result<Opened, Failure> {
     open_after(global, from, Shape::ConfigDump, sections, |_| {})
 }
 
-/// The same for a listing that needs to know when: the time is looked for before the document is held, since it may have
-/// to read the same document.
+/// The same for a listing that needs to know when: the time is looked for before the document is
+/// held, since it may have to read the same document.
 pub(super) fn open_dated(global: &Global, from: &From, shape: Shape) -> Result<Opened, Failure> {
     open_after(global, from, shape, &[], |snapshot| {
         snapshot.taken_at();
@@ -106,11 +129,17 @@ fn open_after(
     };
     let proxy = match &from.target {
         Some(target) => find(&snapshot, target, namespace.as_deref(), shape)?,
-        None => target::only_proxy(&snapshot, shape).ok_or_else(|| no_target(&snapshot, from, shape))?,
+        None => {
+            target::only_proxy(&snapshot, shape).ok_or_else(|| no_target(&snapshot, from, shape))?
+        }
     };
     first(&snapshot);
     let document = document(&snapshot, &proxy, shape)?;
-    Ok(Opened { snapshot, proxy, document })
+    Ok(Opened {
+        snapshot,
+        proxy,
+        document,
+    })
 }
 
 /// The proxy a target means; where a workload has several, the choice is told.
@@ -122,7 +151,11 @@ pub(super) fn find(
 ) -> Result<ProxyRef, Failure> {
     let found = resolve(snapshot, text, namespace, shape)?;
     if !found.others.is_empty() {
-        out::note(&format!("{text} has {} proxies; this is {}", found.others.len() + 1, found.proxy));
+        out::note(&format!(
+            "{text} has {} proxies; this is {}",
+            found.others.len() + 1,
+            found.proxy
+        ));
     }
     Ok(found.proxy)
 }
@@ -135,17 +168,20 @@ pub(super) fn resolve(
     shape: Shape,
 ) -> Result<target::Found, Failure> {
     let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
-    target.resolve(snapshot, shape).map_err(|why| not_there(snapshot, why))
+    target
+        .resolve(snapshot, shape)
+        .map_err(|why| not_there(snapshot, why))
 }
 
 /// In a source that is cut short, what is not there may still exist.
 pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
     match snapshot.coverage(&Need::Part(String::new())) {
-        Coverage::Partial(lost) => Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost),
+        Coverage::Partial(lost) => {
+            Failure::new(UNREADABLE, format!("in what could be read there is {why}")).hint(lost)
+        }
         _ => match snapshot.coverage(&Need::Part("proxies/".to_owned())) {
-            Coverage::Denied(lost) => {
-                Failure::new(ISTIOCTL_ERROR, lost).hint("`meshladder rbac` prints the rights that a command needs")
-            }
+            Coverage::Denied(lost) => Failure::new(ISTIOCTL_ERROR, lost)
+                .hint("`meshladder rbac` prints the rights that a command needs"),
             Coverage::Partial(lost) if is_live(snapshot) => Failure::new(ISTIOCTL_ERROR, lost),
             _ => Failure::new(ISTIOCTL_ERROR, why),
         },
@@ -153,13 +189,25 @@ pub(super) fn not_there(snapshot: &Snapshot, why: String) -> Failure {
 }
 
 fn is_live(snapshot: &Snapshot) -> bool {
-    snapshot.sources().any(|(_, meta)| meta.is_some_and(|meta| meta.form == "cluster"))
+    snapshot
+        .sources()
+        .any(|(_, meta)| meta.is_some_and(|meta| meta.form == "cluster"))
 }
 
-pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> Result<Document, Failure> {
-    let id = find_document(snapshot, proxy, shape)
-        .ok_or_else(|| Failure::new(UNREADABLE, format!("the source has no {} of {proxy}", shape.title())))?;
-    let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
+pub(super) fn document(
+    snapshot: &Snapshot,
+    proxy: &ProxyRef,
+    shape: Shape,
+) -> Result<Document, Failure> {
+    let id = find_document(snapshot, proxy, shape).ok_or_else(|| {
+        Failure::new(
+            UNREADABLE,
+            format!("the source has no {} of {proxy}", shape.title()),
+        )
+    })?;
+    let document = snapshot
+        .open(id)
+        .map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
     if let Some(problem) = &document.problem {
         out::warn(&problem.to_string());
     }
@@ -167,7 +215,10 @@ pub(super) fn document(snapshot: &Snapshot, proxy: &ProxyRef, shape: Shape) -> R
 }
 
 fn find_document<'s>(snapshot: &'s Snapshot, proxy: &ProxyRef, shape: Shape) -> Option<&'s DocId> {
-    snapshot.proxies_with(shape).find(|(p, _)| p == proxy).map(|(_, id)| id)
+    snapshot
+        .proxies_with(shape)
+        .find(|(p, _)| p == proxy)
+        .map(|(_, id)| id)
 }
 
 fn no_target(snapshot: &Snapshot, from: &From, shape: Shape) -> Failure {
@@ -176,7 +227,10 @@ fn no_target(snapshot: &Snapshot, from: &From, shape: Shape) -> Failure {
         (Some(file), 0) => Failure::new(UNREADABLE, format!("{} is no {title}", file.display())),
         (None, 0) => Failure::new(UNREADABLE, format!("the source has no {title}")),
         (_, n) => {
-            let message = format!("which of the {n} proxies? name one, such as {}", first(snapshot, shape));
+            let message = format!(
+                "which of the {n} proxies? name one, such as {}",
+                first(snapshot, shape)
+            );
             return Failure::new(ISTIOCTL_ERROR, message);
         }
     };
@@ -194,11 +248,17 @@ fn how_to_get(shape: Shape) -> Option<&'static str> {
         Shape::Clusters => Some(
             "kubectl exec POD -c istio-proxy -- pilot-agent request GET 'clusters?format=json' > clusters.json; a dump with EDS is listed by `pc eds`",
         ),
-        Shape::Logging => Some("kubectl exec POD -c istio-proxy -- pilot-agent request POST logging"),
+        Shape::Logging => {
+            Some("kubectl exec POD -c istio-proxy -- pilot-agent request POST logging")
+        }
         _ => None,
     }
 }
 
 fn first(snapshot: &Snapshot, shape: Shape) -> String {
-    snapshot.proxies_with(shape).next().map(|(proxy, _)| proxy.to_string()).unwrap_or_default()
+    snapshot
+        .proxies_with(shape)
+        .next()
+        .map(|(proxy, _)| proxy.to_string())
+        .unwrap_or_default()
 }

@@ -25,8 +25,13 @@ const UNDECIDED: u8 = 5;
 
 pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     let requests = args.requests.as_deref();
-    if requests == Some(Path::new("-")) && global.source.iter().any(|source| source == Path::new("-")) {
-        return Err(Failure::new(USAGE, "stdin is named twice: by -s and by --requests"));
+    if requests == Some(Path::new("-"))
+        && global.source.iter().any(|source| source == Path::new("-"))
+    {
+        return Err(Failure::new(
+            USAGE,
+            "stdin is named twice: by -s and by --requests",
+        ));
     }
     let snapshot = source::for_request(global, &args.request, &args.reading, requests.is_some())?;
     let mesh = Mesh::build(&snapshot);
@@ -41,8 +46,18 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
         TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &question.to_json(), &snapshot))?,
         TextOrJson::Text => {
             let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let marks = if bold { Marks { chosen: ("\x1b[1m", "\x1b[0m") } } else { Marks::default() };
-            write!(out, "{}", to_text(&trace, &question.line(), args.verbose, marks))?;
+            let marks = if bold {
+                Marks {
+                    chosen: ("\x1b[1m", "\x1b[0m"),
+                }
+            } else {
+                Marks::default()
+            };
+            write!(
+                out,
+                "{}",
+                to_text(&trace, &question.line(), args.verbose, marks)
+            )?;
         }
     }
     out.flush()?;

@@ -1,4 +1,5 @@
-//! Broken and hostile input, through the binary: a message with file and place, the right exit code, no panic.
+//! Broken and hostile input, through the binary: a message with file and place, the right exit
+//! code, no panic.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +11,19 @@ fn listing(command: &str, path: &Path) -> Run {
     let mut words: Vec<String> = command.split(' ').map(str::to_owned).collect();
     words.extend(["--file".to_owned(), path.display().to_string()]);
     let run = meshladder(&words);
-    assert!(!run.stderr.contains("panicked") && run.code < 70, "{command} {}: {run:?}", path.display());
+    assert!(
+        !run.stderr.contains("panicked") && run.code < 70,
+        "{command} {}: {run:?}",
+        path.display()
+    );
     run
 }
 
 /// A dump with one section of clusters.
 fn clusters(section: &str) -> String {
-    format!(r#"{{"configs":[{{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump",{section}}}]}}"#)
+    format!(
+        r#"{{"configs":[{{"@type":"type.googleapis.com/envoy.admin.v3.ClustersConfigDump",{section}}}]}}"#
+    )
 }
 
 #[test]
@@ -28,23 +35,51 @@ fn every_kind_of_damage_has_its_exit_code_and_its_place() {
     for (text, code, told) in [
         (String::new(), 3, "dump.json is empty"),
         ("[]".to_owned(), 3, "dump.json"),
-        ("{\"configs\": 7".to_owned(), 3, "dump.json:1:14: the document is cut short"),
-        ("{\"configs\":\n NaN}".to_owned(), 3, "dump.json:1:1: not a config dump"),
-        ("hello".to_owned(), 3, "dump.json"),
-        (format!("{{\"configs\":[{deep}]}}"), 3, "dump.json:1:13: a part of `configs` that is no object"),
         (
-            clusters(&format!(r#""dynamic_active_clusters":[{good},{{"version_info":NaN,"cluster":{{}}}}]"#)),
+            "{\"configs\": 7".to_owned(),
+            3,
+            "dump.json:1:14: the document is cut short",
+        ),
+        (
+            "{\"configs\":\n NaN}".to_owned(),
+            3,
+            "dump.json:1:1: not a config dump",
+        ),
+        ("hello".to_owned(), 3, "dump.json"),
+        (
+            format!("{{\"configs\":[{deep}]}}"),
+            3,
+            "dump.json:1:13: a part of `configs` that is no object",
+        ),
+        (
+            clusters(&format!(
+                r#""dynamic_active_clusters":[{good},{{"version_info":NaN,"cluster":{{}}}}]"#
+            )),
             3,
             "`version_info` is not a string",
         ),
         (
-            clusters(&format!(r#""dynamic_active_clusters":[{good},[1],{{"cluster":[1]}},"x"]"#)),
+            clusters(&format!(
+                r#""dynamic_active_clusters":[{good},[1],{{"cluster":[1]}},"x"]"#
+            )),
             3,
             "dump.json:1:146: an entry of ClustersConfigDump is not an object",
         ),
-        (clusters(&format!(r#""dynamic_active_clusters":[{good}],"x":NaN"#)), 3, "dump.json:1:151: expected a value"),
-        (clusters(&format!(r#""dynamic_active_clusters":[{good}],"x":{deep}"#)), 3, "nested too deep"),
-        (clusters(&format!(r#""dynamic_active_clusters":[{good}]"#)), 0, ""),
+        (
+            clusters(&format!(r#""dynamic_active_clusters":[{good}],"x":NaN"#)),
+            3,
+            "dump.json:1:151: expected a value",
+        ),
+        (
+            clusters(&format!(r#""dynamic_active_clusters":[{good}],"x":{deep}"#)),
+            3,
+            "nested too deep",
+        ),
+        (
+            clusters(&format!(r#""dynamic_active_clusters":[{good}]"#)),
+            0,
+            "",
+        ),
     ] {
         fs::write(&path, &text).expect("a file");
         let run = listing("pc cluster", &path);
@@ -52,26 +87,41 @@ fn every_kind_of_damage_has_its_exit_code_and_its_place() {
         assert_eq!(run.code, code, "{start}: {run:?}");
         assert!(run.stderr.contains(told), "{start}: {}", run.stderr);
         if text.contains("good") {
-            assert!(run.stdout.contains("good") && run.stdout.lines().count() == 2, "{start}: {}", run.stdout);
+            assert!(
+                run.stdout.contains("good") && run.stdout.lines().count() == 2,
+                "{start}: {}",
+                run.stdout
+            );
         }
     }
     let missing = listing("pc cluster", &folder.path().join("missing.json"));
     assert_eq!(missing.code, 3);
-    assert!(missing.stderr.contains("missing.json"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("missing.json"),
+        "{}",
+        missing.stderr
+    );
 }
 
 #[test]
 fn a_dump_cut_anywhere_is_listed_as_far_as_it_goes() {
-    let dump = root().join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
+    let dump = root()
+        .join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
     let whole = fs::read(&dump).expect("the fixture");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("cut.json");
     for part in 1..12 {
         let cut = whole.len() * part / 12;
         fs::write(&path, &whole[..cut]).expect("a file");
-        for command in
-            ["pc cluster", "pc listener", "pc route", "pc all", "pc all -o json", "pc all -o yaml", "pc eds -o json"]
-        {
+        for command in [
+            "pc cluster",
+            "pc listener",
+            "pc route",
+            "pc all",
+            "pc all -o json",
+            "pc all -o yaml",
+            "pc eds -o json",
+        ] {
             let run = listing(command, &path);
             assert_eq!(run.code, 3, "{command} at {cut}: {run:?}");
             assert!(
@@ -82,12 +132,16 @@ fn a_dump_cut_anywhere_is_listed_as_far_as_it_goes() {
         }
     }
     let run = listing("pc cluster", &path);
-    assert!(run.stdout.contains("catalog.shop.svc.cluster.local"), "{run:?}");
+    assert!(
+        run.stdout.contains("catalog.shop.svc.cluster.local"),
+        "{run:?}"
+    );
 }
 
 #[test]
 fn damaged_bytes_in_a_dump_never_panic() {
-    let dump = root().join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
+    let dump = root()
+        .join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
     let whole = fs::read(&dump).expect("the fixture");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("damaged.json");
@@ -105,14 +159,30 @@ fn damaged_bytes_in_a_dump_never_panic() {
             bytes[at] = b"\"\\{}[]:,\x00\xff0n"[random(12)];
         }
         fs::write(&path, &bytes).expect("a file");
-        listing(["pc all", "pc listener -o json", "pc route -o yaml", "pc secret"][round % 4], &path);
+        listing(
+            [
+                "pc all",
+                "pc listener -o json",
+                "pc route -o yaml",
+                "pc secret",
+            ][round % 4],
+            &path,
+        );
     }
 }
 
 #[test]
 fn more_than_max_size_is_refused_before_it_is_read() {
-    let dump = root().join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
-    let run = meshladder(&["pc", "cluster", "--max-size", "10KiB", "--file", &dump.display().to_string()]);
+    let dump = root()
+        .join("fixtures/meshes/small/bundle/proxies/tools/curl-5b64d475cf-qzthp/config_dump.json");
+    let run = meshladder(&[
+        "pc",
+        "cluster",
+        "--max-size",
+        "10KiB",
+        "--file",
+        &dump.display().to_string(),
+    ]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.stderr.contains("max-size"), "{}", run.stderr);
 }

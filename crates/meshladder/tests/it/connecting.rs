@@ -14,7 +14,12 @@ use crate::wire::{Wire, pem};
 /// Runs the binary with an environment of its own.
 fn with_env(words: &[&str], env: &[(&str, &str)]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshladder"));
-    command.args(words).env_clear().env("NO_COLOR", "1").env("HOME", "/nowhere").envs(env.iter().copied());
+    command
+        .args(words)
+        .env_clear()
+        .env("NO_COLOR", "1")
+        .env("HOME", "/nowhere")
+        .envs(env.iter().copied());
     let output = command.output().expect("the binary starts");
     Run {
         code: output.status.code().expect("the binary ends by itself"),
@@ -33,8 +38,7 @@ fn write(folder: &Path, name: &str, text: &str) -> String {
 fn of_files_that_say_the_same_the_first_counts_and_what_is_empty_says_nothing() {
     let fake = Fake::demo();
     let folder = fake.folder();
-    let contexts =
-        "contexts: [{name: here, context: {cluster: c, user: u}}, {name: there, context: {cluster: gone, user: u}}]";
+    let contexts = "contexts: [{name: here, context: {cluster: c, user: u}}, {name: there, context: {cluster: gone, user: u}}]";
     let first = write(
         folder,
         "first",
@@ -69,24 +73,49 @@ fn a_proxy_of_the_environment_is_not_asked_for_what_it_is_not_for() {
     let fake = Fake::demo();
     let kubeconfig = fake.kubeconfig().display().to_string();
     let nobody = "http://127.0.0.1:1";
-    let run = with_env(&["ps"], &[("KUBECONFIG", &kubeconfig), ("HTTPS_PROXY", nobody), ("HTTP_PROXY", nobody)]);
-    assert_eq!(run.code, 0, "a server on loopback needs no proxy: {}", run.stderr);
+    let run = with_env(
+        &["ps"],
+        &[
+            ("KUBECONFIG", &kubeconfig),
+            ("HTTPS_PROXY", nobody),
+            ("HTTP_PROXY", nobody),
+        ],
+    );
+    assert_eq!(
+        run.code, 0,
+        "a server on loopback needs no proxy: {}",
+        run.stderr
+    );
     let text = std::fs::read_to_string(fake.kubeconfig()).expect("a kubeconfig");
-    let named = text.replace(&format!("'http://{}'", fake.address), "'http://api.invalid:6443'");
+    let named = text.replace(
+        &format!("'http://{}'", fake.address),
+        "'http://api.invalid:6443'",
+    );
     let named = write(fake.folder(), "named", &named);
-    let run = with_env(&["ps", "--request-timeout", "2s"], &[("KUBECONFIG", &named), ("HTTP_PROXY", nobody)]);
+    let run = with_env(
+        &["ps", "--request-timeout", "2s"],
+        &[("KUBECONFIG", &named), ("HTTP_PROXY", nobody)],
+    );
     assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(run.stderr.contains("cannot reach the API server"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("cannot reach the API server"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
 fn credentials_that_are_not_accepted_are_told_with_what_to_try() {
     let fake = Fake::demo();
     fake.state.expect_token("another");
-    let run = with_env(&["check"], &[("KUBECONFIG", &fake.kubeconfig().display().to_string())]);
+    let run = with_env(
+        &["check"],
+        &[("KUBECONFIG", &fake.kubeconfig().display().to_string())],
+    );
     assert_eq!(run.code, 4, "{}", run.stderr);
     assert!(
-        run.stderr.contains("does not accept the credentials") && run.stderr.contains("hint: log in"),
+        run.stderr.contains("does not accept the credentials")
+            && run.stderr.contains("hint: log in"),
         "{}",
         run.stderr
     );
@@ -97,13 +126,21 @@ fn credentials_that_are_not_accepted_are_told_with_what_to_try() {
 fn id_token(until: u64) -> String {
     use base64::Engine;
     let code = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
-    format!("{}.{}.c2ln", code(r#"{"alg":"RS256"}"#), code(&format!("{{\"exp\":{until}}}")))
+    format!(
+        "{}.{}.c2ln",
+        code(r#"{"alg":"RS256"}"#),
+        code(&format!("{{\"exp\":{until}}}"))
+    )
 }
 
 fn of_provider(fake: &Fake, name: &str, config: &str) -> String {
     let text = std::fs::read_to_string(fake.kubeconfig()).expect("a kubeconfig");
     let provider = format!("auth-provider: {{name: oidc, config: {{{config}}}}}");
-    write(fake.folder(), name, &text.replace(&format!("token: {TOKEN}"), &provider))
+    write(
+        fake.folder(),
+        name,
+        &text.replace(&format!("token: {TOKEN}"), &provider),
+    )
 }
 
 /// An issuer that gives this token for the refresh token `hunter2-refresh`, behind TLS.
@@ -113,12 +150,23 @@ fn issuer(token: String) -> (Wire, tokio::runtime::Runtime) {
         serde_json::json!({"token_endpoint": format!("https://{host}/token")}).to_string()
     };
     let give = move |body: String| async move {
-        assert!(body.contains("grant_type=refresh_token") && body.contains("hunter2-refresh"), "{body}");
+        assert!(
+            body.contains("grant_type=refresh_token") && body.contains("hunter2-refresh"),
+            "{body}"
+        );
         serde_json::json!({ "id_token": token }).to_string()
     };
-    let routes = Router::new().route("/.well-known/openid-configuration", get(about)).route("/token", post(give));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let routes = Router::new()
+        .route("/.well-known/openid-configuration", get(about))
+        .route("/token", post(give));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a thread");
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
     let address = listener.local_addr().expect("an address");
     runtime.spawn(async move { axum::serve(listener, routes).await });
     (Wire::tls(address, false), runtime)
@@ -136,7 +184,10 @@ fn an_id_token_that_is_over_is_renewed_with_its_refresh_token() {
     );
     let kubeconfig = of_provider(&fake, "oidc", &config);
     let roots = pem("ca.pem").display().to_string();
-    let run = with_env(&["ps"], &[("KUBECONFIG", &kubeconfig), ("SSL_CERT_FILE", &roots)]);
+    let run = with_env(
+        &["ps"],
+        &[("KUBECONFIG", &kubeconfig), ("SSL_CERT_FILE", &roots)],
+    );
     assert_eq!(run.code, 0, "{}", run.stderr);
 }
 
@@ -151,7 +202,9 @@ fn an_id_token_that_is_over_and_cannot_be_renewed_is_told_as_that() {
             "ID token expired and refreshing is not possible: missing field refresh-token",
         ),
         (
-            format!("id-token: {old}, {issuer}, client-secret: hunter2, refresh-token: hunter2-refresh"),
+            format!(
+                "id-token: {old}, {issuer}, client-secret: hunter2, refresh-token: hunter2-refresh"
+            ),
             "ID token expired and refreshing failed: ",
         ),
     ] {
@@ -159,36 +212,77 @@ fn an_id_token_that_is_over_and_cannot_be_renewed_is_told_as_that() {
         let run = with_env(&["ps"], &[("KUBECONFIG", &kubeconfig)]);
         assert_eq!(run.code, 3, "{}", run.stderr);
         assert!(
-            run.stderr.contains(&format!("cannot use the credentials of context fake: OIDC: {why}")),
+            run.stderr.contains(&format!(
+                "cannot use the credentials of context fake: OIDC: {why}"
+            )),
             "{}",
             run.stderr
         );
-        assert!(run.stderr.contains("hint: log in again") && !run.stderr.contains("hunter2"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("hint: log in again") && !run.stderr.contains("hunter2"),
+            "{}",
+            run.stderr
+        );
         assert!(!run.stderr.contains(&old));
     }
-    assert_eq!(fake.state.requests(), Vec::<String>::new(), "nobody is asked without credentials");
+    assert_eq!(
+        fake.state.requests(),
+        Vec::<String>::new(),
+        "nobody is asked without credentials"
+    );
 }
 
 #[test]
 fn several_clusters_are_one_bundle_that_answers_like_them() {
     let fake = Fake::demo();
-    let kubeconfig = fake.write_kubeconfig("two", &["east", "west"]).display().to_string();
+    let kubeconfig = fake
+        .write_kubeconfig("two", &["east", "west"])
+        .display()
+        .to_string();
     let to = fake.folder().join("both.tar.zst").display().to_string();
-    let both = ["--kubeconfig", &kubeconfig, "--context", "east", "--context", "west"];
-    let run = with_env(&[&["snapshot", &to, "--proxies", "all"][..], &both].concat(), &[]);
+    let both = [
+        "--kubeconfig",
+        &kubeconfig,
+        "--context",
+        "east",
+        "--context",
+        "west",
+    ];
+    let run = with_env(
+        &[&["snapshot", &to, "--proxies", "all"][..], &both].concat(),
+        &[],
+    );
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("documents of 26 proxies"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("documents of 26 proxies"),
+        "{}",
+        run.stderr
+    );
     let listed = with_env(&["bundle", "list", &to], &[]);
-    assert!(listed.stdout.contains("east/k8s/pods.json") && listed.stdout.contains("west/k8s/pods.json"));
+    assert!(
+        listed.stdout.contains("east/k8s/pods.json")
+            && listed.stdout.contains("west/k8s/pods.json")
+    );
     assert_eq!(with_env(&["bundle", "verify", &to], &[]).code, 0);
     let codes = |run: &Run| {
         let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
         let findings = report["findings"].as_array().expect("findings").clone();
-        findings.iter().map(|finding| format!("{} {}", finding["code"], finding["subject"])).collect::<Vec<_>>()
+        findings
+            .iter()
+            .map(|finding| format!("{} {}", finding["code"], finding["subject"]))
+            .collect::<Vec<_>>()
     };
-    let live = with_env(&[&["check", "-o", "json", "--proxies", "all"][..], &both].concat(), &[]);
+    let live = with_env(
+        &[&["check", "-o", "json", "--proxies", "all"][..], &both].concat(),
+        &[],
+    );
     let loaded = with_env(&["check", "-o", "json", "-s", &to], &[]);
-    assert_eq!((live.code, codes(&live)), (loaded.code, codes(&loaded)), "{}", live.stderr);
+    assert_eq!(
+        (live.code, codes(&live)),
+        (loaded.code, codes(&loaded)),
+        "{}",
+        live.stderr
+    );
 }
 
 /// Values that stand in the places where people put them, though they should not.
@@ -200,8 +294,12 @@ fn no_value_that_was_planted_anywhere_is_in_a_bundle_or_told() {
         {"name": "REDIS_AUTH", "value": "hunter2-auth"}, {"name": "HOOK", "value": "https://hooks.slack.com/services/T0123ABCD/B0456EFGH/hunter2hunter2hunter2"},
         {"name": "DSN", "value": "postgres://app:hunter2-url@db/x"},
     ]);
-    let args =
-        serde_json::json!(["--password=hunter2-arg", "--token", "hunter2-token1", "curl -u bob:hunter2-curl http://x"]);
+    let args = serde_json::json!([
+        "--password=hunter2-arg",
+        "--token",
+        "hunter2-token1",
+        "curl -u bob:hunter2-curl http://x"
+    ]);
     let command = serde_json::json!(["curl", "-u", "bob:hunter2-list", "http://x"]);
     let applied =
         serde_json::json!({"spec": {"containers": [{"env": env, "args": args, "command": command}]}}).to_string();
@@ -209,14 +307,24 @@ fn no_value_that_was_planted_anywhere_is_in_a_bundle_or_told() {
         for item in state.objects.get_mut(kind).expect("a kind of the capture") {
             item["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
                 serde_json::json!(applied);
-            let path = if kind == "pods" { "/spec/containers/0" } else { "/spec/template/spec/containers/0" };
+            let path = if kind == "pods" {
+                "/spec/containers/0"
+            } else {
+                "/spec/template/spec/containers/0"
+            };
             let container = item.pointer_mut(path).expect("a container");
-            (container["env"], container["args"], container["command"]) = (env.clone(), args.clone(), command.clone());
+            (container["env"], container["args"], container["command"]) =
+                (env.clone(), args.clone(), command.clone());
         }
     }
-    for map in state.objects.get_mut("configmaps").expect("a kind of the capture") {
-        map["data"]["extra"] =
-            serde_json::json!("headers:\n  Authorization: Bearer hunter2-0123456789abcdef\npassword: hunter2-map\n");
+    for map in state
+        .objects
+        .get_mut("configmaps")
+        .expect("a kind of the capture")
+    {
+        map["data"]["extra"] = serde_json::json!(
+            "headers:\n  Authorization: Bearer hunter2-0123456789abcdef\npassword: hunter2-map\n"
+        );
     }
     for log in files_below(&state.root.join("logs")) {
         let text = std::fs::read_to_string(&log).expect("a log");
@@ -226,12 +334,19 @@ fn no_value_that_was_planted_anywhere_is_in_a_bundle_or_told() {
     let fake = Fake::with(state);
     let kubeconfig = fake.kubeconfig().display().to_string();
     let to = fake.folder().join("mesh").display().to_string();
-    for words in
-        [&["snapshot", &to, "--proxies", "all", "--logs", "all"][..], &["check", "-v"], &["check", "-o", "json"]]
-    {
+    for words in [
+        &["snapshot", &to, "--proxies", "all", "--logs", "all"][..],
+        &["check", "-v"],
+        &["check", "-o", "json"],
+    ] {
         let run = with_env(&[words, &["--kubeconfig", &kubeconfig]].concat(), &[]);
         assert!(run.code < 6, "{}", run.stderr);
-        assert!(!is_in(&run.stdout) && !is_in(&run.stderr), "{words:?}: {}{}", run.stdout, run.stderr);
+        assert!(
+            !is_in(&run.stdout) && !is_in(&run.stderr),
+            "{words:?}: {}{}",
+            run.stdout,
+            run.stderr
+        );
     }
     let files = files_below(Path::new(&to));
     assert!(files.len() > 100);
@@ -243,11 +358,25 @@ fn no_value_that_was_planted_anywhere_is_in_a_bundle_or_told() {
 }
 
 fn is_in(text: &str) -> bool {
-    ["hunter2", "aHVudGVyMj", TOKEN].iter().any(|secret| text.contains(secret))
+    ["hunter2", "aHVudGVyMj", TOKEN]
+        .iter()
+        .any(|secret| text.contains(secret))
 }
 
 /// Every file below a folder.
 fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }

@@ -6,7 +6,10 @@ use crate::expect::root;
 use crate::support::{Run, meshladder};
 
 fn describe(words: &[&str]) -> Run {
-    let capture = root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst").display().to_string();
+    let capture = root()
+        .join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst")
+        .display()
+        .to_string();
     meshladder(&[&["describe"], words, &["-s", &capture]].concat())
 }
 
@@ -48,22 +51,36 @@ fn a_pod_a_service_a_virtual_service_and_a_gateway_are_told_in_a_screen() {
                 "Routing: decides everything: 90 % to catalog v1, 10 % to catalog v2 [catalog]",
             ],
         ),
-        (&["virtualservice", "catalog", "-n", "shop"], &["For whom: gateways mesh (sidecars) [catalog]"]),
-        (&["gateway", "shop-gateway", "-n", "istio-ingress"], &["Servers: credential shop-cert [shop-cert]"]),
+        (
+            &["virtualservice", "catalog", "-n", "shop"],
+            &["For whom: gateways mesh (sidecars) [catalog]"],
+        ),
+        (
+            &["gateway", "shop-gateway", "-n", "istio-ingress"],
+            &["Servers: credential shop-cert [shop-cert]"],
+        ),
     ] {
         let facts = facts(words);
         for line in lines {
-            assert!(facts.contains(&(*line).to_owned()), "{line} is not in {facts:#?}");
+            assert!(
+                facts.contains(&(*line).to_owned()),
+                "{line} is not in {facts:#?}"
+            );
         }
         let text = describe(words);
-        assert!(text.code == 0 && text.stdout.lines().count() < 50, "{text:?}");
+        assert!(
+            text.code == 0 && text.stdout.lines().count() < 50,
+            "{text:?}"
+        );
     }
 }
 
 #[test]
 fn what_is_wrong_with_the_thing_is_part_of_it() {
     let facts = facts(&["deploy/frontend", "-n", "shop"]);
-    let wrong = |fact: &&String| fact.starts_with("What is wrong: ML0401 error NetworkPolicy shop/restrict-egress");
+    let wrong = |fact: &&String| {
+        fact.starts_with("What is wrong: ML0401 error NetworkPolicy shop/restrict-egress")
+    };
     assert_eq!(facts.iter().filter(wrong).count(), 1, "{facts:#?}");
 }
 
@@ -71,10 +88,16 @@ fn what_is_wrong_with_the_thing_is_part_of_it() {
 fn what_has_no_description_is_said() {
     for (words, says) in [
         (&["pod", "nobody.shop"][..], "no `pod/nobody`"),
-        (&["networkpolicy", "restrict-egress", "-n", "shop"], "has no description"),
+        (
+            &["networkpolicy", "restrict-egress", "-n", "shop"],
+            "has no description",
+        ),
         (&["nonsense", "catalog"], "`nonsense` is no kind of object"),
     ] {
         let run = describe(words);
-        assert!(run.code != 0 && run.stderr.contains(says), "{says}: {run:?}");
+        assert!(
+            run.code != 0 && run.stderr.contains(says),
+            "{says}: {run:?}"
+        );
     }
 }

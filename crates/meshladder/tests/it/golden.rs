@@ -1,4 +1,5 @@
-//! istioctl's own output on a capture, beside ours: every `.cmd` file of the goldens names the command it came from.
+//! istioctl's own output on a capture, beside ours: every `.cmd` file of the goldens names the
+//! command it came from.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,15 +22,29 @@ impl Capture {
     fn unpack(shared: &Path) -> Self {
         let archive = shared.join("meshes/healthy/bundle.tar.gz");
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let status = Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(folder.path()).status();
-        assert!(status.expect("tar runs").success(), "{} unpacks", archive.display());
+        let status = Command::new("tar")
+            .arg("xzf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(folder.path())
+            .status();
+        assert!(
+            status.expect("tar runs").success(),
+            "{} unpacks",
+            archive.display()
+        );
         Self { folder, archive }
     }
 
-    /// Runs istioctl's command as ours: the same words, `BUNDLE` for the folder, and a source where istioctl had a cluster.
+    /// Runs istioctl's command as ours: the same words, `BUNDLE` for the folder, and a source where
+    /// istioctl had a cluster.
     fn run(&self, command: &str) -> Run {
         let bundle = self.folder.path().join("bundle").display().to_string();
-        let mut words: Vec<String> = command.split(' ').skip(1).map(|word| word.replace("BUNDLE", &bundle)).collect();
+        let mut words: Vec<String> = command
+            .split(' ')
+            .skip(1)
+            .map(|word| word.replace("BUNDLE", &bundle))
+            .collect();
         if !words.iter().any(|word| word == "--file") {
             words.extend(["-s".to_owned(), self.archive.display().to_string()]);
         }
@@ -37,20 +52,26 @@ impl Capture {
     }
 }
 
-/// The goldens of `ps`, `pc` and `x authz check`: the recorded output, the command and its exit code.
+/// The goldens of `ps`, `pc` and `x authz check`: the recorded output, the command and its exit
+/// code.
 fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
     let mut found = Vec::new();
     let mut folders = vec![shared.join("golden/healthy")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the goldens can be read") {
             let path = entry.expect("an entry").path();
-            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+            let name = path
+                .file_name()
+                .and_then(|n| n.to_str())
+                .unwrap_or_default()
+                .to_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if let Some(output) = name
-                .strip_suffix(".cmd")
-                .filter(|n| ["pc-", "ps.", "authz-check."].iter().any(|start| n.starts_with(start)))
-            {
+            } else if let Some(output) = name.strip_suffix(".cmd").filter(|n| {
+                ["pc-", "ps.", "authz-check."]
+                    .iter()
+                    .any(|start| n.starts_with(start))
+            }) {
                 let text = fs::read_to_string(&path).expect("a command");
                 let mut lines = text.lines();
                 let command = lines.next().expect("the command").to_owned();
@@ -65,7 +86,9 @@ fn goldens(shared: &Path) -> Vec<(PathBuf, String, String)> {
 
 #[test]
 fn every_golden_of_proxy_status_proxy_config_and_authz_check_is_matched() {
-    let Some(shared) = support::shared() else { return };
+    let Some(shared) = support::shared() else {
+        return;
+    };
     let capture = Capture::unpack(&shared);
     let goldens = goldens(&shared);
     assert!(goldens.len() > 100, "only {} goldens found", goldens.len());
@@ -76,11 +99,20 @@ fn every_golden_of_proxy_status_proxy_config_and_authz_check_is_matched() {
             wrong.push(format!("{command}\n  {}: {why}", path.display()));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} goldens differ:\n{}", wrong.len(), goldens.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} goldens differ:\n{}",
+        wrong.len(),
+        goldens.len(),
+        wrong.join("\n")
+    );
 }
 
 fn compare(path: &Path, golden: &str, code: &str, run: &Run) -> Result<(), String> {
-    let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let file = path
+        .file_name()
+        .and_then(|n| n.to_str())
+        .unwrap_or_default();
     if code != "rc 0" {
         // Where istioctl fails, so do we, with the same code and a message of our own.
         return if code == format!("rc {}", run.code) && run.stderr.contains("error:") {
@@ -94,12 +126,22 @@ fn compare(path: &Path, golden: &str, code: &str, run: &Run) -> Result<(), Strin
     }
     match file {
         "ps.txt" => status_table(golden, &run.stdout),
-        "ps.json" => same(&sorted(json(golden)["resources"].take()), &sorted(json(&run.stdout)["resources"].take())),
-        // istioctl sorts routes by a comparison that is no order, and prints clusters of endpoints in a map's order.
-        "pc-routes.json" | "pc-endpoints.json" => same(&sorted(json(golden)), &sorted(json(&run.stdout))),
+        "ps.json" => same(
+            &sorted(json(golden)["resources"].take()),
+            &sorted(json(&run.stdout)["resources"].take()),
+        ),
+        // istioctl sorts routes by a comparison that is no order, and prints clusters of endpoints
+        // in a map's order.
+        "pc-routes.json" | "pc-endpoints.json" => {
+            same(&sorted(json(golden)), &sorted(json(&run.stdout)))
+        }
         "pc-routes.yaml" => same(&sorted(from_yaml(golden)), &sorted(from_yaml(&run.stdout))),
-        _ if path.extension().is_some_and(|e| e == "json") => same(&json(golden), &json(&run.stdout)),
-        "pc-routes.txt" | "pc-routes.live.txt" | "pc-all.txt" => same(&lines(golden), &lines(&run.stdout)),
+        _ if path.extension().is_some_and(|e| e == "json") => {
+            same(&json(golden), &json(&run.stdout))
+        }
+        "pc-routes.txt" | "pc-routes.live.txt" | "pc-all.txt" => {
+            same(&lines(golden), &lines(&run.stdout))
+        }
         _ => same(&golden.to_owned(), &run.stdout),
     }
 }
@@ -110,7 +152,9 @@ fn same<T: PartialEq + std::fmt::Debug>(golden: &T, ours: &T) -> Result<(), Stri
     }
     let (golden, ours) = (format!("{golden:#?}"), format!("{ours:#?}"));
     let differs = golden.lines().zip(ours.lines()).find(|(g, o)| g != o);
-    Err(differs.map_or("one is longer".to_owned(), |(g, o)| format!("\n    istioctl: {g}\n    ours:     {o}")))
+    Err(differs.map_or("one is longer".to_owned(), |(g, o)| {
+        format!("\n    istioctl: {g}\n    ours:     {o}")
+    }))
 }
 
 fn json(text: &str) -> Value {
@@ -118,7 +162,9 @@ fn json(text: &str) -> Value {
 }
 
 fn sorted(value: Value) -> Vec<String> {
-    let Value::Array(items) = value else { return vec![value.to_string()] };
+    let Value::Array(items) = value else {
+        return vec![value.to_string()];
+    };
     let mut items: Vec<_> = items.iter().map(ToString::to_string).collect();
     items.sort();
     items
@@ -143,7 +189,10 @@ fn to_value(node: &tree::Node) -> Value {
         tree::Value::Number(text) => serde_json::from_str(text).expect("a number"),
         tree::Value::String(text) => Value::String(text.to_string()),
         tree::Value::Array(items) => items.iter().map(to_value).collect(),
-        tree::Value::Object(members) => members.iter().map(|m| (m.key.to_string(), to_value(&m.value))).collect(),
+        tree::Value::Object(members) => members
+            .iter()
+            .map(|m| (m.key.to_string(), to_value(&m.value)))
+            .collect(),
     }
 }
 
@@ -151,14 +200,35 @@ fn to_value(node: &tree::Node) -> Value {
 fn status_table(golden: &str, ours: &str) -> Result<(), String> {
     let columns = |text: &str| -> Vec<Vec<String>> {
         text.lines()
-            .map(|line| line.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect())
+            .map(|line| {
+                line.split("  ")
+                    .map(str::trim)
+                    .filter(|c| !c.is_empty())
+                    .map(str::to_owned)
+                    .collect()
+            })
             .collect()
     };
     let (golden, ours) = (columns(golden), columns(ours));
-    let shared: Vec<usize> =
-        golden[0].iter().map(|title| ours[0].iter().position(|t| t == title).expect("istioctl's column")).collect();
-    let narrowed: Vec<Vec<String>> = ours.iter().map(|row| shared.iter().map(|&i| row[i].clone()).collect()).collect();
+    let shared: Vec<usize> = golden[0]
+        .iter()
+        .map(|title| {
+            ours[0]
+                .iter()
+                .position(|t| t == title)
+                .expect("istioctl's column")
+        })
+        .collect();
+    let narrowed: Vec<Vec<String>> = ours
+        .iter()
+        .map(|row| shared.iter().map(|&i| row[i].clone()).collect())
+        .collect();
     same(&golden, &narrowed)?;
-    let words: BTreeSet<_> = ours.iter().skip(1).flat_map(|row| &row[2..6]).map(String::as_str).collect();
+    let words: BTreeSet<_> = ours
+        .iter()
+        .skip(1)
+        .flat_map(|row| &row[2..6])
+        .map(String::as_str)
+        .collect();
     same(&BTreeSet::from(["SYNCED"]), &words)
 }

@@ -18,7 +18,13 @@ const URL: &str = "http://catalog.shop.svc.cluster.local:8080/";
 /// Runs a command on the fake.
 fn on(fake: &Fake, words: &[&str]) -> Run {
     let kubeconfig = fake.kubeconfig().display().to_string();
-    meshladder(&[words, &["--kubeconfig", &kubeconfig, "--request-timeout", "20s"]].concat())
+    meshladder(
+        &[
+            words,
+            &["--kubeconfig", &kubeconfig, "--request-timeout", "20s"],
+        ]
+        .concat(),
+    )
 }
 
 /// Runs a command on the capture that the fake serves.
@@ -27,19 +33,39 @@ fn on_capture(words: &[&str]) -> Run {
 }
 
 fn json(run: &Run) -> Value {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", run.stdout, run.stderr))
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", run.stdout, run.stderr))
 }
 
 fn codes(report: &Value) -> Vec<String> {
     let told = |finding: &Value| format!("{} {}", finding["code"], finding["subject"]);
-    report["findings"].as_array().expect("findings").iter().map(told).collect()
+    report["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .map(told)
+        .collect()
 }
 
 #[test]
 fn check_and_why_find_on_a_cluster_what_they_find_in_its_capture() {
     let fake = Fake::demo();
-    let why = ["why", "--from", "shop/frontend", "--to", URL, "--seen", "200", "-o", "json"];
-    for words in [&["check", "-o", "json"][..], &["check", "deploy/frontend", "-n", "shop", "-o", "json"], &why] {
+    let why = [
+        "why",
+        "--from",
+        "shop/frontend",
+        "--to",
+        URL,
+        "--seen",
+        "200",
+        "-o",
+        "json",
+    ];
+    for words in [
+        &["check", "-o", "json"][..],
+        &["check", "deploy/frontend", "-n", "shop", "-o", "json"],
+        &why,
+    ] {
         let (live, captured) = (on(&fake, words), on_capture(words));
         assert_eq!(live.code, captured.code, "{words:?}: {}", live.stderr);
         let (live, captured) = (json(&live), json(&captured));
@@ -51,10 +77,24 @@ fn check_and_why_find_on_a_cluster_what_they_find_in_its_capture() {
 #[test]
 fn a_request_is_answered_from_the_proxies_on_its_way_only() {
     let fake = Fake::demo();
-    let run = on(&fake, &["trace", "--from", "tools/curl", "--to", "http://cart.shop:8080/", "-o", "json"]);
+    let run = on(
+        &fake,
+        &[
+            "trace",
+            "--from",
+            "tools/curl",
+            "--to",
+            "http://cart.shop:8080/",
+            "-o",
+            "json",
+        ],
+    );
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     let asked = fake.state.requests();
-    let dumps: Vec<&String> = asked.iter().filter(|line| line.contains("config_dump")).collect();
+    let dumps: Vec<&String> = asked
+        .iter()
+        .filter(|line| line.contains("config_dump"))
+        .collect();
     assert_eq!(dumps.len(), 2, "curl and cart: {dumps:?}");
 }
 
@@ -68,11 +108,25 @@ fn listings_of_one_proxy_need_no_list_of_objects() {
     let pod = pod.expect("a pod of cart");
     let words = ["pc", "cluster", &format!("{pod}.shop")];
     let (live, captured) = (on(&fake, &words), on_capture(&words));
-    assert_eq!((live.code, &live.stdout), (0, &captured.stdout), "{}", live.stderr);
-    let asked: Vec<String> = fake.state.requests().into_iter().filter(|line| line.starts_with("GET")).collect();
+    assert_eq!(
+        (live.code, &live.stdout),
+        (0, &captured.stdout),
+        "{}",
+        live.stderr
+    );
+    let asked: Vec<String> = fake
+        .state
+        .requests()
+        .into_iter()
+        .filter(|line| line.starts_with("GET"))
+        .collect();
     assert_eq!(asked.len(), 2, "the version and a port: {asked:?}");
     let by_workload = on(&fake, &["pc", "cluster", "deploy/cart", "-n", "shop"]);
-    assert_eq!(by_workload.stdout, captured.stdout, "{}", by_workload.stderr);
+    assert_eq!(
+        by_workload.stdout, captured.stdout,
+        "{}",
+        by_workload.stderr
+    );
 }
 
 #[test]
@@ -83,10 +137,22 @@ fn listings_are_the_same_on_a_cluster_and_on_its_capture() {
         &["pc", "endpoint", "deploy/cart", "-n", "shop"],
         &["pc", "log", "deploy/cart", "-n", "shop"],
         &["authz", "check", "deploy/payments", "-n", "shop"],
-        &["pc", "rootca-compare", "deploy/cart", "deploy/payments", "-n", "shop"],
+        &[
+            "pc",
+            "rootca-compare",
+            "deploy/cart",
+            "deploy/payments",
+            "-n",
+            "shop",
+        ],
     ] {
         let (live, captured) = (on(&fake, words), on_capture(words));
-        assert_eq!((live.code, live.stdout), (captured.code, captured.stdout), "{words:?}: {}", live.stderr);
+        assert_eq!(
+            (live.code, live.stdout),
+            (captured.code, captured.stdout),
+            "{words:?}: {}",
+            live.stderr
+        );
     }
 }
 
@@ -94,8 +160,18 @@ fn listings_are_the_same_on_a_cluster_and_on_its_capture() {
 fn analyze_reads_objects_and_nothing_else() {
     let fake = Fake::demo();
     let run = on(&fake, &["analyze", "-o", "json"]);
-    assert_eq!(codes(&json(&run)), codes(&json(&on_capture(&["analyze", "-o", "json"]))), "{}", run.stderr);
-    assert!(fake.state.requests().iter().all(|line| !line.contains("portforward") && !line.contains("/log?")));
+    assert_eq!(
+        codes(&json(&run)),
+        codes(&json(&on_capture(&["analyze", "-o", "json"]))),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        fake.state
+            .requests()
+            .iter()
+            .all(|line| !line.contains("portforward") && !line.contains("/log?"))
+    );
 }
 
 #[test]
@@ -108,8 +184,15 @@ fn an_object_in_a_file_counts_instead_of_the_one_in_the_cluster() {
     let path = file.display().to_string();
     let run = on(&fake, &["analyze", &path, "--use-kube", "-o", "json"]);
     let told = codes(&json(&run));
-    let of_file: Vec<_> = told.iter().filter(|line| line.contains("\"name\":\"catalog\"")).collect();
-    assert!(of_file.iter().any(|line| line.contains("VirtualService")), "{told:?} {}", run.stderr);
+    let of_file: Vec<_> = told
+        .iter()
+        .filter(|line| line.contains("\"name\":\"catalog\""))
+        .collect();
+    assert!(
+        of_file.iter().any(|line| line.contains("VirtualService")),
+        "{told:?} {}",
+        run.stderr
+    );
     assert!(run.stdout.contains("nowhere-at-all"));
 }
 
@@ -121,10 +204,17 @@ fn a_snapshot_is_a_bundle_that_answers_like_the_cluster() {
         let to = folder.path().join(name).display().to_string();
         let run = on(&fake, &["snapshot", &to, "--proxies", "all"]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        assert!(run.stderr.contains("documents of 13 proxies"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("documents of 13 proxies"),
+            "{}",
+            run.stderr
+        );
         assert_eq!(meshladder(&["bundle", "verify", &to]).code, 0);
         let report = json(&meshladder(&["check", "-o", "json", "-s", &to]));
-        assert_eq!(codes(&report)[0], codes(&json(&on_capture(&["check", "-o", "json"])))[0]);
+        assert_eq!(
+            codes(&report)[0],
+            codes(&json(&on_capture(&["check", "-o", "json"])))[0]
+        );
     }
 }
 
@@ -133,15 +223,33 @@ fn a_snapshot_waits_for_what_it_is_told_to_watch_for() {
     let fake = Fake::demo();
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().join("mesh.tar.zst").display().to_string();
-    let watch =
-        |what: &str| on(&fake, &["snapshot", &to, "--watch-for", what, "--every", "10ms", "--proxies", "sample:2"]);
+    let watch = |what: &str| {
+        on(
+            &fake,
+            &[
+                "snapshot",
+                &to,
+                "--watch-for",
+                what,
+                "--every",
+                "10ms",
+                "--proxies",
+                "sample:2",
+            ],
+        )
+    };
     assert_eq!(watch("nothing-known").code, 2);
     assert!(!Path::new(&to).exists());
     // The first look fails, as one in a night may.
-    fake.state.fault(Fault::times("/version", Trouble::Status(409, None), 1));
+    fake.state
+        .fault(Fault::times("/version", Trouble::Status(409, None), 1));
     let run = watch("ML0401");
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("looking again later") && run.stderr.contains("ML0401 appeared: "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("looking again later") && run.stderr.contains("ML0401 appeared: "),
+        "{}",
+        run.stderr
+    );
     assert!(Path::new(&to).exists());
 }
 
@@ -155,15 +263,30 @@ fn a_snapshot_that_cannot_be_written_is_not_begun() {
 
 #[test]
 fn who_may_do_little_gets_what_that_allows_and_is_told_the_rest() {
-    let fake = Fake::with(State::demo().deny(&["create pods/portforward", "create pods/exec", "get pods/log"]));
+    let fake = Fake::with(State::demo().deny(&[
+        "create pods/portforward",
+        "create pods/exec",
+        "get pods/log",
+    ]));
     let run = on(&fake, &["check", "-o", "json"]);
     let report = json(&run);
-    assert!(run.code != 70 && !report["findings"].as_array().expect("findings").is_empty(), "{}", run.stderr);
+    assert!(
+        run.code != 70 && !report["findings"].as_array().expect("findings").is_empty(),
+        "{}",
+        run.stderr
+    );
     let text = run.stdout.as_str();
-    assert!(text.contains("no right to create pods/portforward or pods/exec in namespace"), "{text}");
+    assert!(
+        text.contains("no right to create pods/portforward or pods/exec in namespace"),
+        "{text}"
+    );
     let listing = on(&fake, &["pc", "cluster", "deploy/cart", "-n", "shop"]);
     assert_eq!(listing.code, 1);
-    assert!(listing.stderr.contains("pods/portforward"), "{}", listing.stderr);
+    assert!(
+        listing.stderr.contains("pods/portforward"),
+        "{}",
+        listing.stderr
+    );
 }
 
 #[test]
@@ -171,11 +294,25 @@ fn rights_are_printed_and_checked() {
     let fake = Fake::with(State::demo().deny(&["list secrets", "create pods/portforward"]));
     let printed = meshladder(&["rbac", "--for", "check"]);
     assert_eq!(printed.code, 0);
-    assert!(printed.stdout.contains("kind: ClusterRole") && printed.stdout.contains("pods/portforward"));
+    assert!(
+        printed.stdout.contains("kind: ClusterRole") && printed.stdout.contains("pods/portforward")
+    );
     let checked = on(&fake, &["rbac", "--for", "check", "--check"]);
     assert_eq!(checked.code, 4, "{}{}", checked.stdout, checked.stderr);
-    assert!(checked.stdout.contains("missing: list secrets in namespace shop"), "{}", checked.stdout);
-    assert!(checked.stdout.contains("missing: create, get pods/portforward"), "{}", checked.stdout);
+    assert!(
+        checked
+            .stdout
+            .contains("missing: list secrets in namespace shop"),
+        "{}",
+        checked.stdout
+    );
+    assert!(
+        checked
+            .stdout
+            .contains("missing: create, get pods/portforward"),
+        "{}",
+        checked.stdout
+    );
     assert_eq!(checked.stdout.lines().count(), 2, "{}", checked.stdout);
 }
 
@@ -196,12 +333,19 @@ fn the_page_lists_the_rights_that_are_printed() {
     assert_eq!(Purpose::Check.rights(), Purpose::Describe.rights());
     let told = |right: &Right| {
         let dot = if right.group.is_empty() { "" } else { "." };
-        format!("`{}` {}{dot}{}", right.verbs.join("`, `"), right.resource, right.group)
+        format!(
+            "`{}` {}{dot}{}",
+            right.verbs.join("`, `"),
+            right.resource,
+            right.group
+        )
     };
     let mut rows: BTreeMap<(String, String), ([&str; 10], &str)> = BTreeMap::new();
     for (column, purpose) in purposes.into_iter().enumerate() {
         for right in purpose.rights() {
-            let row = rows.entry((right.resource.clone(), told(&right))).or_insert(([""; 10], right.without));
+            let row = rows
+                .entry((right.resource.clone(), told(&right)))
+                .or_insert(([""; 10], right.without));
             row.0[column] = if right.in_istio { "istio" } else { "x" };
         }
     }
@@ -212,7 +356,10 @@ fn the_page_lists_the_rights_that_are_printed() {
     let page = std::fs::read_to_string(root().join("docs/live.md")).expect("the page");
     let (before, rest) = page.split_once("<!-- rights -->\n").expect("a mark");
     let (_, after) = rest.split_once("<!-- /rights -->").expect("a mark");
-    expect_file("docs/live.md", &format!("{before}<!-- rights -->\n{table}<!-- /rights -->{after}"));
+    expect_file(
+        "docs/live.md",
+        &format!("{before}<!-- rights -->\n{table}<!-- /rights -->{after}"),
+    );
 }
 
 #[test]
@@ -225,11 +372,17 @@ fn no_credential_is_told_anywhere() {
         }
     }
     let fake = Fake::with(state);
-    fake.state.fault(Fault::always("/serviceaccounts", Trouble::Html));
+    fake.state
+        .fault(Fault::always("/serviceaccounts", Trouble::Html));
     fake.state.fault(Fault::always("/nodes", Trouble::Nonsense));
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().join("mesh").display().to_string();
-    for words in [&["check", "-v"][..], &["snapshot", &to], &["ps"], &["analyze"]] {
+    for words in [
+        &["check", "-v"][..],
+        &["snapshot", &to],
+        &["ps"],
+        &["analyze"],
+    ] {
         let run = on(&fake, words);
         for text in [&run.stdout, &run.stderr] {
             assert!(
@@ -239,7 +392,11 @@ fn no_credential_is_told_anywhere() {
         }
     }
     each_file(Path::new(&to), &mut |path, text| {
-        assert!(!text.contains("hunter2") && !text.contains("aHVudGVyM"), "{}", path.display());
+        assert!(
+            !text.contains("hunter2") && !text.contains("aHVudGVyM"),
+            "{}",
+            path.display()
+        );
     });
 }
 
@@ -248,7 +405,10 @@ fn each_file(folder: &Path, look: &mut dyn FnMut(&Path, &str)) {
         if entry.path().is_dir() {
             each_file(&entry.path(), look);
         } else {
-            look(&entry.path(), &String::from_utf8_lossy(&std::fs::read(entry.path()).expect("a file")));
+            look(
+                &entry.path(),
+                &String::from_utf8_lossy(&std::fs::read(entry.path()).expect("a file")),
+            );
         }
     }
 }
@@ -258,7 +418,14 @@ fn two_thousand_proxies_are_kept_on_disk_not_in_memory() {
     let fake = Fake::with(State::made_up(2000, 100_000));
     let folder = tempfile::tempdir().expect("a folder");
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder"))
-        .args(["snapshot", "--proxies", "all", "--timeout", "10m", "--kubeconfig"])
+        .args([
+            "snapshot",
+            "--proxies",
+            "all",
+            "--timeout",
+            "10m",
+            "--kubeconfig",
+        ])
         .args([fake.kubeconfig(), folder.path().join("mesh.tar.zst")])
         .stderr(std::process::Stdio::null())
         .spawn()
@@ -267,7 +434,13 @@ fn two_thousand_proxies_are_kept_on_disk_not_in_memory() {
     let mut peak = 0;
     while child.try_wait().expect("the child can be asked").is_none() {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        let kib = text.lines().find_map(|line| {
+            line.strip_prefix("VmHWM:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse()
+                .ok()
+        });
         peak = peak.max(kib.unwrap_or(0_u64));
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
@@ -283,34 +456,78 @@ fn the_files_that_kubeconfig_names_are_merged_and_those_that_are_not_there_ignor
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("a"), clusters).expect("a file");
-    std::fs::write(path("b"), format!("apiVersion: v1\nkind: Config\ncontexts:{contexts}")).expect("a file");
+    std::fs::write(
+        path("b"),
+        format!("apiVersion: v1\nkind: Config\ncontexts:{contexts}"),
+    )
+    .expect("a file");
     let all = std::env::join_paths([path("a"), path("missing"), path("b")]).expect("paths");
-    let run = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder")).arg("ps").env("KUBECONFIG", all).output();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder"))
+        .arg("ps")
+        .env("KUBECONFIG", all)
+        .output();
     assert_eq!(run.expect("the binary starts").status.code(), Some(0));
 }
 
 #[test]
 fn ctrl_c_stops_at_once_and_what_was_read_is_kept() {
     let fake = Fake::demo();
-    fake.state.fault(Fault::always("PORT shop/", Trouble::Silence));
+    fake.state
+        .fault(Fault::always("PORT shop/", Trouble::Silence));
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().join("mesh.tar.zst");
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_meshladder"))
-        .args(["snapshot", "--proxies", "all", "--request-timeout", "10m", "--timeout", "10m", "--kubeconfig"])
+        .args([
+            "snapshot",
+            "--proxies",
+            "all",
+            "--request-timeout",
+            "10m",
+            "--timeout",
+            "10m",
+            "--kubeconfig",
+        ])
         .args([&fake.kubeconfig(), &to])
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("the binary starts");
-    while !fake.state.requests().iter().any(|line| line.starts_with("PORT shop/")) {
-        assert!(child.try_wait().expect("the child can be asked").is_none(), "it ended by itself");
+    while !fake
+        .state
+        .requests()
+        .iter()
+        .any(|line| line.starts_with("PORT shop/"))
+    {
+        assert!(
+            child.try_wait().expect("the child can be asked").is_none(),
+            "it ended by itself"
+        );
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(kill.expect("kill starts").success());
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    let kept = json(&meshladder(&["bundle", "list", "-o", "json", &to.display().to_string()]));
-    assert!(kept["documents"].as_array().is_some_and(|all| all.len() > 40), "{kept}");
-    assert!(kept["coverage"].to_string().contains("interrupted before it could be read"), "{}", kept["coverage"]);
+    let kept = json(&meshladder(&[
+        "bundle",
+        "list",
+        "-o",
+        "json",
+        &to.display().to_string(),
+    ]));
+    assert!(
+        kept["documents"]
+            .as_array()
+            .is_some_and(|all| all.len() > 40),
+        "{kept}"
+    );
+    assert!(
+        kept["coverage"]
+            .to_string()
+            .contains("interrupted before it could be read"),
+        "{}",
+        kept["coverage"]
+    );
 }
 
 /// Every so many of the captured incidents is served and asked about.
@@ -319,15 +536,25 @@ const EVERY: usize = 9;
 #[test]
 fn an_incident_is_judged_on_a_cluster_as_in_its_capture() {
     let Some(shared) = shared() else { return };
-    let every = std::env::var("MESHLADDER_LIVE_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(EVERY);
-    let mut folders: Vec<_> = std::fs::read_dir(shared.join("meshes")).expect("the captures").flatten().collect();
+    let every = std::env::var("MESHLADDER_LIVE_EVERY")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(EVERY);
+    let mut folders: Vec<_> = std::fs::read_dir(shared.join("meshes"))
+        .expect("the captures")
+        .flatten()
+        .collect();
     folders.sort_by_key(std::fs::DirEntry::file_name);
     let mut wrong = Vec::new();
     for folder in folders.iter().step_by(every).map(std::fs::DirEntry::path) {
         let text = std::fs::read_to_string(folder.join("incident.json")).expect("an incident");
         let incident: Value = serde_json::from_str(&text).expect("JSON");
         let captured = crate::fixes::words(&incident["ask"], &folder.join("bundle.tar.gz"));
-        let asked: Vec<&str> = captured.iter().map(String::as_str).take_while(|word| *word != "-s").collect();
+        let asked: Vec<&str> = captured
+            .iter()
+            .map(String::as_str)
+            .take_while(|word| *word != "-s")
+            .collect();
         let fake = Fake::with(State::captured(&folder.join("bundle.tar.gz")));
         let first = |run: &Run| {
             let report = json(run);
@@ -335,7 +562,10 @@ fn an_incident_is_judged_on_a_cluster_as_in_its_capture() {
         };
         let (live, captured) = (first(&on(&fake, &asked)), first(&meshladder(&captured)));
         if live != captured {
-            wrong.push(format!("{}: {live} instead of {captured}", folder.display()));
+            wrong.push(format!(
+                "{}: {live} instead of {captured}",
+                folder.display()
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -346,13 +576,30 @@ fn what_is_wrong_with_the_way_to_a_cluster_is_told_with_what_to_try() {
     let fake = Fake::demo();
     let run = on(&fake, &["check", "--context", "nope"]);
     assert_eq!(run.code, 3);
-    assert!(run.stderr.contains("no context `nope`") && run.stderr.contains("hint:"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("no context `nope`") && run.stderr.contains("hint:"),
+        "{}",
+        run.stderr
+    );
     let none = meshladder(&["check"]);
     assert_eq!(none.code, 2);
-    assert!(none.stderr.contains("no source to read") && none.stderr.contains("-s"), "{}", none.stderr);
-    for words in [&["log-level"][..], &["snapshot", "mesh.tar.zst"], &["rbac", "--check"], &["flags", "--prometheus"]] {
+    assert!(
+        none.stderr.contains("no source to read") && none.stderr.contains("-s"),
+        "{}",
+        none.stderr
+    );
+    for words in [
+        &["log-level"][..],
+        &["snapshot", "mesh.tar.zst"],
+        &["rbac", "--check"],
+        &["flags", "--prometheus"],
+    ] {
         let none = meshladder(words);
         assert_eq!(none.code, 2);
-        assert!(none.stderr.contains("no cluster to ask") && !none.stderr.contains("-s"), "{}", none.stderr);
+        assert!(
+            none.stderr.contains("no cluster to ask") && !none.stderr.contains("-s"),
+            "{}",
+            none.stderr
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Log levels of real Envoys behind a fake API server: shown, raised, and set back whatever happens.
+//! Log levels of real Envoys behind a fake API server: shown, raised, and set back whatever
+//! happens.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -41,28 +42,56 @@ impl Bed {
     fn with(pods: usize, change: impl FnOnce(State) -> State) -> Self {
         let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": 0}});
         let config = json!({"admin": {"address": address}, "static_resources": {}});
-        let args = ["-l", "warning", "--component-log-level", "misc:error", "--log-format", FORMAT];
-        let envoys: Vec<Envoy> = (0..pods).map(|_| Envoy::start_with(&config, &args)).collect();
+        let args = [
+            "-l",
+            "warning",
+            "--component-log-level",
+            "misc:error",
+            "--log-format",
+            FORMAT,
+        ];
+        let envoys: Vec<Envoy> = (0..pods)
+            .map(|_| Envoy::start_with(&config, &args))
+            .collect();
         let admin = |envoy: &Envoy| {
             let told = std::fs::read_to_string(envoy.folder.join("admin")).expect("its address");
-            told.trim().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
+            told.trim()
+                .rsplit(':')
+                .next()
+                .and_then(|port| port.parse().ok())
+                .expect("a port")
         };
         let ports: Vec<u16> = envoys.iter().map(admin).collect();
         let mut state = State::made_up(pods, 10);
         for (number, (envoy, port)) in envoys.iter().zip(&ports).enumerate() {
             let name = format!("shop/cart-{number:05}");
-            state.real.insert(format!("{name}:15000"), ([127, 0, 0, 1], *port).into());
+            state
+                .real
+                .insert(format!("{name}:15000"), ([127, 0, 0, 1], *port).into());
             state.growing.insert(name, envoy.folder.join("stderr"));
         }
         let fake = Fake::with(change(state));
-        Self { ports, fake, folder: tempfile::tempdir().expect("a folder"), _envoys: envoys }
+        Self {
+            ports,
+            fake,
+            folder: tempfile::tempdir().expect("a folder"),
+            _envoys: envoys,
+        }
     }
 
     fn words(&self, words: &[&str]) -> Vec<String> {
         let kubeconfig = self.fake.kubeconfig().display().to_string();
         let own = ["--kubeconfig", &kubeconfig, "--request-timeout", "10s"];
-        let own = &own[..if words.contains(&"--request-timeout") { 2 } else { 4 }];
-        words.iter().chain(own).map(|word| (*word).to_owned()).collect()
+        let own = &own[..if words.contains(&"--request-timeout") {
+            2
+        } else {
+            4
+        }];
+        words
+            .iter()
+            .chain(own)
+            .map(|word| (*word).to_owned())
+            .collect()
     }
 
     fn run(&self, words: &[&str]) -> Run {
@@ -81,13 +110,20 @@ impl Bed {
             .stderr(create("err"))
             .spawn()
             .expect("the binary starts");
-        Running { child, out: file("out"), err: file("err") }
+        Running {
+            child,
+            out: file("out"),
+            err: file("err"),
+        }
     }
 
     /// What Envoy itself says, without anybody between.
     fn levels(&self) -> String {
         let head = b"POST /logging HTTP/1.1\r\nhost: admin\r\ncontent-length: 0\r\n\r\n";
-        self.ports.iter().map(|port| Client::new(*port).send(head).body).collect()
+        self.ports
+            .iter()
+            .map(|port| Client::new(*port).send(head).body)
+            .collect()
     }
 
     fn has(&self, level: &str) -> bool {
@@ -101,7 +137,14 @@ impl Bed {
 
     /// Starts a command that raises `admin`, and waits until it has.
     fn raised(&self, words: &[&str]) -> Running {
-        let command = ["log-level", "cart-00000.shop", "--level", "admin:debug", "--for", "10m"];
+        let command = [
+            "log-level",
+            "cart-00000.shop",
+            "--level",
+            "admin:debug",
+            "--for",
+            "10m",
+        ];
         let mut running = self.start(&[&command, words].concat());
         running.until("the level is up", || self.has("admin: debug"));
         running
@@ -130,7 +173,11 @@ impl Running {
         let deadline = Instant::now() + PATIENCE;
         while !is_so() {
             let ended = self.child.try_wait().expect("the child can be asked");
-            assert!(ended.is_none() && Instant::now() < deadline, "{what}: {ended:?} {}", self.told());
+            assert!(
+                ended.is_none() && Instant::now() < deadline,
+                "{what}: {ended:?} {}",
+                self.told()
+            );
             std::thread::park_timeout(Duration::from_millis(10));
         }
     }
@@ -141,7 +188,9 @@ impl Running {
     }
 
     fn signal(&self, name: &str) {
-        let kill = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        let kill = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status();
         assert!(kill.expect("kill starts").success());
     }
 
@@ -159,6 +208,10 @@ impl Running {
             std::thread::park_timeout(Duration::from_millis(10));
         };
         let read = |path: &PathBuf| std::fs::read_to_string(path).expect("its output");
-        Run { code: code.expect("it ends by itself"), stdout: read(&self.out), stderr: read(&self.err) }
+        Run {
+            code: code.expect("it ends by itself"),
+            stdout: read(&self.out),
+            stderr: read(&self.err),
+        }
     }
 }

@@ -21,7 +21,8 @@ const SERVER: &str = r#"[2026-11-15T06:31:02.103Z] "GET /a HTTP/1.1" 503 UF upst
 "#;
 const AGENT: &str = "2026-11-15T06:30:49.298228Z\tinfo\tStarting\n";
 
-/// Status, flags and request id, as a line has them; without our own reader: what stands behind the request's quotes.
+/// Status, flags and request id, as a line has them; without our own reader: what stands behind the
+/// request's quotes.
 fn plain(line: &str) -> (String, String, String) {
     let behind = line.split_once("\" ").expect("a quoted request").1;
     let mut words = behind.split(' ');
@@ -43,16 +44,27 @@ fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
         let text = snapshot.open(id).expect("a log").text;
         let is_request = |line: &&str| line.starts_with("[20") && line.contains("Z] \"");
         expected += text.lines().filter(is_request).count() as u64;
-        collector.each(Chunk { source: 0, first_line: 1, text: &text }, |event| match event {
-            Event::Line { record, .. } => {
-                let flags: Vec<&str> = record.flags().collect();
-                let flags = if flags.is_empty() { "-".to_owned() } else { flags.join(",") };
-                let id = record.get(Field::RequestId);
-                let id = if id.is_empty() { "-" } else { id };
-                found.insert((record.code().to_string(), flags, id.to_owned()));
-            }
-            Event::Malformed { text, .. } => panic!("malformed: {text}"),
-        });
+        collector.each(
+            Chunk {
+                source: 0,
+                first_line: 1,
+                text: &text,
+            },
+            |event| match event {
+                Event::Line { record, .. } => {
+                    let flags: Vec<&str> = record.flags().collect();
+                    let flags = if flags.is_empty() {
+                        "-".to_owned()
+                    } else {
+                        flags.join(",")
+                    };
+                    let id = record.get(Field::RequestId);
+                    let id = if id.is_empty() { "-" } else { id };
+                    found.insert((record.code().to_string(), flags, id.to_owned()));
+                }
+                Event::Malformed { text, .. } => panic!("malformed: {text}"),
+            },
+        );
     }
     let stats = collector.finish();
     (found, stats.requests + stats.connections, expected)
@@ -65,18 +77,32 @@ fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
         let folder = entry.expect("a capture").path();
         let snapshot = open(&folder.join("bundle.tar.gz"));
         let (found, count, expected) = read(&snapshot);
-        assert_eq!(count, expected, "{}: requests read, and lines that look like one", folder.display());
+        assert_eq!(
+            count,
+            expected,
+            "{}: requests read, and lines that look like one",
+            folder.display()
+        );
         // Not every incident is about requests.
-        let Ok(observed) = fs::read_to_string(folder.join("observed.json")) else { continue };
+        let Ok(observed) = fs::read_to_string(folder.join("observed.json")) else {
+            continue;
+        };
         // In some captures logs may not be read.
         if snapshot.coverage(&Need::Part("logs/".to_owned())) != Coverage::Complete {
             continue;
         }
         let observed: Value = serde_json::from_str(&observed).expect("JSON");
         for request in observed["requests"].as_array().expect("requests") {
-            let servers = request["serverLogs"].as_object().into_iter().flat_map(|logs| logs.values());
+            let servers = request["serverLogs"]
+                .as_object()
+                .into_iter()
+                .flat_map(|logs| logs.values());
             let logs = std::iter::once(&request["clientLog"]).chain(servers);
-            for line in logs.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
+            for line in logs
+                .filter_map(Value::as_array)
+                .flatten()
+                .filter_map(Value::as_str)
+            {
                 assert!(found.contains(&plain(line)), "{}: {line}", folder.display());
             }
         }
@@ -86,7 +112,10 @@ fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
 #[test]
 fn our_own_capture_is_read_without_loss() {
     let (found, count, expected) = read(&open(&root().join(DEMO)));
-    assert!(count == expected && !found.is_empty(), "{count} of {expected}");
+    assert!(
+        count == expected && !found.is_empty(),
+        "{count} of {expected}"
+    );
 }
 
 fn json(words: &[&str], stdin: &str) -> Value {
@@ -111,9 +140,15 @@ fn both_hops_of_a_request_become_one_cause() {
         assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
     }
     let told = json(&["-"], &text);
-    assert_eq!((&told["kind"], &told["requests"], &told["other"]), (&"Logs".into(), &2.into(), &1.into()));
+    assert_eq!(
+        (&told["kind"], &told["requests"], &told["other"]),
+        (&"Logs".into(), &2.into(), &1.into())
+    );
     assert_eq!(told["causes"].as_array().map(Vec::len), Some(1));
-    let at = told["causes"][0]["group"].as_u64().and_then(|at| usize::try_from(at).ok()).expect("a place");
+    let at = told["causes"][0]["group"]
+        .as_u64()
+        .and_then(|at| usize::try_from(at).ok())
+        .expect("a place");
     let group = &told["groups"][at];
     assert_eq!(
         (&group["flags"][0], &group["by"], &group["side"]),
@@ -121,7 +156,10 @@ fn both_hops_of_a_request_become_one_cause() {
     );
     assert_eq!(group["examples"][0]["line"], 3);
     let markdown = with_stdin(&["logs", "-", "-o", "markdown"], text.as_bytes()).stdout;
-    assert!(markdown.starts_with("# Access logs\n") && markdown.contains("| 1 | 503 | UF |"), "{markdown}");
+    assert!(
+        markdown.starts_with("# Access logs\n") && markdown.contains("| 1 | 503 | UF |"),
+        "{markdown}"
+    );
 }
 
 #[test]
@@ -139,18 +177,34 @@ fn lines_are_decoded_and_filters_hold_on_every_input() {
         (&["--not-code", "5xx"], 0),
         (&["--cluster", "inbound|"], 1),
         (&["--details", "via_upstream"], 1),
-        (&["--upstream", "10.0.0.9", "--path", "/a", "--request-id", "id-1"], 2),
+        (
+            &[
+                "--upstream",
+                "10.0.0.9",
+                "--path",
+                "/a",
+                "--request-id",
+                "id-1",
+            ],
+            2,
+        ),
         (&["--since", "2026-11-15T06:31:02.102Z"], 1),
         (&["--until", "2026-11-15T06:31:02.102Z"], 1),
         (&["--since", "1s"], 0),
     ] {
         let run = meshladder(&[&["logs", &path, "--lines", "-o", "json"], words].concat());
-        assert_eq!((run.code, run.stdout.lines().count()), (0, ids), "{words:?}: {run:?}");
+        assert_eq!(
+            (run.code, run.stdout.lines().count()),
+            (0, ids),
+            "{words:?}: {run:?}"
+        );
     }
     let run = meshladder(&["logs", &path, "--lines", "--flag", "UF"]);
-    for part in
-        [":2: 2026-11-15T06:31:02.103Z GET cart.shop:8080/a: 503 UF", "by this proxy at the server", "nothing listens"]
-    {
+    for part in [
+        ":2: 2026-11-15T06:31:02.103Z GET cart.shop:8080/a: 503 UF",
+        "by this proxy at the server",
+        "nothing listens",
+    ] {
         assert!(run.stdout.contains(part), "{part} is not in {}", run.stdout);
     }
 }
@@ -160,13 +214,17 @@ fn compressed_logs_and_threads_give_the_same_answer() {
     let text: String = (0..20_000)
         .map(|i| {
             let line = if i % 3 == 0 { SERVER } else { CLIENT };
-            line.replace("id-1", &format!("id-{}", i / 2)).replace("/a ", &format!("/a/{} ", i % 50))
+            line.replace("id-1", &format!("id-{}", i / 2))
+                .replace("/a ", &format!("/a/{} ", i % 50))
         })
         .collect();
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("access.log");
     fs::write(&file, &text).expect("a file");
-    let gzip = std::process::Command::new("gzip").arg("-k").arg(&file).status();
+    let gzip = std::process::Command::new("gzip")
+        .arg("-k")
+        .arg(&file)
+        .status();
     assert!(gzip.is_ok_and(|status| status.success()), "gzip is there");
     let told = |path: &Path, threads: &str| {
         let mut told = json(&[&path.display().to_string(), "--threads", threads], "");
@@ -184,10 +242,19 @@ fn compressed_logs_and_threads_give_the_same_answer() {
 fn a_malformed_line_is_counted_and_shown_on_request() {
     let text = format!("{CLIENT}[2026-11-15T06:31:02.101Z] \"GET /a HTTP/1.1\" 503 \x1b[2J\n");
     let run = with_stdin(&["logs", "-"], text.as_bytes());
-    assert!(run.stdout.contains("1 line malformed (--malformed shows them)"), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .contains("1 line malformed (--malformed shows them)"),
+        "{}",
+        run.stdout
+    );
     let run = with_stdin(&["logs", "-", "--malformed"], text.as_bytes());
     assert_eq!(run.code, 0);
-    assert!(run.stdout.starts_with("stdin:2: [2026-") && !run.stdout.contains('\x1b'), "{:?}", run.stdout);
+    assert!(
+        run.stdout.starts_with("stdin:2: [2026-") && !run.stdout.contains('\x1b'),
+        "{:?}",
+        run.stdout
+    );
 }
 
 #[test]
@@ -195,11 +262,19 @@ fn a_format_of_one_s_own_is_taken() {
     let line = "503|UH|/a b|2026-11-15T06:31:02.101Z\n";
     let format = "%RESPONSE_CODE%|%RESPONSE_FLAGS%|%REQ(:PATH)%|%START_TIME%";
     let told = json(&["-", "--format", format], line);
-    assert_eq!((&told["requests"], &told["groups"][0]["flags"][0]), (&1.into(), &"UH".into()), "{told}");
+    assert_eq!(
+        (&told["requests"], &told["groups"][0]["flags"][0]),
+        (&1.into(), &"UH".into()),
+        "{told}"
+    );
     let run = with_stdin(&["logs", "-"], line.as_bytes());
     assert!(run.stderr.contains("--format"), "{run:?}");
     let run = meshladder(&["logs", "-", "--format", "nothing"]);
-    assert_eq!((run.code, run.stderr.contains("command operator")), (2, true), "{run:?}");
+    assert_eq!(
+        (run.code, run.stderr.contains("command operator")),
+        (2, true),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -214,11 +289,22 @@ fn formats_of_the_mesh_are_known() {
     let map = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "istio", "namespace": "istio-system"}, "data": {"mesh": mesh}}]});
     write("k8s/configmaps.json", &map.to_string());
-    write("logs/shop/a-1/istio-proxy.log", "503 UH GET\n{\"status\":504,\"flags\":\"UT\",\"verb\":\"GET\"}\n");
+    write(
+        "logs/shop/a-1/istio-proxy.log",
+        "503 UH GET\n{\"status\":504,\"flags\":\"UT\",\"verb\":\"GET\"}\n",
+    );
     let told = json(&["-s", &folder.path().display().to_string()], "");
-    let flags: BTreeSet<&str> =
-        told["groups"].as_array().into_iter().flatten().filter_map(|group| group["flags"][0].as_str()).collect();
-    assert_eq!((told["requests"].as_u64(), flags), (Some(2), BTreeSet::from(["UH", "UT"])), "{told}");
+    let flags: BTreeSet<&str> = told["groups"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group["flags"][0].as_str())
+        .collect();
+    assert_eq!(
+        (told["requests"].as_u64(), flags),
+        (Some(2), BTreeSet::from(["UH", "UT"])),
+        "{told}"
+    );
 }
 
 /// An EnvoyFilter changes what is written and no object tells how: the proxy's own dump does.
@@ -232,7 +318,8 @@ fn what_a_proxy_says_of_its_own_format_is_taken() {
     };
     let log = |kind: &str, more: Value| {
         let mut typed = more;
-        typed["@type"] = format!("type.googleapis.com/envoy.extensions.access_loggers.{kind}").into();
+        typed["@type"] =
+            format!("type.googleapis.com/envoy.extensions.access_loggers.{kind}").into();
         serde_json::json!({"name": "x", "typed_config": typed})
     };
     let text = |text: &str| serde_json::json!({"log_format": {"text_format_source": {"inline_string": text}}});
@@ -250,20 +337,42 @@ fn what_a_proxy_says_of_its_own_format_is_taken() {
     // Another one's lines are not of that format, as far as anybody knows.
     write("logs/shop/b-1/istio-proxy.log", "nothing\n");
     let told = json(&["-s", &folder.path().display().to_string()], "");
-    let flags: BTreeSet<&str> =
-        told["groups"].as_array().into_iter().flatten().filter_map(|group| group["flags"][0].as_str()).collect();
-    assert_eq!((told["requests"].as_u64(), flags), (Some(2), BTreeSet::from(["UH", "UT"])), "{told}");
+    let flags: BTreeSet<&str> = told["groups"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group["flags"][0].as_str())
+        .collect();
+    assert_eq!(
+        (told["requests"].as_u64(), flags),
+        (Some(2), BTreeSet::from(["UH", "UT"])),
+        "{told}"
+    );
 }
 
 #[test]
 fn causes_in_a_bundle_s_logs_lead_to_root_causes() {
     let Some(shared) = shared() else { return };
     for (capture, told) in [
-        ("cart-503-app-closes-connection", "ML1002 application-closes-connection: Deployment shop/cart"),
-        ("grpc-200-while-ratings-scaled-to-zero", "ML0703 workload-scaled-to-zero: Deployment shop/ratings"),
-        ("cart-504-route-timeout", "ML1016 route-timeout: VirtualService shop/cart"),
+        (
+            "cart-503-app-closes-connection",
+            "ML1002 application-closes-connection: Deployment shop/cart",
+        ),
+        (
+            "grpc-200-while-ratings-scaled-to-zero",
+            "ML0703 workload-scaled-to-zero: Deployment shop/ratings",
+        ),
+        (
+            "cart-504-route-timeout",
+            "ML1016 route-timeout: VirtualService shop/cart",
+        ),
     ] {
-        let bundle = shared.join("meshes").join(capture).join("bundle.tar.gz").display().to_string();
+        let bundle = shared
+            .join("meshes")
+            .join(capture)
+            .join("bundle.tar.gz")
+            .display()
+            .to_string();
         let run = meshladder(&["logs", "-s", &bundle, "--why"]);
         assert!(run.stdout.contains(told), "{capture}: {}", run.stdout);
     }
@@ -273,11 +382,22 @@ fn causes_in_a_bundle_s_logs_lead_to_root_causes() {
 fn a_workload_s_logs_are_found_in_a_bundle() {
     let demo = root().join(DEMO).display().to_string();
     let of = |words: &[&str]| json(&[words, &["-s", &demo]].concat(), "")["sources"].clone();
-    for words in [&["shop/cart"][..], &["deploy/cart", "-n", "shop"], &["cart.shop"]] {
+    for words in [
+        &["shop/cart"][..],
+        &["deploy/cart", "-n", "shop"],
+        &["cart.shop"],
+    ] {
         let sources = of(words);
         let sources = sources.as_array().expect("a list");
-        let own = |source: &Value| source.as_str().is_some_and(|id| id.starts_with("logs/shop/cart-"));
-        assert!(!sources.is_empty() && sources.iter().all(own), "{words:?}: {sources:?}");
+        let own = |source: &Value| {
+            source
+                .as_str()
+                .is_some_and(|id| id.starts_with("logs/shop/cart-"))
+        };
+        assert!(
+            !sources.is_empty() && sources.iter().all(own),
+            "{words:?}: {sources:?}"
+        );
     }
     let run = meshladder(&["logs", "shop/nobody", "-s", &demo]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{run:?}");
@@ -291,17 +411,33 @@ fn what_cannot_be_read_is_said_plainly() {
     for (words, code, told) in [
         (&["logs"][..], 2, "no log to read"),
         (&["logs", "cart-1"], 2, "there is no file `cart-1`, and "),
-        (&["logs", "shop/cart-1", "--follow"], 2, "there is no file `shop/cart-1`, and "),
-        (&["logs", "-", "--follow"], 2, "--follow reads a running pod's log"),
+        (
+            &["logs", "shop/cart-1", "--follow"],
+            2,
+            "there is no file `shop/cart-1`, and ",
+        ),
+        (
+            &["logs", "-", "--follow"],
+            2,
+            "--follow reads a running pod's log",
+        ),
         (&["logs", &folder], 3, "is a directory, not a log"),
         (&["logs", &demo], 3, "is an archive, not a log"),
         (&["logs", "-", "--why"], 2, "--why needs a bundle"),
-        (&["logs", "-", "--code", "abc"], 2, "try 503, 5xx or 500-504"),
+        (
+            &["logs", "-", "--code", "abc"],
+            2,
+            "try 503, 5xx or 500-504",
+        ),
         (&["logs", "-", "--since", "noon"], 2, "is no time"),
         (&["logs", "-", "-"], 2, "stdin is named twice"),
     ] {
         let run = meshladder(words);
-        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{words:?}: {run:?}");
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (code, ""),
+            "{words:?}: {run:?}"
+        );
         assert!(run.stderr.contains(told), "{words:?}: {}", run.stderr);
     }
 }
@@ -315,12 +451,21 @@ fn other_tools_codes_and_what_proxies_say_are_explained() {
         ("IST0173", "subset"),
         ("14", "grpc-status 14 UNAVAILABLE"),
         ("UF,URX", "every try failed to connect"),
-        ("rbac_access_denied_matched_policy[ns[shop]-policy[x]-rule[0]]", "AuthorizationPolicy shop/x, rule 0"),
-        ("connection closed due to policy rejection: allow policies exist, but none allowed", "no ALLOW policy"),
+        (
+            "rbac_access_denied_matched_policy[ns[shop]-policy[x]-rule[0]]",
+            "AuthorizationPolicy shop/x, rule 0",
+        ),
+        (
+            "connection closed due to policy rejection: allow policies exist, but none allowed",
+            "no ALLOW policy",
+        ),
         ("tcp_session_idle_timeout", "idle timeout"),
         ("http1.too_many_headers", "HTTP/1"),
     ] {
         let run = meshladder(&["explain", what]);
-        assert!(run.code == 0 && run.stdout.contains(told), "{what}: {run:?}");
+        assert!(
+            run.code == 0 && run.stdout.contains(told),
+            "{what}: {run:?}"
+        );
     }
 }

@@ -18,14 +18,20 @@ fn program(name: &str) -> Command {
     let own = root().join(".tools/bin").join(name);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).map(|folder| folder.join(name));
-    let found = std::iter::once(own).chain(folders).find(|file| file.is_file());
+    let found = std::iter::once(own)
+        .chain(folders)
+        .find(|file| file.is_file());
     Command::new(found.unwrap_or_else(|| panic!("no {name}: scripts/test installs it")))
 }
 
 /// Runs it and gives what it printed; a failure is shown whole.
 fn run(mut command: Command) -> String {
     let output = command.output().expect("the program starts");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(output.status.success(), "{command:?}:\n{text}");
     text
 }

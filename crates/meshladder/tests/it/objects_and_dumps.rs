@@ -1,5 +1,5 @@
-//! What objects say of a request and what a proxy decides must be the same, wherever the proxy has what istiod made of
-//! the objects.
+//! What objects say of a request and what a proxy decides must be the same, wherever the proxy has
+//! what istiod made of the objects.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,30 +35,49 @@ fn objects_and_the_dumps_of_our_own_capture_agree() {
     let tally = compare(&[root().join("fixtures/meshes/authz/bundle")]);
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
     assert_eq!((tally.proxies, &tally.skipped), (3, &BTreeMap::new()));
-    assert!(tally.verdicts["allow"] > 10 && tally.verdicts["deny"] > 10, "{tally:?}");
+    assert!(
+        tally.verdicts["allow"] > 10 && tally.verdicts["deny"] > 10,
+        "{tally:?}"
+    );
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "who runs it should see what was compared, what was not, and why")]
+#[expect(
+    clippy::print_stdout,
+    reason = "who runs it should see what was compared, what was not, and why"
+)]
 fn objects_and_dumps_agree_on_every_capture_whose_proxy_is_in_sync() {
     let Some(shared) = support::shared() else {
         println!("MESHLADDER_SHARED is not set: only our own capture was compared");
         return;
     };
-    let mut bundles: Vec<_> = std::fs::read_dir(shared.join("meshes")).expect("the captures").collect();
+    let mut bundles: Vec<_> = std::fs::read_dir(shared.join("meshes"))
+        .expect("the captures")
+        .collect();
     bundles.sort_by_key(|entry| entry.as_ref().map(std::fs::DirEntry::path).ok());
-    let bundles: Vec<_> =
-        bundles.into_iter().map(|entry| entry.expect("an entry").path().join("bundle.tar.gz")).collect();
+    let bundles: Vec<_> = bundles
+        .into_iter()
+        .map(|entry| entry.expect("an entry").path().join("bundle.tar.gz"))
+        .collect();
     let tally = compare(&bundles);
-    println!("{} proxies, {:?}, skipped {:#?}", tally.proxies, tally.verdicts, tally.skipped);
-    assert!(tally.wrong.is_empty(), "{} differ:\n{}", tally.wrong.len(), tally.wrong.join("\n"));
+    println!(
+        "{} proxies, {:?}, skipped {:#?}",
+        tally.proxies, tally.verdicts, tally.skipped
+    );
+    assert!(
+        tally.wrong.is_empty(),
+        "{} differ:\n{}",
+        tally.wrong.len(),
+        tally.wrong.join("\n")
+    );
     assert!(tally.proxies > 100, "{tally:?}");
 }
 
 fn compare(bundles: &[PathBuf]) -> Tally {
     let mut tally = Tally::default();
     for bundle in bundles.iter().filter(|bundle| bundle.exists()) {
-        let snapshot = meshladder_collect::open(&[Source::from(bundle.as_path())], &Options::default());
+        let snapshot =
+            meshladder_collect::open(&[Source::from(bundle.as_path())], &Options::default());
         compare_mesh(bundle, &snapshot.expect("a bundle"), &mut tally);
     }
     tally
@@ -70,7 +89,10 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
     let values = Values::of(snapshot, &mesh);
     for (proxy, id) in snapshot.proxies_with(Shape::ConfigDump) {
         let Some(pod) = mesh.pod(&proxy.namespace, &proxy.pod) else {
-            *tally.skipped.entry("the pod is gone".to_owned()).or_default() += 1;
+            *tally
+                .skipped
+                .entry("the pod is gone".to_owned())
+                .or_default() += 1;
             continue;
         };
         if let Some(why) = out_of_sync(snapshot, &proxy.to_string(), id) {
@@ -78,36 +100,64 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
             continue;
         }
         tally.proxies += 1;
-        let server = checker.server(&values.question(pod, 80), Some(&format!("{}/{}", pod.namespace, pod.name)), None);
+        let server = checker.server(
+            &values.question(pod, 80),
+            Some(&format!("{}/{}", pod.namespace, pod.name)),
+            None,
+        );
         let server = server.expect("the pod");
         let questions = sample(values.questions(&mesh, pod), tally.proxies);
-        let by_dump = checker.by_dump(&questions, &server).expect("there is a dump");
+        let by_dump = checker
+            .by_dump(&questions, &server)
+            .expect("there is a dump");
         for (question, by_dump) in questions.iter().zip(&by_dump) {
             let by_objects = checker.by_objects(question, &server);
             if by_objects.because.ends_with("puts into the proxy") {
-                *tally.skipped.entry("another object puts filters into the proxy".to_owned()).or_default() += 1;
+                *tally
+                    .skipped
+                    .entry("another object puts filters into the proxy".to_owned())
+                    .or_default() += 1;
                 continue;
             }
             *tally.verdicts.entry(word(by_dump)).or_default() += 1;
-            tally.wrong.extend(difference(by_dump, &by_objects).map(|difference| {
-                format!("{} {server}: {} {:?}{difference}", bundle.display(), question.line(), question.principal)
-            }));
+            tally
+                .wrong
+                .extend(difference(by_dump, &by_objects).map(|difference| {
+                    format!(
+                        "{} {server}: {} {:?}{difference}",
+                        bundle.display(),
+                        question.line(),
+                        question.principal
+                    )
+                }));
         }
     }
 }
 
-/// So many requests of a proxy's are taken, others of each proxy: captures have many proxies with the same policies.
+/// So many requests of a proxy's are taken, others of each proxy: captures have many proxies with
+/// the same policies.
 fn sample(questions: Vec<Question>, proxy: usize) -> Vec<Question> {
     const TAKEN: usize = 31;
     let step = questions.len().div_ceil(TAKEN).max(1);
-    questions.into_iter().skip(proxy % step).step_by(step).collect()
+    questions
+        .into_iter()
+        .skip(proxy % step)
+        .step_by(step)
+        .collect()
 }
 
 fn difference(by_dump: &Decision, by_objects: &Decision) -> Option<String> {
     let said = |decision: &Decision| {
-        let by = decision.by.as_ref().map(|rule| (rule.name.clone(), rule.rule));
+        let by = decision
+            .by
+            .as_ref()
+            .map(|rule| (rule.name.clone(), rule.rule));
         // A closed filter chain has no name for the PeerAuthentication that closed it.
-        (word(decision), by.filter(|(_, rule)| rule.is_some()), decision.seen.clone())
+        (
+            word(decision),
+            by.filter(|(_, rule)| rule.is_some()),
+            decision.seen.clone(),
+        )
     };
     let (dump, objects) = (said(by_dump), said(by_objects));
     let told = || {
@@ -125,9 +175,14 @@ fn word(decision: &Decision) -> &'static str {
     }
 }
 
-/// Why a proxy need not have what the objects say, by what istiod, the proxy and the collector themselves tell.
+/// Why a proxy need not have what the objects say, by what istiod, the proxy and the collector
+/// themselves tell.
 fn out_of_sync(snapshot: &Snapshot, proxy: &str, dump: &DocId) -> Option<String> {
-    for kind in ["authorizationpolicies", "requestauthentications", "peerauthentications"] {
+    for kind in [
+        "authorizationpolicies",
+        "requestauthentications",
+        "peerauthentications",
+    ] {
         let need = Need::Objects(format!("{kind}.security.istio.io"));
         if snapshot.coverage(&need) != Coverage::Complete {
             return Some(format!("{need}: {}", snapshot.coverage(&need).word()));
@@ -135,16 +190,29 @@ fn out_of_sync(snapshot: &Snapshot, proxy: &str, dump: &DocId) -> Option<String>
     }
     let document = snapshot.open(dump).expect("the dump");
     let dump = Dump::index(&document.text, &[Section::Listeners]).expect("a dump");
-    let node = dump.section(Section::Bootstrap).and_then(|b| b.at(["bootstrap", "node", "id"])?.string());
+    let node = dump
+        .section(Section::Bootstrap)
+        .and_then(|b| b.at(["bootstrap", "node", "id"])?.string());
     if node.is_some_and(|id| id.starts_with("router~")) {
         return Some("a gateway takes nothing for a pod behind it".to_owned());
     }
-    if dump.of(Section::Listeners).any(|listener| listener.error.is_some()) {
+    if dump
+        .of(Section::Listeners)
+        .any(|listener| listener.error.is_some())
+    {
         return Some("the proxy refused a listener".to_owned());
     }
-    let answers = snapshot.ids().filter(|id| id.as_str().ends_with("/debug/syncz.json"));
-    let texts: Vec<_> = answers.filter_map(|id| snapshot.open(id).ok()).map(|doc| doc.text).collect();
-    let connections = texts.iter().filter_map(|text| syncz::read(text).ok()).flat_map(|(connections, _)| connections);
+    let answers = snapshot
+        .ids()
+        .filter(|id| id.as_str().ends_with("/debug/syncz.json"));
+    let texts: Vec<_> = answers
+        .filter_map(|id| snapshot.open(id).ok())
+        .map(|doc| doc.text)
+        .collect();
+    let connections = texts
+        .iter()
+        .filter_map(|text| syncz::read(text).ok())
+        .flat_map(|(connections, _)| connections);
     let states: Vec<_> = connections
         .filter(|c| c.proxy == proxy)
         .filter_map(|c| c.types.get(LISTENER).map(syncz::Watch::sync))
@@ -175,11 +243,20 @@ impl Values {
             paths: vec!["/".to_owned()],
         };
         for pod in mesh.pods.iter().filter(|pod| pod.has_proxy) {
-            values.principals.push(Principal::of("cluster.local", &pod.namespace, &pod.service_account));
+            values.principals.push(Principal::of(
+                "cluster.local",
+                &pod.namespace,
+                &pod.service_account,
+            ));
         }
         object::each(snapshot, |object| {
             if object.kind() == "AuthorizationPolicy" {
-                values.read(object.node.at(["spec", "rules"]).map_or(&[][..], Node::items));
+                values.read(
+                    object
+                        .node
+                        .at(["spec", "rules"])
+                        .map_or(&[][..], Node::items),
+                );
             }
         });
         values.principals.sort_by(|a, b| a.uri().cmp(b.uri()));
@@ -195,12 +272,18 @@ impl Values {
         let lists = |node: &Node, outer: &str, inner: &str, key: &str| -> Vec<String> {
             let entries = node.get(outer).map_or(&[][..], Node::items).iter();
             let lists = entries.filter_map(|entry| entry.get(inner)?.get(key));
-            lists.flat_map(Node::items).filter_map(Node::str).map(str::to_owned).collect()
+            lists
+                .flat_map(Node::items)
+                .filter_map(Node::str)
+                .map(str::to_owned)
+                .collect()
         };
         for rule in rules {
             let principals = lists(rule, "from", "source", "principals");
-            self.principals.extend(principals.iter().filter_map(|p| Principal::parse(p).ok()));
-            self.methods.extend(lists(rule, "to", "operation", "methods"));
+            self.principals
+                .extend(principals.iter().filter_map(|p| Principal::parse(p).ok()));
+            self.methods
+                .extend(lists(rule, "to", "operation", "methods"));
             for path in lists(rule, "to", "operation", "paths") {
                 let base = path.trim_end_matches('*').to_owned();
                 let (inside, beside) = (format!("{base}x"), base.trim_end_matches('/').to_owned());
@@ -212,10 +295,20 @@ impl Values {
     }
 
     fn question(&self, pod: &PodFacts, port: u16) -> Question {
-        let host = pod.ips.first().expect("a running pod has an address").to_string();
+        let host = pod
+            .ips
+            .first()
+            .expect("a running pod has an address")
+            .to_string();
         Question {
             from: Caller::Somebody,
-            to: Url { scheme: Scheme::Http, host, port, has_port: true, path: "/".to_owned() },
+            to: Url {
+                scheme: Scheme::Http,
+                host,
+                port,
+                has_port: true,
+                path: "/".to_owned(),
+            },
             method: self.methods[0].clone(),
             headers: vec![("host".to_owned(), "any.test".to_owned())],
             http: "1.1".to_owned(),
@@ -228,9 +321,14 @@ impl Values {
 
     /// Callers × ports × methods × paths; every port also as plain TCP.
     fn questions(&self, mesh: &Mesh, pod: &PodFacts) -> Vec<Question> {
-        let services = mesh.services.iter().filter(|service| mesh.pods_of(service).any(|p| p.name == pod.name));
-        let mut ports: Vec<u16> =
-            services.flat_map(|s| &s.ports).filter_map(|(_, target)| target.parse().ok()).collect();
+        let services = mesh
+            .services
+            .iter()
+            .filter(|service| mesh.pods_of(service).any(|p| p.name == pod.name));
+        let mut ports: Vec<u16> = services
+            .flat_map(|s| &s.ports)
+            .filter_map(|(_, target)| target.parse().ok())
+            .collect();
         // One that no Service leads to.
         ports.push(9999);
         ports.sort_unstable();
@@ -238,12 +336,22 @@ impl Values {
         let mut questions = Vec::new();
         for &port in &ports {
             for principal in &self.principals {
-                let base = Question { principal: Some(principal.clone()), ..self.question(pod, port) };
+                let base = Question {
+                    principal: Some(principal.clone()),
+                    ..self.question(pod, port)
+                };
                 questions.push(tcp(&base));
                 for method in &self.methods {
                     for path in &self.paths {
-                        let to = Url { path: path.clone(), ..base.to.clone() };
-                        questions.push(Question { to, method: method.clone(), ..base.clone() });
+                        let to = Url {
+                            path: path.clone(),
+                            ..base.to.clone()
+                        };
+                        questions.push(Question {
+                            to,
+                            method: method.clone(),
+                            ..base.clone()
+                        });
                     }
                 }
             }
@@ -253,6 +361,13 @@ impl Values {
 }
 
 fn tcp(question: &Question) -> Question {
-    let to = Url { scheme: Scheme::Tcp, ..question.to.clone() };
-    Question { to, method: String::new(), ..question.clone() }
+    let to = Url {
+        scheme: Scheme::Tcp,
+        ..question.to.clone()
+    };
+    Question {
+        to,
+        method: String::new(),
+        ..question.clone()
+    }
 }

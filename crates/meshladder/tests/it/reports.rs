@@ -1,4 +1,5 @@
-//! What holds for every report, on the demo's capture and, where the run is given them, on all captures.
+//! What holds for every report, on the demo's capture and, where the run is given them, on all
+//! captures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,14 @@ type Request = (String, String);
 /// Every capture, with a request where one is known.
 fn captures() -> Vec<(PathBuf, Option<Request>)> {
     let demo = root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst");
-    let request = ("shop/frontend".to_owned(), "http://catalog.shop:8080/".to_owned());
-    let mut found = vec![(root().join("fixtures/meshes/small/bundle"), None), (demo, Some(request))];
+    let request = (
+        "shop/frontend".to_owned(),
+        "http://catalog.shop:8080/".to_owned(),
+    );
+    let mut found = vec![
+        (root().join("fixtures/meshes/small/bundle"), None),
+        (demo, Some(request)),
+    ];
     let Some(shared) = shared() else { return found };
     let mut folders: Vec<PathBuf> = fs::read_dir(shared.join("meshes"))
         .expect("the captures")
@@ -48,18 +55,38 @@ pub(crate) fn open(path: &Path) -> Snapshot {
 fn reports(path: &Path, request: Option<&Request>, threads: usize) -> Vec<Report> {
     let snapshot = open(path);
     let mesh = Mesh::build(&snapshot);
-    let climb = |scope| ladder::climb(&snapshot, &mesh, &Inquiry { scope, seen: None, threads });
+    let climb = |scope| {
+        ladder::climb(
+            &snapshot,
+            &mesh,
+            &Inquiry {
+                scope,
+                seen: None,
+                threads,
+            },
+        )
+    };
     let request = request.map(|(from, to)| Scope::Request(Box::new(question(from, to, &mesh))));
-    [Some(Scope::Mesh), request].into_iter().flatten().map(climb).collect()
+    [Some(Scope::Mesh), request]
+        .into_iter()
+        .flatten()
+        .map(climb)
+        .collect()
 }
 
 pub(crate) fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
     let pod = from.split_once('/').and_then(|(namespace, name)| {
         let pods = mesh.pods.iter().filter(|pod| pod.namespace == namespace);
-        pods.map(|pod| &pod.name).filter(|pod| pod.starts_with(name)).min().map(|pod| (namespace, pod))
+        pods.map(|pod| &pod.name)
+            .filter(|pod| pod.starts_with(name))
+            .min()
+            .map(|pod| (namespace, pod))
     });
     let from = match pod {
-        Some((namespace, name)) => Caller::Pod { namespace: namespace.to_owned(), name: name.clone() },
+        Some((namespace, name)) => Caller::Pod {
+            namespace: namespace.to_owned(),
+            name: name.clone(),
+        },
         None => Caller::Outside,
     };
     let to = Url::parse(to).expect("a URL");
@@ -85,7 +112,12 @@ fn as_json(reports: &[Report]) -> Vec<String> {
 fn two_runs_give_the_same_bytes_on_any_number_of_threads() {
     for (path, request) in captures() {
         let first = as_json(&reports(&path, request.as_ref(), 1));
-        assert_eq!(first, as_json(&reports(&path, request.as_ref(), 3)), "{}", path.display());
+        assert_eq!(
+            first,
+            as_json(&reports(&path, request.as_ref(), 3)),
+            "{}",
+            path.display()
+        );
     }
 }
 
@@ -95,7 +127,10 @@ fn a_saved_bundle_gives_the_same_report_byte_for_byte() {
     for (path, request) in captures() {
         let saved = folder.path().join("saved.tar.gz");
         bundle::write(&open(&path), &saved).expect("it can be written");
-        let (before, after) = (reports(&path, request.as_ref(), 2), reports(&saved, request.as_ref(), 2));
+        let (before, after) = (
+            reports(&path, request.as_ref(), 2),
+            reports(&saved, request.as_ref(), 2),
+        );
         assert_eq!(as_json(&before), as_json(&after), "{}", path.display());
     }
 }
@@ -110,7 +145,12 @@ fn the_order_of_objects_does_not_matter() {
         shuffle_lists(&shuffled.join("k8s"), 7 + number as u64);
         let after = reports(&shuffled, request.as_ref(), 2);
         for (before, after) in before.iter().zip(&after) {
-            assert_eq!(without_places(before), without_places(after), "{}", path.display());
+            assert_eq!(
+                without_places(before),
+                without_places(after),
+                "{}",
+                path.display()
+            );
         }
         fs::remove_dir_all(shuffled).expect("it can be removed");
     }
@@ -120,12 +160,22 @@ fn the_order_of_objects_does_not_matter() {
 fn shuffle_lists(folder: &Path, mut seed: u64) {
     for entry in fs::read_dir(folder).expect("objects") {
         let path = entry.expect("a file").path();
-        let Ok(mut list) = serde_json::from_slice::<Value>(&fs::read(&path).expect("a file")) else { continue };
-        let Some(items) = list["items"].as_array_mut() else { continue };
+        let Ok(mut list) = serde_json::from_slice::<Value>(&fs::read(&path).expect("a file"))
+        else {
+            continue;
+        };
+        let Some(items) = list["items"].as_array_mut() else {
+            continue;
+        };
         for last in (1..items.len()).rev() {
             // Knuth's multiplier: any mixing will do, as long as it is the same every time.
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            items.swap(last, usize::try_from(seed >> 33).expect("31 bits") % (last + 1));
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            items.swap(
+                last,
+                usize::try_from(seed >> 33).expect("31 bits") % (last + 1),
+            );
         }
         fs::write(&path, list.to_string()).expect("it can be written");
     }
@@ -135,7 +185,10 @@ fn shuffle_lists(folder: &Path, mut seed: u64) {
 fn without_places(report: &Report) -> Value {
     let mut json: Value = serde_json::from_str(&to_json(report)).expect("JSON");
     let findings = json["findings"].as_array_mut().expect("findings");
-    for evidence in findings.iter_mut().flat_map(|finding| finding["evidence"].as_array_mut().expect("evidence")) {
+    for evidence in findings
+        .iter_mut()
+        .flat_map(|finding| finding["evidence"].as_array_mut().expect("evidence"))
+    {
         for key in ["pointer", "line", "excerpt"] {
             evidence[key] = Value::Null;
         }
@@ -147,8 +200,16 @@ fn without_places(report: &Report) -> Value {
 fn who_names_a_cause_does_not_say_that_nothing_explains_it() {
     for (path, request) in captures() {
         for report in reports(&path, request.as_ref(), 2) {
-            let is_given_up = report.unknown.iter().any(|fact| fact.contains("nothing that was read explains it"));
-            assert!(!is_given_up || report.verdict == Verdict::Undecided, "{}: {:?}", path.display(), report.unknown);
+            let is_given_up = report
+                .unknown
+                .iter()
+                .any(|fact| fact.contains("nothing that was read explains it"));
+            assert!(
+                !is_given_up || report.verdict == Verdict::Undecided,
+                "{}: {:?}",
+                path.display(),
+                report.unknown
+            );
         }
     }
 }
@@ -158,18 +219,29 @@ fn every_piece_of_evidence_leads_somewhere() {
     for (path, request) in captures() {
         for report in reports(&path, request.as_ref(), 2) {
             for told in &report.findings {
-                assert!(!told.finding.evidence.is_empty(), "{}: {}", path.display(), told.finding.id());
+                assert!(
+                    !told.finding.evidence.is_empty(),
+                    "{}: {}",
+                    path.display(),
+                    told.finding.id()
+                );
                 for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
-                    let leads = evidence.spot == Spot::Whole || (shown.line.is_some() && !shown.excerpt.is_empty());
-                    assert!(leads, "{}: {}: {evidence:?}", path.display(), told.finding.id());
+                    let leads = evidence.spot == Spot::Whole
+                        || (shown.line.is_some() && !shown.excerpt.is_empty());
+                    assert!(
+                        leads,
+                        "{}: {}: {evidence:?}",
+                        path.display(),
+                        told.finding.id()
+                    );
                 }
             }
         }
     }
 }
 
-/// Whoever installed the cluster may have chosen another domain; then every full name ends otherwise. The trust domain is
-/// another matter: it stands in certificates.
+/// Whoever installed the cluster may have chosen another domain; then every full name ends
+/// otherwise. The trust domain is another matter: it stands in certificates.
 #[test]
 fn the_domain_of_the_cluster_does_not_matter() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -187,11 +259,15 @@ fn the_domain_of_the_cluster_does_not_matter() {
 }
 
 fn first(report: &Report) -> (Verdict, Option<String>) {
-    (report.verdict, report.findings.first().map(|told| told.finding.id()))
+    (
+        report.verdict,
+        report.findings.first().map(|told| told.finding.id()),
+    )
 }
 
 fn in_another_domain(text: &str) -> String {
-    text.replace("svc.cluster.local", "svc.corp.internal").replace("\"*.local\"", "\"*.internal\"")
+    text.replace("svc.cluster.local", "svc.corp.internal")
+        .replace("\"*.local\"", "\"*.internal\"")
 }
 
 /// Puts the full names in all files below a folder into another domain.
@@ -205,7 +281,11 @@ fn rename(folder: &Path) {
         let mut text = in_another_domain(&fs::read_to_string(&path).expect("text"));
         if path.ends_with("k8s/pods.json") {
             let mut pods: Value = serde_json::from_str(&text).expect("JSON");
-            pods["items"].as_array_mut().expect("pods").iter_mut().for_each(tell_istiod);
+            pods["items"]
+                .as_array_mut()
+                .expect("pods")
+                .iter_mut()
+                .for_each(tell_istiod);
             text = pods.to_string();
         }
         fs::write(&path, text).expect("it can be written");
@@ -215,7 +295,11 @@ fn rename(folder: &Path) {
 /// `discovery --domain cluster.local`
 fn tell_istiod(pod: &mut Value) {
     let args = pod["spec"]["containers"][0]["args"].as_array_mut();
-    for arg in args.into_iter().flatten().filter(|arg| *arg == "cluster.local") {
+    for arg in args
+        .into_iter()
+        .flatten()
+        .filter(|arg| *arg == "cluster.local")
+    {
         *arg = "corp.internal".into();
     }
 }

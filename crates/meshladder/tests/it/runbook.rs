@@ -1,4 +1,5 @@
-//! `runbook`: every command in it is run, every link leads somewhere, and the script works with kubectl and curl alone.
+//! `runbook`: every command in it is run, every link leads somewhere, and the script works with
+//! kubectl and curl alone.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -11,20 +12,35 @@ use crate::fake::Fake;
 use crate::support::{Run, meshladder};
 
 fn demo() -> String {
-    root().join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst").display().to_string()
+    root()
+        .join("crates/meshladder/demo/canary-gets-no-traffic.tar.zst")
+        .display()
+        .to_string()
 }
 
 /// The lines of all `sh` blocks of a page.
 fn commands(page: &str) -> Vec<String> {
-    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let blocks = page
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n```").next());
     blocks.flat_map(str::lines).map(str::to_owned).collect()
 }
 
-/// Runs a line as a shell would, with our binary, a kubectl that answers everything, and the demo's capture.
+/// Runs a line as a shell would, with our binary, a kubectl that answers everything, and the demo's
+/// capture.
 fn run(line: &str, folder: &Path) -> Run {
     let line = line.replace("bundle.tar.gz", &demo());
-    let binary = Path::new(env!("CARGO_BIN_EXE_meshladder")).parent().expect("it is in a folder").display().to_string();
-    let path = format!("{}:{binary}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let binary = Path::new(env!("CARGO_BIN_EXE_meshladder"))
+        .parent()
+        .expect("it is in a folder")
+        .display()
+        .to_string();
+    let path = format!(
+        "{}:{binary}:{}",
+        folder.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     let kubeconfig = folder.join("kubeconfig");
     let output = Command::new("sh")
         .args(["-c", &line])
@@ -34,14 +50,22 @@ fn run(line: &str, folder: &Path) -> Run {
         .output();
     let output = output.expect("sh starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Run { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
-/// Written by a process of its own: what this one writes, a child that another test is just starting may still hold
-/// open, and what is open for writing cannot be executed.
+/// Written by a process of its own: what this one writes, a child that another test is just
+/// starting may still hold open, and what is open for writing cannot be executed.
 fn program(folder: &Path, name: &str, script: &str) {
     let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    let written = Command::new("sh").args(["-c", write]).arg(folder.join(name)).arg(script).status();
+    let written = Command::new("sh")
+        .args(["-c", write])
+        .arg(folder.join(name))
+        .arg(script)
+        .status();
     assert!(written.expect("sh starts").success());
 }
 
@@ -61,7 +85,9 @@ fn every_command_of_the_runbook_runs_on_the_demo() {
         let run = run(&line, folder.path());
         assert!(matches!(run.code, 0 | 1), "{line}: {run:?}");
         // What finds nothing says nothing on a pipe.
-        let is_quiet = [" > ", "meshladder analyze", " --level ", " --audit"].iter().any(|part| line.contains(part));
+        let is_quiet = [" > ", "meshladder analyze", " --level ", " --audit"]
+            .iter()
+            .any(|part| line.contains(part));
         assert!(is_quiet || !run.stdout.is_empty(), "{line} says nothing");
     }
 }
@@ -87,9 +113,13 @@ fn the_page_of_an_incident_has_its_names_and_its_commands_run() {
         ],
     ] {
         let page = run(&format!("meshladder {}", words.join(" ")), folder.path()).stdout;
-        for part in
-            ["Root cause: NetworkPolicy shop/restrict-egress", "### Evidence", "### Verify", "before.yaml", "15012"]
-        {
+        for part in [
+            "Root cause: NetworkPolicy shop/restrict-egress",
+            "### Evidence",
+            "### Verify",
+            "before.yaml",
+            "15012",
+        ] {
             assert!(page.contains(part), "{words:?}: {part} is not in\n{page}");
         }
         for line in commands(&page) {
@@ -108,8 +138,16 @@ fn every_rule_has_a_page_and_the_html_stands_alone() {
     for elsewhere in ["src=", "http-equiv", "<script", "@import", "<link"] {
         assert!(!html.contains(elsewhere), "{elsewhere}");
     }
-    let ids: BTreeSet<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    let links: Vec<&str> = html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let ids: BTreeSet<&str> = html
+        .split(" id=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let links: Vec<&str> = html
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
     assert!(links.len() > 10, "{links:?}");
     for link in links {
         assert!(ids.contains(link), "#{link} leads nowhere");
@@ -119,11 +157,21 @@ fn every_rule_has_a_page_and_the_html_stands_alone() {
 #[test]
 fn the_script_is_clean_shell() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("ladder.sh"), meshladder(&["runbook", "--as-script"]).stdout).expect("written");
-    let checked =
-        Command::new(root().join(".venv/bin/shellcheck")).arg("ladder.sh").current_dir(folder.path()).output();
+    std::fs::write(
+        folder.path().join("ladder.sh"),
+        meshladder(&["runbook", "--as-script"]).stdout,
+    )
+    .expect("written");
+    let checked = Command::new(root().join(".venv/bin/shellcheck"))
+        .arg("ladder.sh")
+        .current_dir(folder.path())
+        .output();
     let checked = checked.expect("scripts/test installs shellcheck");
-    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    assert!(
+        checked.status.success(),
+        "{}",
+        String::from_utf8_lossy(&checked.stdout)
+    );
 }
 
 /// A proxy's admin port that answers these paths, and the port it is at.
@@ -140,9 +188,19 @@ fn admin(answers: &'static [(&'static str, &'static str)]) -> u16 {
                     _ => break,
                 }
             }
-            let line = String::from_utf8_lossy(&request).lines().next().unwrap_or_default().to_owned();
-            let body = answers.iter().find(|(path, _)| line.contains(path)).map_or("", |(_, body)| body);
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let line = String::from_utf8_lossy(&request)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            let body = answers
+                .iter()
+                .find(|(path, _)| line.contains(path))
+                .map_or("", |(_, body)| body);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
             // A client that has gone has its answer.
             let _ = stream.write_all(format!("{head}{body}").as_bytes());
         }
@@ -155,12 +213,18 @@ const SICK: &[(&str, &str)] = &[
         "/stats",
         "control_plane.connected_state: 0\nlistener_manager.lds.update_rejected: 2\nhttp.inbound.rbac.denied: 0\n",
     ),
-    ("/config_dump", "{\"configs\":[{\"domains\":[\"catalog.shop:8080\"]}]}"),
+    (
+        "/config_dump",
+        "{\"configs\":[{\"domains\":[\"catalog.shop:8080\"]}]}",
+    ),
     (
         "/clusters",
         "outbound|8080||catalog.shop.svc.cluster.local::10.0.0.1:8080::health_flags::/failed_outlier_check\n",
     ),
-    ("/logging", "active loggers:\n  rbac: debug\n  http: warning\n"),
+    (
+        "/logging",
+        "active loggers:\n  rbac: debug\n  http: warning\n",
+    ),
 ];
 
 #[test]
@@ -180,7 +244,11 @@ esac
 "#
     );
     program(folder.path(), "kubectl", &kubectl);
-    std::fs::write(folder.path().join("ladder.sh"), meshladder(&["runbook", "--as-script"]).stdout).expect("written");
+    std::fs::write(
+        folder.path().join("ladder.sh"),
+        meshladder(&["runbook", "--as-script"]).stdout,
+    )
+    .expect("written");
     let run = run("sh ladder.sh -n shop cart-1 catalog.shop", folder.path());
     assert_eq!(run.code, 1, "{run:?}");
     let says: Vec<(String, String)> = run
@@ -204,6 +272,10 @@ esac
         ("upstream", "FAILED"),
         ("telemetry", "FAILED"),
     ] {
-        assert!(says.contains(&(rung.to_owned(), outcome.to_owned())), "{rung} {outcome}: {}", run.stdout);
+        assert!(
+            says.contains(&(rung.to_owned(), outcome.to_owned())),
+            "{rung} {outcome}: {}",
+            run.stdout
+        );
     }
 }

@@ -1,12 +1,13 @@
-//! What objects may say: captured meshes are right, and of istioctl's own examples only those that the admission webhook
-//! would refuse are told.
+//! What objects may say: captured meshes are right, and of istioctl's own examples only those that
+//! the admission webhook would refuse are told.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::support::{meshladder, shared, with_stdin};
 
-/// istioctl's examples are made for other analyzers, and these objects of theirs would not be admitted.
+/// istioctl's examples are made for other analyzers, and these objects of theirs would not be
+/// admitted.
 const REFUSED: &[&str] = &[
     "authorizationpolicies.yaml ServiceEntry httpbin/istio",
     "conflicting-gateways-invalid-port.yaml Gateway default/alpha",
@@ -36,7 +37,10 @@ fn no_object_of_a_captured_mesh_would_be_refused() {
     let meshes = files(&shared.join("meshes"));
     let judge = |mesh: &PathBuf| {
         let bundle = mesh.join("bundle.tar.gz");
-        let told = told(&["-s", bundle.to_str().expect("a path of letters")], &["IST0106", "IST0133"]);
+        let told = told(
+            &["-s", bundle.to_str().expect("a path of letters")],
+            &["IST0106", "IST0133"],
+        );
         assert_eq!(told, Vec::<String>::new(), "{}", mesh.display());
     };
     std::thread::scope(|scope| {
@@ -50,8 +54,15 @@ fn no_object_of_a_captured_mesh_would_be_refused() {
 fn only_what_would_be_refused_of_istioctls_examples_is_told() {
     let Some(shared) = shared() else { return };
     let mut found = BTreeSet::new();
-    for file in files(&shared.join("conformance/analyze/data")).into_iter().filter(|file| file.is_file()) {
-        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+    for file in files(&shared.join("conformance/analyze/data"))
+        .into_iter()
+        .filter(|file| file.is_file())
+    {
+        let name = file
+            .file_name()
+            .expect("a file has a name")
+            .to_string_lossy()
+            .into_owned();
         for line in told(&[file.to_str().expect("a path of letters")], &["IST0106"]) {
             let object = line.split_once('(').map_or("", |(_, rest)| rest);
             let object: Vec<&str> = object.split([' ', ')']).take(2).collect();
@@ -72,22 +83,42 @@ spec:
 ";
     let run = with_stdin(&["analyze", "-"], yaml.as_bytes());
     assert_eq!(run.code, 79, "{}", run.stderr);
-    assert!(run.stdout.contains("Error [IST0106] (PeerAuthentication shop/default"), "{}", run.stdout);
-    assert!(run.stdout.contains("spec.mtsl is not a field of PeerAuthentication; did you mean mtls"), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .contains("Error [IST0106] (PeerAuthentication shop/default"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout
+            .contains("spec.mtsl is not a field of PeerAuthentication; did you mean mtls"),
+        "{}",
+        run.stdout
+    );
     let run = with_stdin(&["analyze", "-", "-o", "json"], yaml.as_bytes());
-    assert!(run.stdout.contains("/spec/mtls"), "the patch renames it: {}", run.stdout);
+    assert!(
+        run.stdout.contains("/spec/mtls"),
+        "the patch renames it: {}",
+        run.stdout
+    );
 }
 
 /// The lines that have one of the codes.
 fn told(arguments: &[&str], codes: &[&str]) -> Vec<String> {
     let run = meshladder(&[&["analyze"], arguments].concat());
     let has_code = |line: &&str| codes.iter().any(|code| line.contains(&format!("[{code}]")));
-    run.stdout.lines().filter(has_code).map(str::to_owned).collect()
+    run.stdout
+        .lines()
+        .filter(has_code)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("it can be listed").path())
+        .collect();
     paths.sort();
     paths
 }

@@ -5,17 +5,25 @@ use std::path::{Path, PathBuf};
 
 use crate::support::meshladder;
 
-/// Every secret holds this word, so that one search finds them all; a base64 form is searched for beside it.
+/// Every secret holds this word, so that one search finds them all; a base64 form is searched for
+/// beside it.
 const MARK: &str = "hunter2";
 
 /// `-----BEGIN PRIVATE KEY-----\nhunter2hunter2\n-----END PRIVATE KEY-----\n` in base64.
-const KEY_BASE64: &str = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCmh1bnRlcjJodW50ZXIyCi0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K";
+const KEY_BASE64: &str =
+    "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCmh1bnRlcjJodW50ZXIyCi0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K";
 
 /// A token whose three parts are base64url; the payload says `{"sub":"hunter2"}`.
-const JWT: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6InRlc3QifQ.eyJzdWIiOiJodW50ZXIyIn0.aHVudGVyMmh1bnRlcjJodW50ZXIy";
+const JWT: &str =
+    "eyJhbGciOiJSUzI1NiIsImtpZCI6InRlc3QifQ.eyJzdWIiOiJodW50ZXIyIn0.aHVudGVyMmh1bnRlcjJodW50ZXIy";
 
 /// What must be nowhere.
-const FORBIDDEN: [&str; 4] = [MARK, "aHVudGVyM", "eyJzdWIiOiJodW50ZXIyIn0", "Cmh1bnRlcjJodW50ZXIyCi0"];
+const FORBIDDEN: [&str; 4] = [
+    MARK,
+    "aHVudGVyM",
+    "eyJzdWIiOiJodW50ZXIyIn0",
+    "Cmh1bnRlcjJodW50ZXIyCi0",
+];
 
 fn write(folder: &Path, path: &str, text: &str) {
     let path = folder.join(path);
@@ -28,7 +36,8 @@ fn plant(folder: &Path) {
     let pem = "-----BEGIN PRIVATE KEY-----\\nhunter2hunter2\\n-----END PRIVATE KEY-----\\n";
     let url = "https://user:hunter2hunter2@host.example/x";
     let bearer = "Bearer hunter2hunter2hunter2";
-    let applied = r#"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"p\":\"aHVudGVyMmh1bnRlcjI=\"}}"#;
+    let applied =
+        r#"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"p\":\"aHVudGVyMmh1bnRlcjI=\"}}"#;
     let env = r#"{"name":"DB_PASSWORD","value":"hunter2"},{"name":"API_TOKEN","value":"hunter2"}"#;
     write(
         folder,
@@ -82,9 +91,21 @@ fn plant(folder: &Path) {
             r#"{{"cluster_statuses":[{{"name":"{url}","host_statuses":[{{"address":{{"socket_address":{{"address":"1.2.3.4","port_value":80}}}},"hostname":"{JWT}","health_status":{{"eds_health_status":"HEALTHY"}}}}]}}]}}"#
         ),
     );
-    write(folder, "proxies/shop/a/server_info.json", &format!(r#"{{"command_line_options":{{"x":"--token={JWT}"}}}}"#));
-    write(folder, "proxies/shop/a/stats.txt", &format!("a.b: 1\nc: \"{bearer}\"\n"));
-    write(folder, "proxies/shop/a/logging.txt", &format!("active loggers:\n  {bearer}: warning\n"));
+    write(
+        folder,
+        "proxies/shop/a/server_info.json",
+        &format!(r#"{{"command_line_options":{{"x":"--token={JWT}"}}}}"#),
+    );
+    write(
+        folder,
+        "proxies/shop/a/stats.txt",
+        &format!("a.b: 1\nc: \"{bearer}\"\n"),
+    );
+    write(
+        folder,
+        "proxies/shop/a/logging.txt",
+        &format!("active loggers:\n  {bearer}: warning\n"),
+    );
     write(
         folder,
         "istiod/istiod-1/debug/syncz.json",
@@ -106,8 +127,18 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    let entries = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 #[test]
@@ -151,15 +182,28 @@ fn planted_secrets_are_in_no_output_and_in_no_bundle() {
         assert_clean(command, &run.stderr);
     }
     let packed = folder.path().join("packed");
-    let run = meshladder(&["bundle", "pack", &packed.display().to_string(), "-s", &source]);
+    let run = meshladder(&[
+        "bundle",
+        "pack",
+        &packed.display().to_string(),
+        "-s",
+        &source,
+    ]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let written = files(&packed);
     assert!(written.len() >= 12, "{written:?}");
     for file in written {
-        assert_clean(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).expect("a file")));
+        assert_clean(
+            &file.display().to_string(),
+            &String::from_utf8_lossy(&fs::read(&file).expect("a file")),
+        );
     }
     let verified = meshladder(&["bundle", "verify", &packed.display().to_string()]);
-    assert_eq!(verified.code, 0, "what was packed has no secret: {}", verified.stderr);
+    assert_eq!(
+        verified.code, 0,
+        "what was packed has no secret: {}",
+        verified.stderr
+    );
 }
 
 #[test]
@@ -168,6 +212,10 @@ fn the_planted_secrets_are_really_there_before() {
     plant(folder.path());
     for file in files(folder.path()) {
         let text = fs::read_to_string(&file).expect("text");
-        assert!(FORBIDDEN.iter().any(|secret| text.contains(secret)), "{} has no secret to find", file.display());
+        assert!(
+            FORBIDDEN.iter().any(|secret| text.contains(secret)),
+            "{} has no secret to find",
+            file.display()
+        );
     }
 }

@@ -48,5 +48,7 @@ pub(crate) fn with_stdin<S: AsRef<OsStr>>(words: &[S], stdin: &[u8]) -> Run {
 
 /// The captures and goldens, where the run is given them.
 pub(crate) fn shared() -> Option<PathBuf> {
-    std::env::var_os("MESHLADDER_SHARED").map(PathBuf::from).filter(|path| path.is_dir())
+    std::env::var_os("MESHLADDER_SHARED")
+        .map(PathBuf::from)
+        .filter(|path| path.is_dir())
 }

@@ -51,21 +51,38 @@ pub(super) async fn rate_before(cluster: &Cluster, pod: &ProxyRef) -> Result<Opt
 }
 
 /// Millicores of a proxy, and when they were measured.
-pub(super) async fn cpu_now(cluster: &Cluster, pod: &ProxyRef) -> Result<(f64, Option<Time>), String> {
-    let path = format!("/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods/{}", pod.namespace, pod.pod);
-    let told = cluster.get_json(&path, JSON).await.map_err(|lack| match lack {
-        Lack::Absent => "metrics.k8s.io has nothing on it".to_owned(),
-        lack => lack.why(),
-    })?;
+pub(super) async fn cpu_now(
+    cluster: &Cluster,
+    pod: &ProxyRef,
+) -> Result<(f64, Option<Time>), String> {
+    let path = format!(
+        "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods/{}",
+        pod.namespace, pod.pod
+    );
+    let told = cluster
+        .get_json(&path, JSON)
+        .await
+        .map_err(|lack| match lack {
+            Lack::Absent => "metrics.k8s.io has nothing on it".to_owned(),
+            lack => lack.why(),
+        })?;
     let mut containers = told["containers"].as_array().into_iter().flatten();
     let usage = containers.find(|container| container["name"] == PROXY);
     let millis = usage.and_then(|usage| cpu(usage["usage"]["cpu"].as_str()?));
     let at = told["timestamp"].as_str().and_then(Time::parse);
-    millis.map(|millis| (millis, at)).ok_or_else(|| "metrics.k8s.io has nothing on its proxy".to_owned())
+    millis
+        .map(|millis| (millis, at))
+        .ok_or_else(|| "metrics.k8s.io has nothing on its proxy".to_owned())
 }
 
-/// Notes CPU now and then, for as long as it is polled; only what was measured after `start` counts.
-pub(super) async fn sample(cluster: &Cluster, pod: &ProxyRef, start: Time, into: &Mutex<Option<f64>>) {
+/// Notes CPU now and then, for as long as it is polled; only what was measured after `start`
+/// counts.
+pub(super) async fn sample(
+    cluster: &Cluster,
+    pod: &ProxyRef,
+    start: Time,
+    into: &Mutex<Option<f64>>,
+) {
     loop {
         tokio::time::sleep(EVERY).await;
         if let Ok((millis, Some(at))) = cpu_now(cluster, pod).await

@@ -33,16 +33,30 @@ struct Ready<'c> {
 pub(super) async fn all(shared: &Shared<'_>, clusters: &[Cluster]) -> Vec<Ending> {
     let (mut ready, mut endings) = (Vec::new(), Vec::new());
     let pods = shared.raise.pods.clone();
-    let looks =
-        pods.into_iter().filter_map(|pod| Some((find(clusters, &pod)?, pod))).map(|(cluster, pod)| async move {
+    let looks = pods
+        .into_iter()
+        .filter_map(|pod| Some((find(clusters, &pod)?, pod)))
+        .map(|(cluster, pod)| async move {
             let looked = look(shared, cluster, &pod).await;
             (cluster, pod, looked)
         });
     let mut looks = stream::iter(looks).buffer_unordered(16);
     while let Some((cluster, pod, looked)) = looks.next().await {
         match looked {
-            Ok((change, log, cost)) => ready.push(Ready { cluster, pod, change, log, cost }),
-            Err(why) => endings.push(ending(cluster, pod, End::Untouched(why), None, Cost::default())),
+            Ok((change, log, cost)) => ready.push(Ready {
+                cluster,
+                pod,
+                change,
+                log,
+                cost,
+            }),
+            Err(why) => endings.push(ending(
+                cluster,
+                pod,
+                End::Untouched(why),
+                None,
+                Cost::default(),
+            )),
         }
     }
     drop(looks);
@@ -52,7 +66,13 @@ pub(super) async fn all(shared: &Shared<'_>, clusters: &[Cluster]) -> Vec<Ending
 }
 
 fn ending(cluster: &Cluster, pod: ProxyRef, end: End, why: Option<Why>, cost: Cost) -> Ending {
-    Ending { pod, context: cluster.context.clone(), end, why, cost }
+    Ending {
+        pod,
+        context: cluster.context.clone(),
+        end,
+        why,
+        cost,
+    }
 }
 
 /// What has to change, the open log, and what it costs before; or why nothing is changed.
@@ -64,7 +84,9 @@ async fn look<'c>(
     let why = |lack: Lack| lack.why();
     let (raise, max) = (shared.raise, shared.raise.max_rate);
     let levels = {
-        let mut door = Door::open(cluster, admin(pod, raise.port)).await.map_err(why)?;
+        let mut door = Door::open(cluster, admin(pod, raise.port))
+            .await
+            .map_err(why)?;
         told(&mut door).await.map_err(why)?.1
     };
     if levels.is_fine_grain() {
@@ -80,11 +102,23 @@ async fn look<'c>(
     let no_log = |lack: Lack| format!("its log cannot be read: {}", lack.why());
     let before = rate_before(cluster, pod).await.map_err(no_log)?;
     if let Some(rate) = before.filter(|rate| *rate > max) {
-        return Err(format!("it logs {rate} bytes a second as it is, which is over --max-rate"));
+        return Err(format!(
+            "it logs {rate} bytes a second as it is, which is over --max-rate"
+        ));
     }
     let cpu = cpu_now(cluster, pod).await.map(|(millis, _)| millis);
-    let log = Follow::open(cluster, (&pod.namespace, &pod.pod, PROXY), Start::Tail(0)).await.map_err(no_log)?;
-    Ok((change, log, Cost { before, cpu_before: Some(cpu), ..Cost::default() }))
+    let log = Follow::open(cluster, (&pod.namespace, &pod.pod, PROXY), Start::Tail(0))
+        .await
+        .map_err(no_log)?;
+    Ok((
+        change,
+        log,
+        Cost {
+            before,
+            cpu_before: Some(cpu),
+            ..Cost::default()
+        },
+    ))
 }
 
 /// Raises the levels, watches, and sets them back.
@@ -94,7 +128,11 @@ async fn hold(shared: &Shared<'_>, mut ready: Ready<'_>) -> Ending {
     // From here on it is set back, whatever the answer.
     let note = |style: Style| {
         let entry = (ready.change.clone(), style);
-        shared.ledger.lock().unwrap_or_else(PoisonError::into_inner).insert(pod.clone(), entry);
+        shared
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(pod.clone(), entry);
         style
     };
     let mut style = note(Style::Paths);
@@ -120,7 +158,11 @@ async fn raise(shared: &Shared<'_>, ready: &Ready<'_>) -> Result<Style, Lack> {
     let mut door = Door::open(ready.cluster, admin(&ready.pod, shared.raise.port)).await?;
     let (_, style) = apply(&mut door, &ready.change).await?;
     let (_, now) = told(&mut door).await?;
-    if ready.change.holds(&now) { Ok(style) } else { Err(Lack::failed("Envoy did not take the levels")) }
+    if ready.change.holds(&now) {
+        Ok(style)
+    } else {
+        Err(Lack::failed("Envoy did not take the levels"))
+    }
 }
 
 fn reason(lack: Lack) -> Why {
@@ -155,7 +197,10 @@ async fn lines(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Wh
             Err(lack) => return reason(lack),
         };
         let bytes = lines.iter().map(|line| line.len() as u64).sum();
-        let rate = flow.add(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX), bytes);
+        let rate = flow.add(
+            u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+            bytes,
+        );
         (ready.cost.bytes, ready.cost.peak) = (flow.total(), flow.peak());
         if rate > shared.raise.max_rate {
             return Why::TooMuch(rate);
@@ -163,7 +208,10 @@ async fn lines(shared: &Shared<'_>, ready: &mut Ready<'_>, start: Instant) -> Wh
         for line in lines {
             if wanted.takes(line.trim_end()) || shared.raise.all_lines {
                 // Who is too slow to read must not keep levels up.
-                match shared.happenings.try_send(Happening::Line(ready.pod.clone(), line)) {
+                match shared
+                    .happenings
+                    .try_send(Happening::Line(ready.pod.clone(), line))
+                {
                     Ok(()) => {}
                     Err(TrySendError::Full(_)) => ready.cost.dropped += 1,
                     Err(TrySendError::Disconnected(_)) => return Why::Stopped,

@@ -24,7 +24,8 @@ const REFUSALS: u32 = 3;
 /// A request that got no answer may still be on its way.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Sets a proxy back. It has a time of its own, four requests long, and only a second Ctrl-C ends it before.
+/// Sets a proxy back. It has a time of its own, four requests long, and only a second Ctrl-C ends
+/// it before.
 pub(super) async fn restore(
     cluster: &Cluster,
     pod: &ProxyRef,
@@ -32,16 +33,28 @@ pub(super) async fn restore(
     shared: &Shared<'_>,
     is_unsure: bool,
 ) -> End {
-    let time = (shared.limits.request_timeout * 4).clamp(Duration::from_secs(4), Duration::from_secs(120));
-    let limits = Limits { timeout: time, ..shared.limits };
-    let pace = Arc::new(Pace::new(limits, runtime::insist(), Arc::clone(&cluster.pace.tally)));
+    let time =
+        (shared.limits.request_timeout * 4).clamp(Duration::from_secs(4), Duration::from_secs(120));
+    let limits = Limits {
+        timeout: time,
+        ..shared.limits
+    };
+    let pace = Arc::new(Pace::new(
+        limits,
+        runtime::insist(),
+        Arc::clone(&cluster.pace.tally),
+    ));
     let cluster = cluster.paced(pace);
     let mut end = tries(&cluster, pod, change, style, shared.raise.port).await;
     if is_unsure && end == End::Restored && cluster.pace.wait(SETTLE).await.is_ok() {
         end = tries(&cluster, pod, change, style, shared.raise.port).await;
     }
     if !matches!(end, End::Left { .. }) {
-        shared.ledger.lock().unwrap_or_else(PoisonError::into_inner).remove(pod);
+        shared
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(pod);
     }
     end
 }
@@ -57,7 +70,10 @@ async fn tries(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style,
                 break;
             }
             Err(lack) => {
-                refusals += u32::from(matches!(lack, Lack::Refused(_) | Lack::Stranger(_) | Lack::Keyless(_)));
+                refusals += u32::from(matches!(
+                    lack,
+                    Lack::Refused(_) | Lack::Stranger(_) | Lack::Keyless(_)
+                ));
                 why = lack.why();
             }
         }
@@ -69,10 +85,20 @@ async fn tries(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style,
         }
         wait = (wait * 2).min(LONGEST_WAIT);
     }
-    End::Left { levels: change.before(), style, why }
+    End::Left {
+        levels: change.before(),
+        style,
+        why,
+    }
 }
 
-async fn once(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style, port: u16) -> Result<(), Lack> {
+async fn once(
+    cluster: &Cluster,
+    pod: &ProxyRef,
+    change: &Change,
+    style: Style,
+    port: u16,
+) -> Result<(), Lack> {
     let mut door = Door::open(cluster, admin(pod, port)).await?;
     let (_, now) = told(&mut door).await?;
     let undo = change.undo(&now);
@@ -83,14 +109,31 @@ async fn once(cluster: &Cluster, pod: &ProxyRef, change: &Change, style: Style, 
         set(&mut door, &queries(&undo, Style::Single)).await?;
     }
     let (_, now) = told(&mut door).await?;
-    if change.undo(&now).is_empty() { Ok(()) } else { Err(Lack::failed("Envoy did not take the levels")) }
+    if change.undo(&now).is_empty() {
+        Ok(())
+    } else {
+        Err(Lack::failed("Envoy did not take the levels"))
+    }
 }
 
 /// Whether the pod is no more, or nothing runs in it any longer. What is not known is not over.
 async fn is_over(cluster: &Cluster, pod: &ProxyRef) -> bool {
-    let path = format!("/api/v1/namespaces/{}/pods?fieldSelector=metadata.name%3D{}", pod.namespace, pod.pod);
-    let Ok(list) = cluster.get_json(&path, JSON).await else { return false };
-    let Some(items) = list["items"].as_array() else { return false };
-    let here = items.iter().find(|item| item["metadata"]["name"] == pod.pod.as_str());
-    here.is_none_or(|pod| ["Succeeded", "Failed"].iter().any(|phase| pod["status"]["phase"] == *phase))
+    let path = format!(
+        "/api/v1/namespaces/{}/pods?fieldSelector=metadata.name%3D{}",
+        pod.namespace, pod.pod
+    );
+    let Ok(list) = cluster.get_json(&path, JSON).await else {
+        return false;
+    };
+    let Some(items) = list["items"].as_array() else {
+        return false;
+    };
+    let here = items
+        .iter()
+        .find(|item| item["metadata"]["name"] == pod.pod.as_str());
+    here.is_none_or(|pod| {
+        ["Succeeded", "Failed"]
+            .iter()
+            .any(|phase| pod["status"]["phase"] == *phase)
+    })
 }

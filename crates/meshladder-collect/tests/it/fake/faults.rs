@@ -33,11 +33,19 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(crate) fn always(at: &str, trouble: Trouble) -> Self {
-        Self { at: at.to_owned(), trouble, times: usize::MAX }
+        Self {
+            at: at.to_owned(),
+            trouble,
+            times: usize::MAX,
+        }
     }
 
     pub(crate) fn times(at: &str, trouble: Trouble, times: usize) -> Self {
-        Self { at: at.to_owned(), trouble, times }
+        Self {
+            at: at.to_owned(),
+            trouble,
+            times,
+        }
     }
 }
 
@@ -45,7 +53,9 @@ impl State {
     /// What goes wrong with a request, if anything does.
     pub(crate) fn trouble(&self, request: &str) -> Option<Trouble> {
         let mut faults = self.faults.lock().expect("nobody panicked");
-        let fault = faults.iter_mut().find(|fault| fault.times > 0 && request.contains(&fault.at))?;
+        let fault = faults
+            .iter_mut()
+            .find(|fault| fault.times > 0 && request.contains(&fault.at))?;
         fault.times -= 1;
         Some(fault.trouble.clone())
     }

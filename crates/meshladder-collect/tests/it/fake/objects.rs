@@ -24,7 +24,9 @@ impl Target {
             _ => return None,
         };
         let (namespace, rest) = match rest {
-            ["namespaces", namespace, plural, rest @ ..] => (Some(*namespace), [&[*plural], rest].concat()),
+            ["namespaces", namespace, plural, rest @ ..] => {
+                (Some(*namespace), [&[*plural], rest].concat())
+            }
             rest => (None, rest.to_vec()),
         };
         let own = |text: Option<&&str>| text.map(|text| (*text).to_owned());
@@ -39,7 +41,11 @@ impl Target {
     }
 
     pub(crate) fn kind(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 }
 
@@ -49,7 +55,11 @@ pub(crate) fn status(code: u16, message: &str) -> Value {
 
 /// What is served under a group and version.
 pub(crate) fn discovery(state: &State, target: &Target) -> Option<Value> {
-    let suffix = if target.group.is_empty() { String::new() } else { format!(".{}", target.group) };
+    let suffix = if target.group.is_empty() {
+        String::new()
+    } else {
+        format!(".{}", target.group)
+    };
     let inside = |kind: &&String| match kind.split_once('.') {
         Some((_, group)) => group == target.group,
         None => target.group.is_empty(),
@@ -64,14 +74,34 @@ pub(crate) fn discovery(state: &State, target: &Target) -> Option<Value> {
 }
 
 /// A page of a list, as the `Accept` header wants it.
-pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], accept: &str) -> (u16, Value) {
-    let get = |key: &str| query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-    let Some(all) = state.objects.get(&target.kind()).filter(|_| state.serves(&target.group, &target.version)) else {
-        return (404, status(404, "the server could not find the requested resource"));
+pub(crate) fn list(
+    state: &State,
+    target: &Target,
+    query: &[(String, String)],
+    accept: &str,
+) -> (u16, Value) {
+    let get = |key: &str| {
+        query
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+    };
+    let Some(all) = state
+        .objects
+        .get(&target.kind())
+        .filter(|_| state.serves(&target.group, &target.version))
+    else {
+        return (
+            404,
+            status(404, "the server could not find the requested resource"),
+        );
     };
     let label = get("labelSelector").and_then(|text| text.split_once('='));
     let fits = |item: &&Value| {
-        target.namespace.as_ref().is_none_or(|ns| item["metadata"]["namespace"] == **ns)
+        target
+            .namespace
+            .as_ref()
+            .is_none_or(|ns| item["metadata"]["namespace"] == **ns)
             && label.is_none_or(|(key, value)| item["metadata"]["labels"][key] == value)
             && (get("fieldSelector") != Some("type!=Normal") || item["type"] != "Normal")
             && get("fieldSelector")
@@ -84,11 +114,19 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
                 ))
     };
     let items: Vec<&Value> = all.iter().filter(fits).collect();
-    let start: usize = get("continue").and_then(|token| token.parse().ok()).unwrap_or(0);
-    let limit = get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
+    let start: usize = get("continue")
+        .and_then(|token| token.parse().ok())
+        .unwrap_or(0);
+    let limit = get("limit")
+        .and_then(|limit| limit.parse().ok())
+        .unwrap_or(usize::MAX);
     let end = start.saturating_add(limit).min(items.len());
     let page = items.get(start..end).unwrap_or_default();
-    let next = if end < items.len() { end.to_string() } else { String::new() };
+    let next = if end < items.len() {
+        end.to_string()
+    } else {
+        String::new()
+    };
     let mut metadata = json!({"resourceVersion": "1", "continue": next});
     // "Servers … may omit" it with a selector.
     if !next.is_empty() && label.is_none() {
@@ -105,9 +143,9 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
     };
     let slim = |item: &&Value| json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": item["metadata"]});
     let answer = if accept.contains("as=Table") {
-        let row =
-            |item: &&Value| json!({"cells": [item["metadata"]["name"], item["type"], 1, "1d"], "object": slim(item)});
-        let columns = json!([{"name": "Name"}, {"name": "Type"}, {"name": "Data"}, {"name": "Age"}]);
+        let row = |item: &&Value| json!({"cells": [item["metadata"]["name"], item["type"], 1, "1d"], "object": slim(item)});
+        let columns =
+            json!([{"name": "Name"}, {"name": "Type"}, {"name": "Data"}, {"name": "Age"}]);
         let rows: Vec<Value> = page.iter().map(row).collect();
         json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "columnDefinitions": columns, "rows": rows})
     } else if accept.contains("PartialObjectMetadataList") {
@@ -122,27 +160,45 @@ pub(crate) fn list(state: &State, target: &Target, query: &[(String, String)], a
 
 /// What a watch tells: of a version that is too old that it is; else every object and a bookmark.
 pub(crate) fn events(state: &State, target: &Target, query: &[(String, String)]) -> Vec<Value> {
-    let rest: Vec<_> =
-        query.iter().filter(|(name, _)| !["limit", "continue"].contains(&name.as_str())).cloned().collect();
+    let rest: Vec<_> = query
+        .iter()
+        .filter(|(name, _)| !["limit", "continue"].contains(&name.as_str()))
+        .cloned()
+        .collect();
     let (code, list) = list(state, target, &rest, "");
-    let is_old = query.iter().any(|(name, value)| name == "resourceVersion" && value == "too-old");
+    let is_old = query
+        .iter()
+        .any(|(name, value)| name == "resourceVersion" && value == "too-old");
     if code != 200 || is_old {
         let code = if is_old { 410 } else { code };
         return vec![json!({"type": "ERROR", "object": status(code, "too old resource version")})];
     }
-    let added = list["items"].as_array().into_iter().flatten().map(|item| json!({"type": "ADDED", "object": item}));
+    let added = list["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| json!({"type": "ADDED", "object": item}));
     let bookmark = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "1"}}});
     added.chain([bookmark]).collect()
 }
 
 /// A single object.
 pub(crate) fn object(state: &State, target: &Target) -> (u16, Value) {
-    let all = state.objects.get(&target.kind()).map(Vec::as_slice).unwrap_or_default();
+    let all = state
+        .objects
+        .get(&target.kind())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let is = |item: &&Value| {
         Some(item["metadata"]["name"].as_str().unwrap_or_default()) == target.name.as_deref()
-            && target.namespace.as_ref().is_none_or(|ns| item["metadata"]["namespace"] == **ns)
+            && target
+                .namespace
+                .as_ref()
+                .is_none_or(|ns| item["metadata"]["namespace"] == **ns)
     };
-    all.iter().find(is).map_or((404, status(404, "not found")), |item| (200, item.clone()))
+    all.iter()
+        .find(is)
+        .map_or((404, status(404, "not found")), |item| (200, item.clone()))
 }
 
 /// What may be done in a namespace.

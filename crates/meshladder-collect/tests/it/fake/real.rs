@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use super::pod::begin;
 use super::{State, Trouble};
 
-/// Passes bytes on in both directions. With a state a request is told as `PORT namespace/pod/path`, and may meet trouble.
+/// Passes bytes on in both directions. With a state a request is told as `PORT namespace/pod/path`,
+/// and may meet trouble.
 pub(crate) async fn forward(
     mut socket: WebSocket,
     port: u16,
@@ -58,20 +59,39 @@ pub(crate) async fn forward(
 fn met(state: &State, pod: &str, bytes: &[u8]) -> Option<Trouble> {
     let head = String::from_utf8_lossy(bytes);
     let line = format!("PORT {pod}{}", head.split(' ').nth(1)?);
-    state.asked.lock().expect("nobody panicked").push(line.clone());
+    state
+        .asked
+        .lock()
+        .expect("nobody panicked")
+        .push(line.clone());
     state.trouble(&line)
 }
 
 /// One request, as the agent in the pod makes it; nothing when the answer is not 200.
-pub(crate) async fn ask(state: &State, address: SocketAddr, method: &str, path: &str, pod: &str) -> Option<Vec<u8>> {
+pub(crate) async fn ask(
+    state: &State,
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    pod: &str,
+) -> Option<Vec<u8>> {
     let line = format!("EXEC {pod}/{path}");
-    state.asked.lock().expect("nobody panicked").push(line.clone());
+    state
+        .asked
+        .lock()
+        .expect("nobody panicked")
+        .push(line.clone());
     let trouble = state.trouble(&line);
-    if trouble.as_ref().is_some_and(|trouble| *trouble != Trouble::Lost) {
+    if trouble
+        .as_ref()
+        .is_some_and(|trouble| *trouble != Trouble::Lost)
+    {
         return None;
     }
     let mut stream = TcpStream::connect(address).await.ok()?;
-    let head = format!("{method} /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    let head = format!(
+        "{method} /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.ok()?;
@@ -84,8 +104,10 @@ pub(crate) async fn ask(state: &State, address: SocketAddr, method: &str, path: 
 fn unchunked(mut body: &str) -> String {
     let mut whole = String::new();
     while let Some((size, rest)) = body.split_once("\r\n") {
-        let Some((piece, next)) =
-            usize::from_str_radix(size, 16).ok().filter(|size| *size > 0).and_then(|size| rest.split_at_checked(size))
+        let Some((piece, next)) = usize::from_str_radix(size, 16)
+            .ok()
+            .filter(|size| *size > 0)
+            .and_then(|size| rest.split_at_checked(size))
         else {
             break;
         };

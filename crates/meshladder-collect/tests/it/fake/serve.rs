@@ -27,20 +27,41 @@ pub(crate) fn app(state: Arc<State>) -> Router {
 async fn answer(state: &Arc<State>, request: Request) -> Response {
     let _busy = state.enter();
     let (mut parts, body) = request.into_parts();
-    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    let user = header("impersonate-user").map(|user| format!(" as {user}")).unwrap_or_default();
-    let id = header("impersonate-uid").map(|id| format!(" with id {id}")).unwrap_or_default();
+    let header = |name: &str| {
+        parts
+            .headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    };
+    let user = header("impersonate-user")
+        .map(|user| format!(" as {user}"))
+        .unwrap_or_default();
+    let id = header("impersonate-uid")
+        .map(|id| format!(" with id {id}"))
+        .unwrap_or_default();
     let line = format!("{} {}{user}{id}", parts.method, parts.uri);
-    state.asked.lock().expect("nobody panicked").push(line.clone());
+    state
+        .asked
+        .lock()
+        .expect("nobody panicked")
+        .push(line.clone());
     if let Some(trouble) = state.trouble(&line) {
         return troubled(trouble).await;
     }
-    let token = header("authorization").and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    let token = header("authorization")
+        .and_then(|value| value.strip_prefix("Bearer "))
+        .unwrap_or_default();
     let expected = state.token.lock().expect("nobody panicked").clone();
     if token.is_empty() && !state.is_open && state.allows("come", "anonymous", None) {
         return match parts.uri.path() {
             "/version" => json(200, &serde_json::json!({"gitVersion": "v1.35.0"})),
-            _ => json(403, &status(403, "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\"")),
+            _ => json(
+                403,
+                &status(
+                    403,
+                    "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\"",
+                ),
+            ),
         };
     }
     if !state.is_open && token != expected.as_deref().unwrap_or(TOKEN) {
@@ -49,21 +70,37 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
     if !user.is_empty() && !state.allows("impersonate", "users", None) {
         return json(
             403,
-            &status(403, "users \"oncall\" is forbidden: User \"tester\" cannot impersonate resource \"users\""),
+            &status(
+                403,
+                "users \"oncall\" is forbidden: User \"tester\" cannot impersonate resource \"users\"",
+            ),
         );
     }
     let path = parts.uri.path().to_owned();
     if path == "/version" {
-        return json(200, &serde_json::json!({"major": "1", "minor": "35", "gitVersion": "v1.35.0"}));
+        return json(
+            200,
+            &serde_json::json!({"major": "1", "minor": "35", "gitVersion": "v1.35.0"}),
+        );
     }
     if path.ends_with("/selfsubjectrulesreviews") {
-        let body = axum::body::to_bytes(body, 1 << 20).await.unwrap_or_default();
-        return json(201, &objects::review(state, &serde_json::from_slice(&body).unwrap_or_default()));
+        let body = axum::body::to_bytes(body, 1 << 20)
+            .await
+            .unwrap_or_default();
+        return json(
+            201,
+            &objects::review(state, &serde_json::from_slice(&body).unwrap_or_default()),
+        );
     }
-    let Some(target) = Target::of(&path) else { return json(404, &status(404, "not found")) };
+    let Some(target) = Target::of(&path) else {
+        return json(404, &status(404, "not found"));
+    };
     if target.plural.is_empty() {
         let found = objects::discovery(state, &target);
-        return found.map_or_else(|| json(404, &status(404, "not found")), |found| json(200, &found));
+        return found.map_or_else(
+            || json(404, &status(404, "not found")),
+            |found| json(200, &found),
+        );
     }
     if let Some(refused) = refused(state, &target, &parts.method) {
         return refused;
@@ -84,9 +121,17 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
             pod::open(upgrade, state, &target, sub == "exec", &query)
         }
         _ => {
-            let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+            let header = |name: &str| {
+                parts
+                    .headers
+                    .get(name)
+                    .and_then(|value| value.to_str().ok())
+            };
             let accept = header("accept").unwrap_or_default();
-            if query.iter().any(|(name, value)| name == "watch" && value != "false" && value != "0") {
+            if query
+                .iter()
+                .any(|(name, value)| name == "watch" && value != "false" && value != "0")
+            {
                 return watched(objects::events(state, &target, &query));
             }
             let (code, value) = match target.name {
@@ -94,7 +139,11 @@ async fn answer(state: &Arc<State>, request: Request) -> Response {
                 None => objects::list(state, &target, &query, accept),
             };
             let may_pack = header("accept-encoding").is_some_and(|value| value.contains("gzip"));
-            if may_pack { packed(code, &value) } else { json(code, &value) }
+            if may_pack {
+                packed(code, &value)
+            } else {
+                json(code, &value)
+            }
         }
     }
 }
@@ -113,32 +162,58 @@ fn refused(state: &State, target: &Target, method: &Method) -> Option<Response> 
     if state.allows(verb, &kind, target.namespace.as_deref()) {
         return None;
     }
-    let place =
-        target.namespace.as_deref().map_or("at the cluster scope".to_owned(), |ns| format!("in the namespace {ns}"));
-    let message = format!("{kind} is forbidden: User \"tester\" cannot {verb} resource \"{kind}\" {place}");
+    let place = target
+        .namespace
+        .as_deref()
+        .map_or("at the cluster scope".to_owned(), |ns| {
+            format!("in the namespace {ns}")
+        });
+    let message =
+        format!("{kind} is forbidden: User \"tester\" cannot {verb} resource \"{kind}\" {place}");
     Some(json(403, &status(403, &message)))
 }
 
 pub(crate) fn json(code: u16, value: &Value) -> Response {
     let code = StatusCode::from_u16(code).expect("a status");
-    (code, [(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
+    (
+        code,
+        [(header::CONTENT_TYPE, "application/json")],
+        value.to_string(),
+    )
+        .into_response()
 }
 
 /// Events, one a line, on a connection that stays open as a watch does.
 fn watched(events: Vec<Value>) -> Response {
-    let lines = events.into_iter().map(|event| Ok::<_, Infallible>(Bytes::from(format!("{event}\n"))));
+    let lines = events
+        .into_iter()
+        .map(|event| Ok::<_, Infallible>(Bytes::from(format!("{event}\n"))));
     let body = stream::iter(lines).chain(stream::pending());
-    ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response()
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        Body::from_stream(body),
+    )
+        .into_response()
 }
 
 /// As a server answers who takes compressed answers, with a warning that clients may show.
 fn packed(code: u16, value: &Value) -> Response {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(value.to_string().as_bytes()).expect("memory");
+    packer
+        .write_all(value.to_string().as_bytes())
+        .expect("memory");
     let body = packer.finish().expect("memory");
     let code = StatusCode::from_u16(code).expect("a status");
     let warning = (header::WARNING, "299 - \"this version is deprecated\"");
-    (code, [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_ENCODING, "gzip"), warning], body)
+    (
+        code,
+        [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::CONTENT_ENCODING, "gzip"),
+            warning,
+        ],
+        body,
+    )
         .into_response()
 }
 
@@ -147,17 +222,25 @@ async fn troubled(trouble: Trouble) -> Response {
         Trouble::Status(code, after) => {
             let mut response = json(code, &status(code, "the fake fails on purpose"));
             if let Some(after) = after {
-                response.headers_mut().insert(header::RETRY_AFTER, after.into());
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, after.into());
             }
             response
         }
         Trouble::Silence => std::future::pending().await,
         Trouble::Cut | Trouble::Lost => {
-            let body = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{\"kind\":\"XList\",\"items\":["))])
-                .chain(stream::once(async { Err(std::io::Error::other("cut")) }));
+            let body = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(
+                b"{\"kind\":\"XList\",\"items\":[",
+            ))])
+            .chain(stream::once(async { Err(std::io::Error::other("cut")) }));
             Response::new(Body::from_stream(body))
         }
-        Trouble::Html => ([(header::CONTENT_TYPE, "text/html")], "<html>Sign in</html>").into_response(),
+        Trouble::Html => (
+            [(header::CONTENT_TYPE, "text/html")],
+            "<html>Sign in</html>",
+        )
+            .into_response(),
         Trouble::Nonsense => json(200, &serde_json::json!({"kind": "Surprise"})),
         Trouble::Trickle => {
             let body = stream::unfold((), |()| async {

@@ -20,7 +20,8 @@ pub(crate) struct State {
     _unpacked: Option<tempfile::TempDir>,
     /// The bundle whose proxies, istiods and logs are served.
     pub(crate) root: PathBuf,
-    /// `list pods`, `create pods/portforward`; with ` in shop` only there, with ` in all` only for the whole cluster.
+    /// `list pods`, `create pods/portforward`; with ` in shop` only there, with ` in all` only for
+    /// the whole cluster.
     pub(crate) denied: BTreeSet<String>,
     /// The versions of a group that are served; only `v1` where nothing is said.
     pub(crate) versions: BTreeMap<String, Vec<&'static str>>,
@@ -59,10 +60,14 @@ impl State {
     pub(crate) fn captured(bundle: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let to = folder.path().join("bundle");
-        let snapshot = meshladder_collect::open(&[bundle.into()], &meshladder_collect::Options::default());
+        let snapshot =
+            meshladder_collect::open(&[bundle.into()], &meshladder_collect::Options::default());
         let snapshot = snapshot.expect("a bundle");
         meshladder_collect::bundle::write(&snapshot, &to).expect("it can be unpacked");
-        let mut state = Self { _unpacked: Some(folder), ..Self::of(&to) };
+        let mut state = Self {
+            _unpacked: Some(folder),
+            ..Self::of(&to)
+        };
         for (_, need, coverage) in snapshot.coverages() {
             if let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) {
                 state.denied.insert(format!("list {kind}"));
@@ -72,38 +77,73 @@ impl State {
         state
     }
 
-    /// A cluster of a few objects: an istiod, and pods whose proxies answer with so many bytes of dump.
+    /// A cluster of a few objects: an istiod, and pods whose proxies answer with so many bytes of
+    /// dump.
     pub(crate) fn made_up(pods: usize, dump: usize) -> Self {
         let pod = |name: String, app: &str, containers: &[&str]| {
-            let containers: Vec<Value> = containers.iter().map(|name| json!({"name": name})).collect();
-            let namespace = if app == "istiod" { "istio-system" } else { "shop" };
+            let containers: Vec<Value> = containers
+                .iter()
+                .map(|name| json!({"name": name}))
+                .collect();
+            let namespace = if app == "istiod" {
+                "istio-system"
+            } else {
+                "shop"
+            };
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, "labels": {"app": app}},
                 "spec": {"containers": containers}, "status": {"phase": "Running"}})
         };
         let mut all = vec![pod("istiod-1".to_owned(), "istiod", &["discovery"])];
-        all.extend((0..pods).map(|number| pod(format!("cart-{number:05}"), "cart", &["app", "istio-proxy"])));
+        all.extend(
+            (0..pods)
+                .map(|number| pod(format!("cart-{number:05}"), "cart", &["app", "istio-proxy"])),
+        );
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ports": []}});
-        let objects =
-            [("pods", all), ("services", vec![service]), ("namespaces", Vec::new()), ("configmaps", Vec::new())];
-        let objects = objects.into_iter().map(|(kind, items)| (kind.to_owned(), items)).collect();
-        Self { objects, made_up: Some(dump), ..Self::default() }
+        let objects = [
+            ("pods", all),
+            ("services", vec![service]),
+            ("namespaces", Vec::new()),
+            ("configmaps", Vec::new()),
+        ];
+        let objects = objects
+            .into_iter()
+            .map(|(kind, items)| (kind.to_owned(), items))
+            .collect();
+        Self {
+            objects,
+            made_up: Some(dump),
+            ..Self::default()
+        }
     }
 
     /// A bundle's directory.
     pub(crate) fn of(bundle: &Path) -> Self {
-        let mut state = Self { root: bundle.to_owned(), ..Self::default() };
-        for entry in std::fs::read_dir(bundle.join("k8s")).into_iter().flatten().flatten() {
+        let mut state = Self {
+            root: bundle.to_owned(),
+            ..Self::default()
+        };
+        for entry in std::fs::read_dir(bundle.join("k8s"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let Some(kind) = name.strip_suffix(".json") else { continue };
+            let Some(kind) = name.strip_suffix(".json") else {
+                continue;
+            };
             let text = std::fs::read(entry.path()).expect("a file of the bundle");
             let list: Value = serde_json::from_slice(&text).expect("a list of the bundle");
-            state.objects.insert(kind.to_owned(), list["items"].as_array().cloned().unwrap_or_default());
+            state.objects.insert(
+                kind.to_owned(),
+                list["items"].as_array().cloned().unwrap_or_default(),
+            );
         }
         state
     }
 
     pub(crate) fn deny(mut self, rights: &[&str]) -> Self {
-        self.denied.extend(rights.iter().map(|right| (*right).to_owned()));
+        self.denied
+            .extend(rights.iter().map(|right| (*right).to_owned()));
         self
     }
 
@@ -113,10 +153,13 @@ impl State {
 
     /// Whether a group is served in a version.
     pub(crate) fn serves(&self, group: &str, version: &str) -> bool {
-        self.versions.get(group).map_or(version == "v1", |versions| versions.contains(&version))
+        self.versions
+            .get(group)
+            .map_or(version == "v1", |versions| versions.contains(&version))
     }
 
-    /// The same cluster as Kubernetes 1.21 and Istio 1.10 would serve it: nothing in a version that is newer.
+    /// The same cluster as Kubernetes 1.21 and Istio 1.10 would serve it: nothing in a version that
+    /// is newer.
     pub(crate) fn years_ago(mut self) -> Self {
         let old: [(&str, &[&str]); 6] = [
             ("networking.istio.io", &["v1beta1", "v1alpha3"]),
@@ -126,7 +169,10 @@ impl State {
             ("gateway.networking.k8s.io", &["v1beta1", "v1alpha2"]),
             ("discovery.k8s.io", &["v1beta1"]),
         ];
-        self.versions = old.iter().map(|(group, versions)| ((*group).to_owned(), versions.to_vec())).collect();
+        self.versions = old
+            .iter()
+            .map(|(group, versions)| ((*group).to_owned(), versions.to_vec()))
+            .collect();
         self
     }
 
@@ -142,7 +188,10 @@ impl State {
     }
 
     pub(crate) fn is_gone(&self, namespace: &str, pod: &str) -> bool {
-        self.gone.lock().expect("nobody panicked").contains(&format!("{namespace}/{pod}"))
+        self.gone
+            .lock()
+            .expect("nobody panicked")
+            .contains(&format!("{namespace}/{pod}"))
     }
 
     pub(crate) fn requests(&self) -> Vec<String> {

@@ -19,8 +19,15 @@ fn a_real_envoy_tells_all_documents_through_a_forwarded_port() {
     let (_envoy, fake) = one_envoy();
     let mut session = session(&fake, quick());
     let snapshot = session.objects(&Wish::default()).expect("it is small");
-    let snapshot = session.proxies(snapshot, &one_proxy()).expect("it is small");
-    assert_eq!(coverage(&snapshot, "proxies/"), "complete", "{}", why(&snapshot, "proxies/"));
+    let snapshot = session
+        .proxies(snapshot, &one_proxy())
+        .expect("it is small");
+    assert_eq!(
+        coverage(&snapshot, "proxies/"),
+        "complete",
+        "{}",
+        why(&snapshot, "proxies/")
+    );
     let files = [
         "certs.json",
         "clusters.json",
@@ -30,10 +37,18 @@ fn a_real_envoy_tells_all_documents_through_a_forwarded_port() {
         "server_info.json",
         "stats.txt",
     ];
-    assert_eq!(ids(&snapshot), files.map(|file| format!("proxies/shop/cart-00000/{file}")));
+    assert_eq!(
+        ids(&snapshot),
+        files.map(|file| format!("proxies/shop/cart-00000/{file}"))
+    );
     let dump = text(&snapshot, "proxies/shop/cart-00000/config_dump.json");
     let dump = Dump::index(&dump, &[Section::Listeners]).expect("a dump");
-    assert_eq!(dump.of(Section::Listeners).map(|listener| listener.name.as_ref()).collect::<Vec<_>>(), ["told"]);
+    assert_eq!(
+        dump.of(Section::Listeners)
+            .map(|listener| listener.name.as_ref())
+            .collect::<Vec<_>>(),
+        ["told"]
+    );
     assert!(text(&snapshot, "proxies/shop/cart-00000/logging.txt").contains("admin: "));
     assert_eq!(snapshot.proxies_with(Shape::Stats).count(), 1);
 }
@@ -45,13 +60,24 @@ fn a_real_envoy_tells_one_section_alone_in_the_shape_it_has_in_the_whole() {
     for sections in [vec![Section::Listeners], Vec::new()] {
         let mut session = session(&fake, quick());
         let snapshot = session.objects(&Wish::default()).expect("it is small");
-        let wish = ProxyWish { shapes: vec![Shape::ConfigDump], sections, ..one_proxy() };
+        let wish = ProxyWish {
+            shapes: vec![Shape::ConfigDump],
+            sections,
+            ..one_proxy()
+        };
         let snapshot = session.proxies(snapshot, &wish).expect("it is small");
         dumps.push(text(&snapshot, "proxies/shop/cart-00000/config_dump.json"));
     }
-    let [part, whole] = [&dumps[0], &dumps[1]].map(|dump| Dump::index(dump, &Section::ALL).expect("a dump"));
-    assert!(part.section(Section::Bootstrap).is_none() && whole.section(Section::Bootstrap).is_some());
-    let listeners = |dump: &Dump<'_>| dump.of(Section::Listeners).map(|l| l.name.to_string()).collect::<Vec<_>>();
+    let [part, whole] =
+        [&dumps[0], &dumps[1]].map(|dump| Dump::index(dump, &Section::ALL).expect("a dump"));
+    assert!(
+        part.section(Section::Bootstrap).is_none() && whole.section(Section::Bootstrap).is_some()
+    );
+    let listeners = |dump: &Dump<'_>| {
+        dump.of(Section::Listeners)
+            .map(|l| l.name.to_string())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(listeners(&part), listeners(&whole));
 }
 
@@ -67,10 +93,20 @@ fn two_real_envoys_are_compared() {
     let dumps = || {
         let mut session = session(&fake, quick());
         let needs = [Need::of_path("k8s/pods.json")].into();
-        let snapshot = session.objects(&Wish { needs, ..Wish::default() }).expect("it is small");
-        let wish = ProxyWish { shapes: vec![Shape::ConfigDump], logs: None, ..all_proxies() };
+        let snapshot = session
+            .objects(&Wish {
+                needs,
+                ..Wish::default()
+            })
+            .expect("it is small");
+        let wish = ProxyWish {
+            shapes: vec![Shape::ConfigDump],
+            logs: None,
+            ..all_proxies()
+        };
         let snapshot = session.proxies(snapshot, &wish).expect("it is small");
-        ["cart-00000", "cart-00001"].map(|pod| text(&snapshot, &format!("proxies/shop/{pod}/config_dump.json")))
+        ["cart-00000", "cart-00001"]
+            .map(|pod| text(&snapshot, &format!("proxies/shop/{pod}/config_dump.json")))
     };
     let ([left, right], [later, _]) = (dumps(), dumps());
     let side = |name: &str, text| Side {
@@ -82,7 +118,10 @@ fn two_real_envoys_are_compared() {
         is_istiods: false,
     };
     let differ = diff::proxies(&side("a", &left), &side("b", &right)).expect("both are dumps");
-    let listeners = differ.changes.iter().filter(|change| change.kind == "listener");
+    let listeners = differ
+        .changes
+        .iter()
+        .filter(|change| change.kind == "listener");
     let mut names: Vec<&str> = listeners.map(|change| change.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["other", "told"]);
@@ -91,15 +130,25 @@ fn two_real_envoys_are_compared() {
 }
 
 fn one_proxy() -> ProxyWish {
-    let cart = ProxyRef { source: String::new(), namespace: "shop".to_owned(), pod: "cart-00000".to_owned() };
-    ProxyWish { choice: Choice::These(vec![cart]), logs: None, ..all_proxies() }
+    let cart = ProxyRef {
+        source: String::new(),
+        namespace: "shop".to_owned(),
+        pod: "cart-00000".to_owned(),
+    };
+    ProxyWish {
+        choice: Choice::These(vec![cart]),
+        logs: None,
+        ..all_proxies()
+    }
 }
 
 /// A cluster whose only pod is a real Envoy.
 fn one_envoy() -> (Envoy, Fake) {
     let (envoy, address) = envoy("told");
     let mut state = State::made_up(1, 10);
-    state.real.insert("shop/cart-00000:15000".to_owned(), address);
+    state
+        .real
+        .insert("shop/cart-00000:15000".to_owned(), address);
     (envoy, Fake::with(state))
 }
 
@@ -108,7 +157,8 @@ fn envoy(listener: &str) -> (Envoy, SocketAddr) {
     let address = json!({"socket_address": {"address": "127.0.0.1", "port_value": 0}});
     let listener = json!({"name": listener, "address": address, "filter_chains": [{"filters": [{"name": "envoy.filters.network.echo",
         "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo"}}]}]});
-    let config = json!({"admin": {"address": address}, "static_resources": {"listeners": [listener]}});
+    let config =
+        json!({"admin": {"address": address}, "static_resources": {"listeners": [listener]}});
     let envoy = Envoy::start(&config);
     let told = std::fs::read_to_string(envoy.folder.join("admin")).expect("its address");
     (envoy, told.trim().parse().expect("an address"))

@@ -9,8 +9,12 @@ use crate::doc::json::{Kind, Raw, check};
 
 /// Text: "command operators are used to extract values … `%%` is a percent sign".
 pub(super) fn text(format: &str) -> Result<TextFormat, String> {
-    let mut compiled =
-        TextFormat { lead: String::new(), slots: Vec::new(), strict: OnceLock::new(), loose: OnceLock::new() };
+    let mut compiled = TextFormat {
+        lead: String::new(),
+        slots: Vec::new(),
+        strict: OnceLock::new(),
+        loose: OnceLock::new(),
+    };
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         literal(&mut compiled, &rest[..at]);
@@ -20,7 +24,8 @@ pub(super) fn text(format: &str) -> Result<TextFormat, String> {
             rest = after;
             continue;
         }
-        let end = operator_end(body).ok_or_else(|| format!("the operator at `%{}` has no end", head(body)))?;
+        let end = operator_end(body)
+            .ok_or_else(|| format!("the operator at `%{}` has no end", head(body)))?;
         compiled.slots.push(slot(&body[..end])?);
         rest = &body[end + 1..];
     }
@@ -52,15 +57,35 @@ fn slot(operator: &str) -> Result<Slot, String> {
     if name.is_empty() || !name.chars().all(is_word) {
         return Err(format!("`%{}%` is no command operator", head(operator)));
     }
-    let argument = operator.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map_or("", |(inner, _)| inner);
+    let argument = operator
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'))
+        .map_or("", |(inner, _)| inner);
     let (field, class) = of_operator(name, argument);
     let clock = (field == Some(Field::Start) && !argument.is_empty()).then(|| Clock::new(argument));
     // A time has blanks only where its format has them.
-    let class = if clock.is_some() && !argument.contains([' ', '"']) { Class::Name } else { class };
+    let class = if clock.is_some() && !argument.contains([' ', '"']) {
+        Class::Name
+    } else {
+        class
+    };
     // A length cuts a value anywhere, even inside its brackets.
-    let cut = operator.rsplit_once(')').map_or(operator, |(_, rest)| rest).contains(':');
-    let class = if cut && class == Class::Details { Class::Word } else { class };
-    Ok(Slot { field, operator: operator.to_owned(), class, clock, then: String::new() })
+    let cut = operator
+        .rsplit_once(')')
+        .map_or(operator, |(_, rest)| rest)
+        .contains(':');
+    let class = if cut && class == Class::Details {
+        Class::Word
+    } else {
+        class
+    };
+    Ok(Slot {
+        field,
+        operator: operator.to_owned(),
+        class,
+        clock,
+        then: String::new(),
+    })
 }
 
 fn head(text: &str) -> String {
@@ -70,7 +95,10 @@ fn head(text: &str) -> String {
 /// "A JSON object … values are format strings", numbers and booleans are constants.
 pub(super) fn json(text: &str) -> Result<JsonFormat, String> {
     if let Err(fault) = check(text) {
-        return Err(format!("the format is no JSON object: {} at byte {}", fault.what, fault.at));
+        return Err(format!(
+            "the format is no JSON object: {} at byte {}",
+            fault.what, fault.at
+        ));
     }
     let raw = Raw::of(text).map_err(|fault| fault.what)?;
     let format = object(raw)?;
@@ -92,7 +120,10 @@ fn object(raw: Raw<'_>) -> Result<JsonFormat, String> {
             // A constant, or a list, tells nothing of the request.
             Kind::Array | Kind::Scalar => continue,
         };
-        keys.push(JsonKey { key: key.into_owned(), value });
+        keys.push(JsonKey {
+            key: key.into_owned(),
+            value,
+        });
     }
     keys.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(JsonFormat { keys })
@@ -100,10 +131,13 @@ fn object(raw: Raw<'_>) -> Result<JsonFormat, String> {
 
 /// None for a constant.
 fn value_of(mut format: TextFormat) -> Option<JsonValue> {
-    let is_one = format.lead.is_empty() && matches!(&format.slots[..], [slot] if slot.then.is_empty());
+    let is_one =
+        format.lead.is_empty() && matches!(&format.slots[..], [slot] if slot.then.is_empty());
     if !is_one {
         return (!format.slots.is_empty()).then(|| JsonValue::Text(Box::new(format)));
     }
     let slot = format.slots.remove(0);
-    Some(slot.field.map_or(JsonValue::Other, |field| JsonValue::Field(field, slot.clock)))
+    Some(slot.field.map_or(JsonValue::Other, |field| {
+        JsonValue::Field(field, slot.clock)
+    }))
 }

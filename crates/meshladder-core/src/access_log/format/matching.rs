@@ -10,7 +10,8 @@ use crate::access_log::field::{Class, Field};
 use crate::access_log::record::Record;
 
 impl TextFormat {
-    /// Every field ends where what follows it is first met. Gives up as soon as a field is not what it should be.
+    /// Every field ends where what follows it is first met. Gives up as soon as a field is not what
+    /// it should be.
     pub(in crate::access_log) fn quick<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
         let bytes = line.as_bytes();
         bytes.starts_with(self.lead.as_bytes()).then_some(())?;
@@ -19,7 +20,11 @@ impl TextFormat {
         let last = self.slots.len() - 1;
         for (i, slot) in self.slots.iter().enumerate() {
             let then = slot.then.as_bytes();
-            let end = if i == last && then.is_empty() { bytes.len() } else { start + find(&bytes[start..], then)? };
+            let end = if i == last && then.is_empty() {
+                bytes.len()
+            } else {
+                start + find(&bytes[start..], then)?
+            };
             // What ends at a blank has none.
             let is_word = slot.class == Class::Word && then.first() == Some(&b' ');
             if !is_word && !slot.class.fits(&bytes[start..end]) {
@@ -31,8 +36,9 @@ impl TextFormat {
         (start == bytes.len()).then_some(record)
     }
 
-    /// "Header values are written raw, no escaping": a user agent may hold quotes, and even a tail of its own. Of all
-    /// ways to take the line apart this takes the one with the shortest first fields, in linear time.
+    /// "Header values are written raw, no escaping": a user agent may hold quotes, and even a tail
+    /// of its own. Of all ways to take the line apart this takes the one with the shortest first
+    /// fields, in linear time.
     pub(in crate::access_log) fn careful<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
         let strict = self.strict.get_or_init(|| self.regex(false)).as_ref()?;
         let captures = strict.captures(line).or_else(|| {
@@ -49,10 +55,14 @@ impl TextFormat {
 
     /// Whether the line starts as this format does, its first two fields included.
     pub(in crate::access_log) fn begins(&self, line: &str) -> bool {
-        let Some(mut rest) = line.strip_prefix(self.lead.as_str()) else { return false };
+        let Some(mut rest) = line.strip_prefix(self.lead.as_str()) else {
+            return false;
+        };
         for slot in self.slots.iter().take(2) {
             let end = find(rest.as_bytes(), slot.then.as_bytes());
-            let Some(end) = end.filter(|&end| slot.class.fits(&rest.as_bytes()[..end])) else { return false };
+            let Some(end) = end.filter(|&end| slot.class.fits(&rest.as_bytes()[..end])) else {
+                return false;
+            };
             rest = &rest[end + slot.then.len()..];
         }
         self.slots.len() > 1
@@ -66,7 +76,11 @@ impl TextFormat {
     fn regex(&self, loose: bool) -> Option<Regex> {
         let mut pattern = format!("(?s)^{}", regex::escape(&self.lead));
         for slot in &self.slots {
-            let class = if loose && slot.field == Some(Field::Route) { Class::Any } else { slot.class };
+            let class = if loose && slot.field == Some(Field::Route) {
+                Class::Any
+            } else {
+                slot.class
+            };
             for part in ["(", class.pattern(), ")", &regex::escape(&slot.then)] {
                 pattern.push_str(part);
             }
@@ -82,7 +96,10 @@ impl Slot {
         match (self.field, &self.clock) {
             (Some(field), None) => record.set_span(field, start, end),
             (Some(field), Some(clock)) => record.set(field, clock.read(&line[start..end])),
-            (None, _) => record.others.push((Cow::Borrowed(&self.operator), Cow::Borrowed(&line[start..end]))),
+            (None, _) => record.others.push((
+                Cow::Borrowed(&self.operator),
+                Cow::Borrowed(&line[start..end]),
+            )),
         }
     }
 }

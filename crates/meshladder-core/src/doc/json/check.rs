@@ -28,7 +28,8 @@ pub fn check(doc: &str) -> Result<(), Fault> {
             }
             _ => at = scalar(bytes, at)?,
         }
-        // A value has ended: climb out of every bracket that closes here, until a `,` asks for the next value.
+        // A value has ended: climb out of every bracket that closes here, until a `,` asks for the
+        // next value.
         loop {
             at = skip_space(bytes, at);
             match (open.last(), bytes.get(at)) {
@@ -54,7 +55,11 @@ fn close(open: u8) -> u8 {
 
 /// Reads what stands before a value inside `bracket`: a member's name, or nothing in an array.
 fn before_value(bytes: &[u8], at: usize, bracket: u8) -> Result<usize, Fault> {
-    if bracket == b'{' { member_name(bytes, at) } else { Ok(at) }
+    if bracket == b'{' {
+        member_name(bytes, at)
+    } else {
+        Ok(at)
+    }
 }
 
 fn scalar(bytes: &[u8], at: usize) -> Result<usize, Fault> {
@@ -87,7 +92,13 @@ fn string(bytes: &[u8], start: usize) -> Result<usize, Fault> {
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => match bytes.get(at + 1) {
                 Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
-                Some(b'u') if bytes.get(at + 2..at + 6).is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit)) => at += 6,
+                Some(b'u')
+                    if bytes
+                        .get(at + 2..at + 6)
+                        .is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit)) =>
+                {
+                    at += 6
+                }
                 _ => return Err(fault(bytes, at, "broken escape in a string")),
             },
             Some(0..=0x1f) => return Err(fault(bytes, at, "control character in a string")),
@@ -98,7 +109,12 @@ fn string(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 }
 
 fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
-    let digits = |at: usize| at + bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |at: usize| {
+        at + bytes[at..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
     let mut at = start + usize::from(bytes[start] == b'-');
     let whole = at;
     at = digits(at);
@@ -124,5 +140,9 @@ fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 }
 
 fn fault(bytes: &[u8], at: usize, what: &str) -> Fault {
-    if at >= bytes.len() { Fault::new(bytes.len(), "the document is cut short") } else { Fault::new(at, what) }
+    if at >= bytes.len() {
+        Fault::new(bytes.len(), "the document is cut short")
+    } else {
+        Fault::new(at, what)
+    }
 }

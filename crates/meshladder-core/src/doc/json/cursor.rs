@@ -1,4 +1,5 @@
-//! One pass over a document: each byte is looked at once, however deep the values that are wanted lie.
+//! One pass over a document: each byte is looked at once, however deep the values that are wanted
+//! lie.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,11 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(doc: &'a str, at: usize) -> Self {
-        Self { doc, at, fault: None }
+        Self {
+            doc,
+            at,
+            fault: None,
+        }
     }
 
     /// Byte offset in the document.
@@ -27,8 +32,8 @@ impl<'a> Cursor<'a> {
         self.fault
     }
 
-    /// Calls `each` with the name of every member of an object and a cursor at its value. A value that `each` does
-    /// not read is skipped, and so is a value that is no object.
+    /// Calls `each` with the name of every member of an object and a cursor at its value. A value
+    /// that `each` does not read is skipped, and so is a value that is no object.
     pub fn members(&mut self, mut each: impl FnMut(&str, &mut Cursor<'a>)) {
         let mut walk = Walk::at(self.doc, self.at, b'{', b'}');
         if walk.done {
@@ -52,21 +57,33 @@ impl<'a> Cursor<'a> {
         self.resume(walk);
     }
 
-    /// The value here without moving. Its end is not known yet: it can be walked, but its text goes on behind it.
+    /// The value here without moving. Its end is not known yet: it can be walked, but its text goes
+    /// on behind it.
     pub fn peek(&self) -> Raw<'a> {
-        Raw { doc: self.doc, start: self.at, end: self.doc.len() }
+        Raw {
+            doc: self.doc,
+            start: self.at,
+            end: self.doc.len(),
+        }
     }
 
     /// What was read since `start`, which [`Self::peek`] gave.
     pub fn since(&self, start: Raw<'a>) -> Raw<'a> {
-        Raw { end: self.at, ..start }
+        Raw {
+            end: self.at,
+            ..start
+        }
     }
 
     /// Reads past the value and gives it as a slice.
     pub fn raw(&mut self) -> Option<Raw<'a>> {
         let start = self.at;
         self.skip();
-        self.fault.is_none().then_some(Raw { doc: self.doc, start, end: self.at })
+        self.fault.is_none().then_some(Raw {
+            doc: self.doc,
+            start,
+            end: self.at,
+        })
     }
 
     /// Reads past the value and gives its text when it is a string.

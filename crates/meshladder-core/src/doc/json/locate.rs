@@ -8,10 +8,15 @@ pub fn pointer_to(doc: &str, offset: usize) -> Option<String> {
     let mut pointer = String::new();
     while value.offset() < offset {
         let inner = match value.kind() {
-            Kind::Object => value.members().find(|(_, v)| covers(*v, offset)).map(|(key, v)| (token(&key), v)),
-            Kind::Array => {
-                value.elements().enumerate().find(|(_, v)| covers(*v, offset)).map(|(i, v)| (i.to_string(), v))
-            }
+            Kind::Object => value
+                .members()
+                .find(|(_, v)| covers(*v, offset))
+                .map(|(key, v)| (token(&key), v)),
+            Kind::Array => value
+                .elements()
+                .enumerate()
+                .find(|(_, v)| covers(*v, offset))
+                .map(|(i, v)| (i.to_string(), v)),
             Kind::String | Kind::Scalar => None,
         };
         let Some((token, inner)) = inner else { break };
@@ -37,13 +42,21 @@ mod tests {
     #[test]
     fn the_pointer_leads_back_to_the_value() {
         let doc = r#" {"a": [1, {"b/c": "x", "d": [true]}], "e": 7}"#;
-        for (text, pointer) in [("\"x\"", "/a/1/b~1c"), ("true", "/a/1/d/0"), ("[1", "/a"), ("7", "/e"), ("{\"a\"", "")]
-        {
+        for (text, pointer) in [
+            ("\"x\"", "/a/1/b~1c"),
+            ("true", "/a/1/d/0"),
+            ("[1", "/a"),
+            ("7", "/e"),
+            ("{\"a\"", ""),
+        ] {
             let at = doc.find(text).expect("it is there");
             assert_eq!(pointer_to(doc, at).as_deref(), Some(pointer), "{text}");
         }
         // A place between values belongs to the value around it.
-        assert_eq!(pointer_to(doc, doc.find("\"d\"").expect("it is there")).as_deref(), Some("/a/1"));
+        assert_eq!(
+            pointer_to(doc, doc.find("\"d\"").expect("it is there")).as_deref(),
+            Some("/a/1")
+        );
         assert_eq!(pointer_to("", 0), None);
     }
 }

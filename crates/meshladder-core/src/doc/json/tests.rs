@@ -7,8 +7,16 @@ fn raw(doc: &str) -> Raw<'_> {
 #[test]
 fn members_are_walked_in_order_and_nested_values_are_skipped_whole() {
     let doc = r#" {"a": {"x": "}\"{", "y": [1, {"z": "]"}]}, "b" :[1,2], "c":-1.5e3 ,"d":null} "#;
-    let seen: Vec<_> = raw(doc).members().map(|(k, v)| (k.into_owned(), v.text())).collect();
-    let expected = [("a", r#"{"x": "}\"{", "y": [1, {"z": "]"}]}"#), ("b", "[1,2]"), ("c", "-1.5e3"), ("d", "null")];
+    let seen: Vec<_> = raw(doc)
+        .members()
+        .map(|(k, v)| (k.into_owned(), v.text()))
+        .collect();
+    let expected = [
+        ("a", r#"{"x": "}\"{", "y": [1, {"z": "]"}]}"#),
+        ("b", "[1,2]"),
+        ("c", "-1.5e3"),
+        ("d", "null"),
+    ];
     assert_eq!(seen, expected.map(|(k, v)| (k.to_owned(), v)));
 }
 
@@ -32,7 +40,10 @@ fn a_document_cut_short_yields_what_is_whole_and_then_says_where_it_ends() {
     let doc = r#"[{"a":1},{"b":2},{"c":"#;
     let mut elements = raw(doc).elements();
     assert_eq!(elements.by_ref().count(), 2);
-    assert_eq!(elements.fault(), Some(&Fault::new(doc.len(), "the document is cut short")));
+    assert_eq!(
+        elements.fault(),
+        Some(&Fault::new(doc.len(), "the document is cut short"))
+    );
 }
 
 #[test]
@@ -120,7 +131,10 @@ fn the_strict_reading_agrees_with_serde_json() {
 #[test]
 fn the_strict_reading_refuses_nesting_that_no_reader_should_follow() {
     let doc = "[".repeat(100_000);
-    assert_eq!(check(&doc).map_err(|f| f.what), Err("nested too deep".to_owned()));
+    assert_eq!(
+        check(&doc).map_err(|f| f.what),
+        Err("nested too deep".to_owned())
+    );
 }
 
 /// The names of the third level, read in one pass.
@@ -144,7 +158,10 @@ fn third_level(doc: &str) -> (Vec<String>, Option<Fault>) {
 #[test]
 fn a_cursor_reads_what_is_asked_and_skips_the_rest() {
     let doc = r#"{"other":[{"name":"no"}],"configs":[{"x":{"name":"no"},"name":"a"},{},7,{"name":"b"}],"name":"no"}"#;
-    assert_eq!(third_level(doc), (vec!["a".to_owned(), "b".to_owned()], None));
+    assert_eq!(
+        third_level(doc),
+        (vec!["a".to_owned(), "b".to_owned()], None)
+    );
 }
 
 #[test]
@@ -152,7 +169,10 @@ fn a_cursor_says_where_a_document_is_cut_or_broken() {
     let doc = r#"{"configs":[{"name":"a"},{"name":"b","x":{"#;
     let (names, fault) = third_level(doc);
     assert_eq!(names, ["a", "b"]);
-    assert_eq!(fault, Some(Fault::new(doc.len(), "the document is cut short")));
+    assert_eq!(
+        fault,
+        Some(Fault::new(doc.len(), "the document is cut short"))
+    );
     let (names, fault) = third_level(r#"{"configs":[{"name":"a"} {"name":"b"}]}"#);
     assert_eq!(names, ["a"]);
     assert_eq!(fault.map(|f| f.at), Some(25));

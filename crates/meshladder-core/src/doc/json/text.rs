@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text a JSON string stands for, given what is between its quotes. A lone surrogate or a broken escape
-/// becomes U+FFFD: a listing with one odd character beats no listing.
+/// The text a JSON string stands for, given what is between its quotes. A lone surrogate or a
+/// broken escape becomes U+FFFD: a listing with one odd character beats no listing.
 pub fn unescape(inside: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', inside.as_bytes()) else {
         return Cow::Borrowed(inside);
@@ -66,7 +66,9 @@ fn unescaped(rest: &mut std::str::Chars<'_>) -> char {
 }
 
 fn unicode(rest: &mut std::str::Chars<'_>) -> char {
-    let Some(high) = hex4(rest) else { return char::REPLACEMENT_CHARACTER };
+    let Some(high) = hex4(rest) else {
+        return char::REPLACEMENT_CHARACTER;
+    };
     if !(0xd800..0xdc00).contains(&high) {
         return char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
     }

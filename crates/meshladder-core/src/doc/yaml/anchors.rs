@@ -7,8 +7,8 @@ use crate::doc::tree::{Node, Value};
 pub(super) struct Anchors {
     /// By the parser's number for the anchor. A value is put in once it is whole.
     values: Vec<Option<Anchored>>,
-    /// How much has been copied, here and for aliases. Both count, or anchors inside anchors would multiply the
-    /// document.
+    /// How much has been copied, here and for aliases. Both count, or anchors inside anchors would
+    /// multiply the document.
     copied: usize,
     /// Whether an alias has been refused for the limit; that is said once.
     refused: bool,
@@ -43,10 +43,21 @@ impl Anchors {
     ///
     /// # Errors
     /// When there can be none, with the reason unless it has been given before.
-    pub(super) fn copy(&mut self, anchor: usize, room: usize, limit: usize) -> Result<Value, Option<String>> {
+    pub(super) fn copy(
+        &mut self,
+        anchor: usize,
+        room: usize,
+        limit: usize,
+    ) -> Result<Value, Option<String>> {
         match self.values.get(anchor) {
-            Some(Some(Anchored { depth, .. })) if *depth > room => Err(Some("nested too deep".to_owned())),
-            Some(Some(Anchored { value: Some(value), size, .. })) if *size <= limit - self.copied => {
+            Some(Some(Anchored { depth, .. })) if *depth > room => {
+                Err(Some("nested too deep".to_owned()))
+            }
+            Some(Some(Anchored {
+                value: Some(value),
+                size,
+                ..
+            })) if *size <= limit - self.copied => {
                 self.copied += size;
                 Ok(value.clone())
             }
@@ -54,12 +65,15 @@ impl Anchors {
                 let first = !std::mem::replace(&mut self.refused, true);
                 Err(first.then(|| format!("aliases repeat more than {limit} values")))
             }
-            _ => Err(Some("the alias stands inside the value of its own anchor".to_owned())),
+            _ => Err(Some(
+                "the alias stands inside the value of its own anchor".to_owned(),
+            )),
         }
     }
 }
 
-/// How many levels are below a value, adding what it holds to `size`; stops once that is above `most`.
+/// How many levels are below a value, adding what it holds to `size`; stops once that is above
+/// `most`.
 fn measure(node: &Node, size: &mut usize, most: usize) -> usize {
     /// A text of this many bytes takes about as much memory as a value.
     const TEXT: usize = 64;
@@ -73,10 +87,21 @@ fn measure(node: &Node, size: &mut usize, most: usize) -> usize {
             *size += text.len() / TEXT;
             0
         }
-        Value::Array(items) => items.iter().map(|item| 1 + measure(item, size, most)).max().unwrap_or(0),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| 1 + measure(item, size, most))
+            .max()
+            .unwrap_or(0),
         Value::Object(members) => {
-            *size += members.iter().map(|member| member.key.len() / TEXT).sum::<usize>();
-            members.iter().map(|member| 1 + measure(&member.value, size, most)).max().unwrap_or(0)
+            *size += members
+                .iter()
+                .map(|member| member.key.len() / TEXT)
+                .sum::<usize>();
+            members
+                .iter()
+                .map(|member| 1 + measure(&member.value, size, most))
+                .max()
+                .unwrap_or(0)
         }
     }
 }

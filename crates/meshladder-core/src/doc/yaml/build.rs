@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
+use granit_parser::{
+    ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag,
+};
 
 use super::anchors::Anchors;
 use super::members::{Lines, Members};
@@ -24,9 +26,12 @@ pub(super) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        // A list of everything in a large cluster has some hundred thousand values for each 10 MB. Nobody repeats
-        // values by the thousand; go-yaml gives up at 400,000.
-        Self { written: 10_000_000, copied: 250_000 }
+        // A list of everything in a large cluster has some hundred thousand values for each 10 MB.
+        // Nobody repeats values by the thousand; go-yaml gives up at 400,000.
+        Self {
+            written: 10_000_000,
+            copied: 250_000,
+        }
     }
 }
 
@@ -71,7 +76,13 @@ enum Key {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(part: &'a Part<'a>, limits: Limits) -> Self {
-        Self { part, limits, lines: Lines::new(part), loaded: Loaded::default(), document: Document::default() }
+        Self {
+            part,
+            limits,
+            lines: Lines::new(part),
+            loaded: Loaded::default(),
+            document: Document::default(),
+        }
     }
 
     pub(super) fn run(mut self) -> Loaded {
@@ -80,7 +91,9 @@ impl<'a> Builder<'a> {
         options.emit_unresolved_aliases = true;
         for next in Parser::new_from_str_with_options(self.part.as_str(), options) {
             let step = match next {
-                Ok((event, span)) => self.take(event, self.absolute(span.byte_range().unwrap_or_default())),
+                Ok((event, span)) => {
+                    self.take(event, self.absolute(span.byte_range().unwrap_or_default()))
+                }
                 Err(error) => Err(self.syntax(&error)),
             };
             if let Err(fault) = step {
@@ -97,9 +110,9 @@ impl<'a> Builder<'a> {
 
     fn syntax(&self, error: &ScanError) -> Fault {
         let what = match error.kind() {
-            ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation => {
-                "a tab cannot be used as indentation".to_owned()
-            }
+            ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation => "a tab cannot be used as indentation".to_owned(),
             ErrorKind::RecursionLimitExceeded => "nested too deep".to_owned(),
             kind => kind.to_string(),
         };
@@ -128,7 +141,11 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(_, anchor, _) => {
                 self.count(&span)?;
-                self.open(span.start, anchor, Inside::Mapping(Members::default(), None));
+                self.open(
+                    span.start,
+                    anchor,
+                    Inside::Mapping(Members::default(), None),
+                );
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(id) => {
@@ -136,8 +153,14 @@ impl<'a> Builder<'a> {
                 self.alias(id, span);
             }
             Event::UnresolvedAlias(name) => {
-                self.problem(span.start, format!("no anchor `&{name}` stands before this alias"));
-                self.complete(Node { value: Value::Null, span: span.into() });
+                self.problem(
+                    span.start,
+                    format!("no anchor `&{name}` stands before this alias"),
+                );
+                self.complete(Node {
+                    value: Value::Null,
+                    span: span.into(),
+                });
             }
             _ => {}
         }
@@ -152,7 +175,10 @@ impl<'a> Builder<'a> {
     fn count(&mut self, span: &Range<usize>) -> Result<(), Fault> {
         self.document.written += 1;
         if self.document.written > self.limits.written {
-            return Err(Fault::new(span.start, format!("more than {} values in one document", self.limits.written)));
+            return Err(Fault::new(
+                span.start,
+                format!("more than {} values in one document", self.limits.written),
+            ));
         }
         if self.document.open.len() > MAX_DEPTH {
             return Err(Fault::new(span.start, "nested too deep"));
@@ -163,7 +189,9 @@ impl<'a> Builder<'a> {
     fn end_document(&mut self) {
         // The parser gives an empty document a null that stands nowhere.
         let is_empty = |root: &Node| root.value == Value::Null && root.span.is_empty();
-        self.loaded.documents.extend(self.document.root.take().filter(|root| !is_empty(root)));
+        self.loaded
+            .documents
+            .extend(self.document.root.take().filter(|root| !is_empty(root)));
     }
 
     fn scalar(
@@ -186,15 +214,22 @@ impl<'a> Builder<'a> {
                 }
                 span = self.block_scalar(span);
             }
-            ScalarStyle::Plain if span.is_empty() && tag.is_none() && anchor == 0 => span = self.empty_scalar(span),
+            ScalarStyle::Plain if span.is_empty() && tag.is_none() && anchor == 0 => {
+                span = self.empty_scalar(span)
+            }
             _ => {}
         }
         let (value, problem) = scalar::value(text, style, tag);
         if let Some(what) = problem {
             self.problem(span.start, what);
         }
-        let node = Node { value, span: span.into() };
-        self.document.anchors.keep(anchor, &node, self.limits.copied);
+        let node = Node {
+            value,
+            span: span.into(),
+        };
+        self.document
+            .anchors
+            .keep(anchor, &node, self.limits.copied);
         self.complete(node);
     }
 
@@ -204,42 +239,58 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, id: usize, span: Range<usize>) {
         let room = MAX_DEPTH - self.document.open.len();
-        let value = self.document.anchors.copy(id, room, self.limits.copied).unwrap_or_else(|refusal| {
-            self.loaded.problems.extend(refusal.map(|what| Fault::new(span.start, what)));
-            Value::Null
+        let value = self
+            .document
+            .anchors
+            .copy(id, room, self.limits.copied)
+            .unwrap_or_else(|refusal| {
+                self.loaded
+                    .problems
+                    .extend(refusal.map(|what| Fault::new(span.start, what)));
+                Value::Null
+            });
+        self.complete(Node {
+            value,
+            span: span.into(),
         });
-        self.complete(Node { value, span: span.into() });
     }
 
-    /// Whether a block scalar ends the text in the middle of a line. The parser makes up the missing line break,
-    /// go-yaml does not.
+    /// Whether a block scalar ends the text in the middle of a line. The parser makes up the
+    /// missing line break, go-yaml does not.
     fn lacks_line_break(&self, span: &Range<usize>) -> bool {
         let text = self.part.text();
-        span.end == text.len() && text.rsplit('\n').next().is_some_and(|line| !line.trim_ascii_start().is_empty())
+        span.end == text.len()
+            && text
+                .rsplit('\n')
+                .next()
+                .is_some_and(|line| !line.trim_ascii_start().is_empty())
     }
 
-    /// The parser's span of a block scalar starts at its content and ends before the next token; ours starts at the
-    /// indicator and ends with the last line that is not blank.
+    /// The parser's span of a block scalar starts at its content and ends before the next token;
+    /// ours starts at the indicator and ends with the last line that is not blank.
     fn block_scalar(&self, span: Range<usize>) -> Range<usize> {
-        let start = gap::find(self.part.text(), self.document.reached, span.start, *b"|>").unwrap_or(span.start);
+        let start = gap::find(self.part.text(), self.document.reached, span.start, *b"|>")
+            .unwrap_or(span.start);
         start..start + self.part.text()[start..span.end].trim_ascii_end().len()
     }
 
-    /// The parser puts a value that is not there somewhere before the next token; ours stands right behind the colon
-    /// or the `-`.
+    /// The parser puts a value that is not there somewhere before the next token; ours stands right
+    /// behind the colon or the `-`.
     fn empty_scalar(&self, span: Range<usize>) -> Range<usize> {
         let text = self.part.text();
         let at = match self.inside() {
-            Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) => gap::behind_colon(text, key.end),
-            Some(Inside::Sequence(_)) => {
-                gap::find(text, self.document.reached, span.start, *b"--").map_or(span.start, |dash| dash + 1)
+            Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) => {
+                gap::behind_colon(text, key.end)
             }
+            Some(Inside::Sequence(_)) => gap::find(text, self.document.reached, span.start, *b"--")
+                .map_or(span.start, |dash| dash + 1),
             _ => span.start,
         };
         at..at
     }
 
-    /// The parser lets a sequence that is not indented under its key start at the first item, not at the `-`.
+    /// The parser lets a sequence that is not indented under its key start at the first item, not
+    /// at the `-`.
     fn sequence_start(&self, style: StructureStyle, start: usize) -> usize {
         match self.inside() {
             Some(Inside::Mapping(..)) if style == StructureStyle::Block => {
@@ -250,19 +301,40 @@ impl<'a> Builder<'a> {
     }
 
     fn open(&mut self, start: usize, anchor: usize, inside: Inside) {
-        self.document.open.push(Open { start, end: start, anchor, inside });
+        self.document.open.push(Open {
+            start,
+            end: start,
+            anchor,
+            inside,
+        });
     }
 
     fn close(&mut self, span: Range<usize>) {
-        let Some(Open { start, end, anchor, inside }) = self.document.open.pop() else { return };
+        let Some(Open {
+            start,
+            end,
+            anchor,
+            inside,
+        }) = self.document.open.pop()
+        else {
+            return;
+        };
         let value = match inside {
             Inside::Sequence(items) => Value::Array(items.into()),
-            Inside::Mapping(members, _) => Value::Object(members.finish(&mut self.lines, &mut self.loaded.problems)),
+            Inside::Mapping(members, _) => {
+                Value::Object(members.finish(&mut self.lines, &mut self.loaded.problems))
+            }
         };
-        // Only the end of a flow collection is written; that of a block collection stands at the next token.
+        // Only the end of a flow collection is written; that of a block collection stands at the
+        // next token.
         let span = start..if span.is_empty() { end } else { span.end };
-        let node = Node { value, span: span.into() };
-        self.document.anchors.keep(anchor, &node, self.limits.copied);
+        let node = Node {
+            value,
+            span: span.into(),
+        };
+        self.document
+            .anchors
+            .keep(anchor, &node, self.limits.copied);
         self.complete(node);
     }
 
@@ -277,7 +349,11 @@ impl<'a> Builder<'a> {
             Inside::Sequence(items) => items.push(node),
             Inside::Mapping(members, key) => match key.take() {
                 None => self.name(node),
-                Some(Key::Name(key, key_span)) => members.push(Member { key, key_span: key_span.into(), value: node }),
+                Some(Key::Name(key, key_span)) => members.push(Member {
+                    key,
+                    key_span: key_span.into(),
+                    value: node,
+                }),
                 Some(Key::Merge(_)) => {
                     let at = node.span.start();
                     if !members.merge(node) {
@@ -289,13 +365,17 @@ impl<'a> Builder<'a> {
     }
 
     fn set_key(&mut self, new: Key) {
-        if let Some(Open { inside: Inside::Mapping(_, key), .. }) = self.document.open.last_mut() {
+        if let Some(Open {
+            inside: Inside::Mapping(_, key),
+            ..
+        }) = self.document.open.last_mut()
+        {
             *key = Some(new);
         }
     }
 
-    /// Makes a whole value the key of the next one. "YAML non-string keys, e.g. ints, bools and floats, are converted
-    /// to strings implicitly during the YAML to JSON conversion process".
+    /// Makes a whole value the key of the next one. "YAML non-string keys, e.g. ints, bools and
+    /// floats, are converted to strings implicitly during the YAML to JSON conversion process".
     fn name(&mut self, Node { value, span }: Node) {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
@@ -303,7 +383,10 @@ impl<'a> Builder<'a> {
         let name = if let Some(name) = scalar::key(value) {
             Name::from(name)
         } else {
-            self.loaded.problems.push(Fault::new(span.start(), "a mapping or a list cannot be a key"));
+            self.loaded.problems.push(Fault::new(
+                span.start(),
+                "a mapping or a list cannot be a key",
+            ));
             self.part.text()[span.range()].into()
         };
         self.set_key(Key::Name(name, span.range()));

@@ -18,14 +18,18 @@ pub(super) struct Members {
 impl Members {
     /// Members of which none was merged.
     pub(super) fn of(all: Vec<Member>) -> Self {
-        Self { all, merged: Vec::new() }
+        Self {
+            all,
+            merged: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, member: Member) {
         self.all.push(member);
     }
 
-    /// Takes over the members of the value of a `<<`; false when the value is neither a mapping nor a list of them.
+    /// Takes over the members of the value of a `<<`; false when the value is neither a mapping nor
+    /// a list of them.
     pub(super) fn merge(&mut self, value: Node) -> bool {
         let start = self.all.len();
         let sources = match value.value {
@@ -34,8 +38,8 @@ impl Members {
             _ => return false,
         };
         let mut fits = true;
-        // "Keys in mapping nodes earlier in the sequence override keys specified in later mapping nodes", and here
-        // the last one counts.
+        // "Keys in mapping nodes earlier in the sequence override keys specified in later mapping
+        // nodes", and here the last one counts.
         for source in sources.into_iter().rev() {
             match source.value {
                 Value::Object(members) => self.all.extend(members),
@@ -46,21 +50,32 @@ impl Members {
         fits
     }
 
-    /// The members, each name once. As in go-yaml v2 the last one counts, even where it comes from a merge key that
-    /// stands behind the key it replaces; only keys written twice are a problem.
-    pub(super) fn finish(mut self, lines: &mut Lines<'_>, problems: &mut Vec<Fault>) -> Box<[Member]> {
+    /// The members, each name once. As in go-yaml v2 the last one counts, even where it comes from
+    /// a merge key that stands behind the key it replaces; only keys written twice are a problem.
+    pub(super) fn finish(
+        mut self,
+        lines: &mut Lines<'_>,
+        problems: &mut Vec<Fault>,
+    ) -> Box<[Member]> {
         let Self { all, merged } = &mut self;
         last_wins(all, merged, lines, problems);
         self.all.into()
     }
 }
 
-/// Makes a tree that was read from a slice of the text as good as one read from the text: moves its places by `base`
-/// and sees to its duplicate keys.
-pub(super) fn settle(node: &mut Node, base: usize, lines: &mut Lines<'_>, problems: &mut Vec<Fault>) {
+/// Makes a tree that was read from a slice of the text as good as one read from the text: moves its
+/// places by `base` and sees to its duplicate keys.
+pub(super) fn settle(
+    node: &mut Node,
+    base: usize,
+    lines: &mut Lines<'_>,
+    problems: &mut Vec<Fault>,
+) {
     shift(&mut node.span, base);
     match &mut node.value {
-        Value::Array(items) => items.iter_mut().for_each(|item| settle(item, base, lines, problems)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| settle(item, base, lines, problems)),
         Value::Object(members) => {
             for member in &mut *members {
                 shift(&mut member.key_span, base);
@@ -76,7 +91,12 @@ fn shift(span: &mut Span, by: usize) {
     *span = (span.start() + by..span.end() + by).into();
 }
 
-fn last_wins(members: &mut Vec<Member>, merged: &[Range<usize>], lines: &mut Lines<'_>, problems: &mut Vec<Fault>) {
+fn last_wins(
+    members: &mut Vec<Member>,
+    merged: &[Range<usize>],
+    lines: &mut Lines<'_>,
+    problems: &mut Vec<Fault>,
+) {
     if !any_repeated(members) {
         return;
     }
@@ -106,7 +126,10 @@ fn any_repeated(members: &[Member]) -> bool {
     /// Below this many members comparing each with each is quicker than sorting.
     const FEW: usize = 16;
     if members.len() <= FEW {
-        return members.iter().enumerate().any(|(i, m)| members[..i].iter().any(|before| before.key == m.key));
+        return members
+            .iter()
+            .enumerate()
+            .any(|(i, m)| members[..i].iter().any(|before| before.key == m.key));
     }
     let mut keys: Vec<&str> = members.iter().map(|m| &*m.key).collect();
     keys.sort_unstable();

@@ -1,8 +1,9 @@
 //! A quick reader for the YAML that `kubectl`, Helm and most people write.
 //!
-//! It knows block mappings and sequences, scalars and flow collections on one line, and literal blocks. At anything
-//! else, and at everything that may be wrong, it gives up, and the real parser reads the document from its start. So
-//! it needs no messages, and what it does read must come out as it would from the real one.
+//! It knows block mappings and sequences, scalars and flow collections on one line, and literal
+//! blocks. At anything else, and at everything that may be wrong, it gives up, and the real parser
+//! reads the document from its start. So it needs no messages, and what it does read must come out
+//! as it would from the real one.
 
 mod flow;
 mod literal;
@@ -23,8 +24,9 @@ use crate::doc::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
 pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Option<Loaded> {
-    // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids, beside others:
-    // C1 controls start with C2, the byte order mark and the last two code points with EF.
+    // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids,
+    // beside others: C1 controls start with C2, the byte order mark and the last two code points
+    // with EF.
     let plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | 0x80..=0xc1 | 0xc3..=0xee | 0xf0..);
     if !part.as_str().as_bytes().iter().all(plain) {
         return None;
@@ -50,7 +52,10 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Op
         reader.next_line(start);
     }
     let root = reader.collection()?;
-    (reader.at == bytes.len()).then(|| Loaded { documents: vec![root], problems: reader.problems })
+    (reader.at == bytes.len()).then(|| Loaded {
+        documents: vec![root],
+        problems: reader.problems,
+    })
 }
 
 /// Longer keys are no keys without a `?`: the limit is 1024 characters.
@@ -70,7 +75,8 @@ struct Reader<'a> {
     left: usize,
     lines: Lines<'a>,
     scalars: &'a mut Scalars,
-    /// The items and members of the collections that are open: each takes its own off the end when it closes.
+    /// The items and members of the collections that are open: each takes its own off the end when
+    /// it closes.
     items: Vec<Node>,
     members: Vec<Member>,
     problems: Vec<Fault>,
@@ -110,7 +116,10 @@ impl Reader<'_> {
     }
 
     fn skip_spaces(&self, at: usize) -> usize {
-        at + self.bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|&&b| b == b' ').count())
+        at + self
+            .bytes
+            .get(at..)
+            .map_or(0, |rest| rest.iter().take_while(|&&b| b == b' ').count())
     }
 
     fn line_end(&self, at: usize) -> usize {
@@ -135,9 +144,16 @@ impl Reader<'_> {
         self.count()?;
         self.depth += 1;
         let (start, indent) = (self.at, self.indent);
-        let (value, end) = if self.is_item(start) { self.sequence(indent)? } else { self.mapping(indent)? };
+        let (value, end) = if self.is_item(start) {
+            self.sequence(indent)?
+        } else {
+            self.mapping(indent)?
+        };
         self.depth -= 1;
-        Some(Node { value, span: (start..end).into() })
+        Some(Node {
+            value,
+            span: (start..end).into(),
+        })
     }
 
     fn sequence(&mut self, indent: usize) -> Option<(Value, usize)> {
@@ -167,20 +183,27 @@ impl Reader<'_> {
             let key = self.key(key_span.clone())?;
             let value = self.value(key_end + 1, indent, true)?;
             end = Some(value.span.end());
-            self.members.push(Member { key, key_span: key_span.into(), value });
+            self.members.push(Member {
+                key,
+                key_span: key_span.into(),
+                value,
+            });
         }
         Some((Value::Object(self.close(first)), end?))
     }
 
     /// The members since `first`, each name once.
     fn close(&mut self, first: usize) -> Box<[Member]> {
-        Members::of(self.members.drain(first..).collect()).finish(&mut self.lines, &mut self.problems)
+        Members::of(self.members.drain(first..).collect())
+            .finish(&mut self.lines, &mut self.problems)
     }
 
     /// Where the key that starts here ends; none when there is no plain key with a colon behind it.
     fn key_end(&self, start: usize) -> Option<usize> {
         let end = word::end(self.bytes, start)?;
-        let fits = end - start <= LONGEST_KEY && self.bytes.get(end) == Some(&b':') && self.is_end_of_word(end + 1);
+        let fits = end - start <= LONGEST_KEY
+            && self.bytes.get(end) == Some(&b':')
+            && self.is_end_of_word(end + 1);
         fits.then_some(end)
     }
 
@@ -195,14 +218,16 @@ impl Reader<'_> {
             value => scalar::key(value)?.into(),
         };
         // Only what means itself, and without a word about it, may be taken for it the next time.
-        let is_plain = !text.starts_with(['"', '\'']) && *name == *text && self.problems.len() == problems;
+        let is_plain =
+            !text.starts_with(['"', '\'']) && *name == *text && self.problems.len() == problems;
         if is_plain {
             self.scalars.names.keep(&name);
         }
         Some(name)
     }
 
-    /// Reads what follows a `-` or a key with its colon in a collection at `indent`, and moves behind it.
+    /// Reads what follows a `-` or a key with its colon in a collection at `indent`, and moves
+    /// behind it.
     fn value(&mut self, at: usize, indent: usize, in_mapping: bool) -> Option<Node> {
         let start = self.skip_spaces(at);
         let node = match self.bytes.get(start) {
@@ -213,7 +238,10 @@ impl Reader<'_> {
                     self.collection()?
                 } else {
                     self.count()?;
-                    Node { value: Value::Null, span: Span::at(at) }
+                    Node {
+                        value: Value::Null,
+                        span: Span::at(at),
+                    }
                 }
             }
             Some(b'|') => self.literal(start, indent)?,
@@ -231,10 +259,14 @@ impl Reader<'_> {
         let end = match self.bytes[start] {
             b'[' | b'{' => return self.flow(start),
             quote @ (b'"' | b'\'') => word::quoted_end(self.bytes, start, quote)?,
-            _ => word::plain_end(&self.bytes[start..self.line_end(start)]).map(|length| start + length)?,
+            _ => word::plain_end(&self.bytes[start..self.line_end(start)])
+                .map(|length| start + length)?,
         };
         self.count()?;
-        Some(Node { value: self.quoted_or_plain(start..end)?, span: (start..end).into() })
+        Some(Node {
+            value: self.quoted_or_plain(start..end)?,
+            span: (start..end).into(),
+        })
     }
 
     fn quoted_or_plain(&mut self, span: Range<usize>) -> Option<Value> {

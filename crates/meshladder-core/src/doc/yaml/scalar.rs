@@ -1,4 +1,5 @@
-//! What a scalar stands for: the resolution of go-yaml v2 and the conversion to JSON that Kubernetes does on top.
+//! What a scalar stands for: the resolution of go-yaml v2 and the conversion to JSON that
+//! Kubernetes does on top.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,14 +14,23 @@ use crate::doc::tree::Value;
 const YAML: &str = "tag:yaml.org,2002:";
 
 /// The value of a scalar, and what is wrong with it.
-pub(super) fn value(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> (Value, Option<String>) {
+pub(super) fn value(
+    text: Cow<'_, str>,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+) -> (Value, Option<String>) {
     let Some(tag) = tag else {
-        return if style == ScalarStyle::Plain { plain(text) } else { (Value::String(text.into()), None) };
+        return if style == ScalarStyle::Plain {
+            plain(text)
+        } else {
+            (Value::String(text.into()), None)
+        };
     };
     match tag.suffix_in_namespace(YAML).as_deref() {
         Some("binary") => binary(text),
         Some(name @ ("null" | "bool" | "int" | "float")) => tagged(text, name),
-        // go-yaml keeps the text of a scalar with a tag that it does not know, even if it looks like a number.
+        // go-yaml keeps the text of a scalar with a tag that it does not know, even if it looks
+        // like a number.
         _ => (Value::String(text.into()), None),
     }
 }
@@ -28,7 +38,9 @@ pub(super) fn value(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -
 /// Whether a key is the `<<` that merges other mappings into its own.
 pub(super) fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
     // To go-yaml a lone `!` makes any scalar a string, but a `<<` no less a merge key.
-    let meant = |tag: &Tag| tag.parts() == ("", "!") || tag.suffix_in_namespace(YAML).as_deref() == Some("merge");
+    let meant = |tag: &Tag| {
+        tag.parts() == ("", "!") || tag.suffix_in_namespace(YAML).as_deref() == Some("merge")
+    };
     text == "<<" && tag.map_or(style == ScalarStyle::Plain, meant)
 }
 
@@ -59,7 +71,9 @@ fn tagged(text: Cow<'_, str>, tag: &str) -> (Value, Option<String>) {
     let fits = match &value {
         Value::Null => tag == "null",
         Value::Bool(_) => tag == "bool",
-        Value::Number(_) => tag == "float" || tag == "int" && integer(&without_underscores(&text)).is_some(),
+        Value::Number(_) => {
+            tag == "float" || tag == "int" && integer(&without_underscores(&text)).is_some()
+        }
         _ => tag == "float" && problem.is_some(),
     };
     if fits {
@@ -73,7 +87,10 @@ fn binary(text: Cow<'_, str>) -> (Value, Option<String>) {
     match STANDARD.decode(text.replace(['\r', '\n'], "")) {
         // Go's JSON encoder, too, puts U+FFFD where the bytes are not UTF-8.
         Ok(bytes) => (Value::String(String::from_utf8_lossy(&bytes).into()), None),
-        Err(_) => (Value::String(text.into()), Some("!!binary value is not base64".to_owned())),
+        Err(_) => (
+            Value::String(text.into()),
+            Some("!!binary value is not base64".to_owned()),
+        ),
     }
 }
 
@@ -88,7 +105,9 @@ enum Resolved {
 fn resolve(text: &str) -> Resolved {
     match text.as_bytes().first() {
         None => Resolved::Value(Value::Null),
-        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => word(text),
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
+            word(text)
+        }
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number(text),
         Some(_) => Resolved::Text,
     }
@@ -96,8 +115,12 @@ fn resolve(text: &str) -> Resolved {
 
 fn word(text: &str) -> Resolved {
     Resolved::Value(match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::Bool(false),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Value::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Value::Bool(false)
+        }
         "~" | "null" | "Null" | "NULL" => Value::Null,
         _ => return Resolved::Text,
     })
@@ -108,16 +131,22 @@ fn number(text: &str) -> Resolved {
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Resolved::NotFinite;
     }
-    // go-yaml drops underscores wherever they stand, but leaves `.5_0` to Go, which wants digits on both sides.
+    // go-yaml drops underscores wherever they stand, but leaves `.5_0` to Go, which wants digits on
+    // both sides.
     let between_digits = |w: &[u8]| w[1] != b'_' || w[0].is_ascii_digit() && w[2].is_ascii_digit();
-    if text.starts_with('.') && (text.ends_with('_') || !text.as_bytes().windows(3).all(between_digits)) {
+    if text.starts_with('.')
+        && (text.ends_with('_') || !text.as_bytes().windows(3).all(between_digits))
+    {
         return Resolved::Text;
     }
     let digits = without_underscores(text);
-    integer(&digits).or_else(|| float(&digits)).map_or(Resolved::Text, |n| Resolved::Value(Value::Number(n)))
+    integer(&digits)
+        .or_else(|| float(&digits))
+        .map_or(Resolved::Text, |n| Resolved::Value(Value::Number(n)))
 }
 
-/// What Go's `strconv.ParseInt` and `ParseUint` with base 0 accept: a sign, `0x`, `0o`, `0b`, and `0` for octal.
+/// What Go's `strconv.ParseInt` and `ParseUint` with base 0 accept: a sign, `0x`, `0o`, `0b`, and
+/// `0` for octal.
 fn integer(text: &str) -> Option<Arc<str>> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -140,7 +169,9 @@ fn integer(text: &str) -> Option<Arc<str>> {
         "" => Some(value.to_string().into()),
         // With a sign it has to fit a signed integer; go-yaml tries a float for what does not.
         "-" if value > 0 => (value <= i64::MIN.unsigned_abs()).then(|| format!("-{value}").into()),
-        _ => i64::try_from(value).ok().map(|value| value.to_string().into()),
+        _ => i64::try_from(value)
+            .ok()
+            .map(|value| value.to_string().into()),
     }
 }
 
@@ -158,7 +189,8 @@ fn float(text: &str) -> Option<Arc<str>> {
     if !all_digits(whole) || !all_digits(fraction) || whole.len() + fraction.len() == 0 {
         return None;
     }
-    // Rust's own parser sees to the exponent, and to numbers that are out of range: Go calls those strings.
+    // Rust's own parser sees to the exponent, and to numbers that are out of range: Go calls those
+    // strings.
     text.parse::<f64>().ok().filter(|value| value.is_finite())?;
     let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
@@ -167,18 +199,29 @@ fn float(text: &str) -> Option<Arc<str>> {
 }
 
 fn without_underscores(text: &str) -> Cow<'_, str> {
-    if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) }
+    if text.contains('_') {
+        Cow::Owned(text.replace('_', ""))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
-/// Kubernetes writes a key that is a float with Go's `FormatFloat(key, 'g', -1, 32)`: `1.10` becomes `1.1`.
+/// Kubernetes writes a key that is a float with Go's `FormatFloat(key, 'g', -1, 32)`: `1.10`
+/// becomes `1.1`.
 fn number_key(text: Arc<str>) -> Arc<str> {
     if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() {
         return text;
     }
-    let Ok(value) = text.parse::<f32>() else { return text };
+    let Ok(value) = text.parse::<f32>() else {
+        return text;
+    };
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
-        return if value > 0.0 { ".inf".into() } else { "-.inf".into() };
+        return if value > 0.0 {
+            ".inf".into()
+        } else {
+            "-.inf".into()
+        };
     };
     match exponent.parse::<i32>() {
         Ok(-4..6) => value.to_string().into(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::doc::name::Names;
 use crate::doc::tree::Value;
 
-/// What plain scalars mean, by their text. A text has one place here and takes it from the one before, so that no input
-/// makes this large or slow.
+/// What plain scalars mean, by their text. A text has one place here and takes it from the one
+/// before, so that no input makes this large or slow.
 #[derive(Debug, Default)]
 pub struct Scalars {
     values: Vec<Option<(Arc<str>, Value)>>,
@@ -31,15 +31,19 @@ impl Scalars {
         if self.values.is_empty() {
             self.values.resize(PLACES, None);
         }
-        let known = if let Value::String(text) = value { Arc::clone(text) } else { text.into() };
+        let known = if let Value::String(text) = value {
+            Arc::clone(text)
+        } else {
+            text.into()
+        };
         self.values[place(text)] = Some((known, value.clone()));
     }
 }
 
 /// FNV-1a, from which the upper bits are taken.
 fn place(text: &str) -> usize {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     usize::try_from(hash >> 52).unwrap_or_default()
 }

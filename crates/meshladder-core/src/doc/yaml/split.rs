@@ -1,8 +1,9 @@
 //! Where one document ends and the next begins, found without parsing.
 //!
-//! A line that starts with `---` or `...` ends whatever stands before it, be it a block scalar or an open bracket
-//! (YAML 1.2, 9.1.2: "these markers … must not appear as the first three characters of a line" inside a document).
-//! So a text can be cut there first, and a broken document cannot hide the ones behind it.
+//! A line that starts with `---` or `...` ends whatever stands before it, be it a block scalar or
+//! an open bracket (YAML 1.2, 9.1.2: "these markers … must not appear as the first three characters
+//! of a line" inside a document). So a text can be cut there first, and a broken document cannot
+//! hide the ones behind it.
 
 use std::ops::Range;
 
@@ -36,19 +37,24 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Cuts a text into its documents. Each part can be loaded on its own, so on several threads at once; stretches
-/// with nothing but comments are left out.
+/// Cuts a text into its documents. Each part can be loaded on its own, so on several threads at
+/// once; stretches with nothing but comments are left out.
 pub fn split(text: &str) -> Vec<Part<'_>> {
     let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut parts = Vec::new();
     let (mut start, mut line, mut seen) = (bom, 1, Seen::Nothing);
     let (mut at, mut at_line) = (bom, 1);
     while at < text.len() {
-        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |newline| at + newline + 1);
+        let end = memchr::memchr(b'\n', &text.as_bytes()[at..])
+            .map_or(text.len(), |newline| at + newline + 1);
         let here = &text.as_bytes()[at..end];
         if is_marker(here, *b"---") {
             if seen == Seen::Content {
-                parts.push(Part { text, range: start..at, line });
+                parts.push(Part {
+                    text,
+                    range: start..at,
+                    line,
+                });
             }
             if seen != Seen::Directive {
                 (start, line) = (at, at_line);
@@ -56,7 +62,11 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
             seen = Seen::Content;
         } else if is_marker(here, *b"...") {
             if seen != Seen::Nothing {
-                parts.push(Part { text, range: start..end, line });
+                parts.push(Part {
+                    text,
+                    range: start..end,
+                    line,
+                });
             }
             (start, line, seen) = (end, at_line + 1, Seen::Nothing);
         } else if seen != Seen::Content {
@@ -65,14 +75,22 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
         (at, at_line) = (end, at_line + 1);
     }
     if seen != Seen::Nothing {
-        parts.push(Part { text, range: start..text.len(), line });
+        parts.push(Part {
+            text,
+            range: start..text.len(),
+            line,
+        });
     }
     parts
 }
 
 /// What follows the `---` that a part starts with; all of it when it starts with something else.
 pub(super) fn behind_marker(part: &str) -> &str {
-    if is_marker(part.as_bytes(), *b"---") { &part[3..] } else { part }
+    if is_marker(part.as_bytes(), *b"---") {
+        &part[3..]
+    } else {
+        part
+    }
 }
 
 /// What the open part holds so far.
@@ -96,5 +114,6 @@ impl Seen {
 }
 
 fn is_marker(line: &[u8], marker: [u8; 3]) -> bool {
-    line.strip_prefix(&marker).is_some_and(|rest| matches!(rest, [] | [b' ' | b'\t' | b'\r' | b'\n', ..]))
+    line.strip_prefix(&marker)
+        .is_some_and(|rest| matches!(rest, [] | [b' ' | b'\t' | b'\r' | b'\n', ..]))
 }

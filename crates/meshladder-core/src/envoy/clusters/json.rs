@@ -22,7 +22,10 @@ pub(super) fn read(doc: &str) -> Result<Clusters<'_>, Fault> {
         return Ok(clusters);
     }
     let what = "not an answer of /clusters: it has no `cluster_statuses`".to_owned();
-    Err(clusters.fault.unwrap_or(Fault { at: root.offset(), what }))
+    Err(clusters.fault.unwrap_or(Fault {
+        at: root.offset(),
+        what,
+    }))
 }
 
 fn cluster<'a>(status: &mut Cursor<'a>, clusters: &mut Clusters<'a>) {
@@ -52,5 +55,10 @@ fn host<'a>(status: &mut Cursor<'a>) -> Host<'a> {
         "health_status" => health = Some(value.offset()),
         _ => {}
     });
-    Host { status: 0, address, health, raw: status.since(start) }
+    Host {
+        status: 0,
+        address,
+        health,
+        raw: status.since(start),
+    }
 }

@@ -35,8 +35,14 @@ fn facts(doc: &str) -> Vec<(String, String, String, &'static str)> {
     assert_eq!(crate::doc::json::check(&json), Ok(()));
     let clusters = Clusters::read(&json).expect("an answer of /clusters");
     assert_eq!(clusters.empty, ["empty"]);
-    let fact =
-        |h: &Host<'_>| (clusters.name(h).to_string(), h.address.to_string(), h.health().0.into_owned(), h.health().1);
+    let fact = |h: &Host<'_>| {
+        (
+            clusters.name(h).to_string(),
+            h.address.to_string(),
+            h.health().0.into_owned(),
+            h.health().1,
+        )
+    };
     clusters.hosts.iter().map(fact).collect()
 }
 
@@ -45,7 +51,12 @@ fn json_and_text_say_the_same() {
     let expected = [
         ("a", "10.0.0.1:80", "EJECTED", "outlier detection"),
         ("a", "unix://./XDS", "UNHEALTHY", "istiod says so (EDS)"),
-        ("b", "envoy://l/e", "UNHEALTHY", "active health check timed out"),
+        (
+            "b",
+            "envoy://l/e",
+            "UNHEALTHY",
+            "active health check timed out",
+        ),
     ]
     .map(|(c, a, h, why)| (c.to_owned(), a.to_owned(), h.to_owned(), why));
     assert_eq!(facts(JSON), expected);
@@ -58,11 +69,28 @@ fn counters_weight_priority_and_locality_are_read_from_both_forms() {
         let json = as_json(doc).expect("an answer of /clusters");
         let clusters = Clusters::read(&json).expect("an answer of /clusters");
         let host = &clusters.hosts[0];
-        assert_eq!((host.counter("rq_success"), host.counter("rq_error"), host.counter("none")), (7, 3, 0));
-        assert_eq!((host.weight(), host.locality().as_str(), host.priority()), (Some(1), "r/z", 0));
+        assert_eq!(
+            (
+                host.counter("rq_success"),
+                host.counter("rq_error"),
+                host.counter("none")
+            ),
+            (7, 3, 0)
+        );
+        assert_eq!(
+            (host.weight(), host.locality().as_str(), host.priority()),
+            (Some(1), "r/z", 0)
+        );
         assert_eq!(clusters.hosts[1].priority(), 1);
-        let statuses: Vec<_> = clusters.statuses.iter().map(|s| s.string_at("name")).collect();
-        assert_eq!((statuses[0].as_deref(), clusters.hosts[2].status), (Some("a"), 1));
+        let statuses: Vec<_> = clusters
+            .statuses
+            .iter()
+            .map(|s| s.string_at("name"))
+            .collect();
+        assert_eq!(
+            (statuses[0].as_deref(), clusters.hosts[2].status),
+            (Some("a"), 1)
+        );
     }
 }
 
@@ -70,14 +98,20 @@ fn counters_weight_priority_and_locality_are_read_from_both_forms() {
 fn an_ipv6_host_is_told_from_its_cluster_in_text() {
     let json = as_json(TEXT).expect("an answer of /clusters");
     let clusters = Clusters::read(&json).expect("an answer of /clusters");
-    assert_eq!(clusters.hosts[3].address, Address::Socket("2001:db8::1".into(), 443));
+    assert_eq!(
+        clusters.hosts[3].address,
+        Address::Socket("2001:db8::1".into(), 443)
+    );
     assert_eq!(clusters.name(&clusters.hosts[3]), "b");
 }
 
 #[test]
 fn what_is_no_answer_of_clusters_is_refused_and_a_cut_one_yields_its_start() {
     for doc in ["", "[]", "{\"a\":1}", "hello world", "a: 1"] {
-        assert!(as_json(doc).is_err() || Clusters::read(doc).is_err(), "{doc:?}");
+        assert!(
+            as_json(doc).is_err() || Clusters::read(doc).is_err(),
+            "{doc:?}"
+        );
     }
     assert!(Clusters::read("{}").is_ok_and(|c| c.hosts.is_empty()));
     let cut = &JSON[..JSON.find("\"pipe\"").expect("it is there")];

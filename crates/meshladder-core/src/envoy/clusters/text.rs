@@ -1,4 +1,5 @@
-//! `/clusters` as text (`cluster::host::key::value`, a line each) turned into the JSON form, so that one reader does.
+//! `/clusters` as text (`cluster::host::key::value`, a line each) turned into the JSON form, so
+//! that one reader does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,32 +22,54 @@ struct Cluster<'a> {
 pub(super) fn to_json(text: &str) -> Result<String, Fault> {
     let mut clusters: Vec<Cluster<'_>> = Vec::new();
     for line in text.lines() {
-        let Some((rest, key, value)) = split(line) else { continue };
+        let Some((rest, key, value)) = split(line) else {
+            continue;
+        };
         let (name, host) = cluster_and_host(rest);
         // The lines of a cluster follow one another, and so do those of a host.
         if clusters.last().is_none_or(|last| last.name != name) {
-            clusters.push(Cluster { name, ..Cluster::default() });
+            clusters.push(Cluster {
+                name,
+                ..Cluster::default()
+            });
         }
-        let cluster = clusters.last_mut().expect("a cluster was pushed for its first line");
+        let cluster = clusters
+            .last_mut()
+            .expect("a cluster was pushed for its first line");
         match host {
             None => drop(cluster.own.insert(key, value)),
             Some(priority @ ("default_priority" | "high_priority")) => {
-                cluster.limits.entry(priority).or_default().push((key, value));
+                cluster
+                    .limits
+                    .entry(priority)
+                    .or_default()
+                    .push((key, value));
             }
             Some("outlier") => {}
             Some(host) => {
                 if cluster.hosts.last().is_none_or(|(last, _)| *last != host) {
                     cluster.hosts.push((host, Vec::new()));
                 }
-                cluster.hosts.last_mut().expect("a host was pushed for its first line").1.push((key, value));
+                cluster
+                    .hosts
+                    .last_mut()
+                    .expect("a host was pushed for its first line")
+                    .1
+                    .push((key, value));
             }
         }
     }
     if clusters.is_empty() {
-        return Err(Fault::new(0, "not an answer of /clusters: no line of the form `cluster::host::key::value`"));
+        return Err(Fault::new(
+            0,
+            "not an answer of /clusters: no line of the form `cluster::host::key::value`",
+        ));
     }
     let statuses: Vec<_> = clusters.iter().map(Cluster::json).collect();
-    Ok(format!("{{\"cluster_statuses\":[{}]}}", statuses.join(",\n")))
+    Ok(format!(
+        "{{\"cluster_statuses\":[{}]}}",
+        statuses.join(",\n")
+    ))
 }
 
 fn split(line: &str) -> Option<(&str, &str, &str)> {
@@ -55,7 +78,8 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
     Some((rest, key, value))
 }
 
-/// The host is none on a line about the cluster itself. An IPv6 host has `::` of its own, inside brackets.
+/// The host is none on a line about the cluster itself. An IPv6 host has `::` of its own, inside
+/// brackets.
 fn cluster_and_host(rest: &str) -> (&str, Option<&str>) {
     match rest.rfind("::[").or_else(|| rest.rfind("::")) {
         Some(at) => (&rest[..at], Some(&rest[at + 2..])),
@@ -74,10 +98,22 @@ impl Cluster<'_> {
         if self.own.get("added_via_api") == Some(&"true") {
             json.push_str(",\"added_via_api\":true");
         }
-        let thresholds: Vec<_> = self.limits.iter().map(|(priority, limits)| threshold(priority, limits)).collect();
-        let _ = write!(json, ",\"circuit_breakers\":{{\"thresholds\":[{}]}}", thresholds.join(","));
+        let thresholds: Vec<_> = self
+            .limits
+            .iter()
+            .map(|(priority, limits)| threshold(priority, limits))
+            .collect();
+        let _ = write!(
+            json,
+            ",\"circuit_breakers\":{{\"thresholds\":[{}]}}",
+            thresholds.join(",")
+        );
         if !self.hosts.is_empty() {
-            let hosts: Vec<_> = self.hosts.iter().map(|(host, values)| host_status(host, values)).collect();
+            let hosts: Vec<_> = self
+                .hosts
+                .iter()
+                .map(|(host, values)| host_status(host, values))
+                .collect();
             let _ = write!(json, ",\"host_statuses\":[{}]", hosts.join(","));
         }
         json + "}"
@@ -90,7 +126,10 @@ fn threshold(priority: &str, limits: &[(&str, &str)]) -> String {
         .iter()
         .filter(|(_, value)| value.parse::<u64>().is_ok())
         .map(|(key, value)| format!("\"{key}\":{value}"));
-    format!("{{{}}}", high.into_iter().chain(limits).collect::<Vec<_>>().join(","))
+    format!(
+        "{{{}}}",
+        high.into_iter().chain(limits).collect::<Vec<_>>().join(",")
+    )
 }
 
 fn host_status(host: &str, values: &[(&str, &str)]) -> String {
@@ -107,7 +146,9 @@ fn host_status(host: &str, values: &[(&str, &str)]) -> String {
             "weight" | "priority" if value.parse::<u64>().is_ok_and(|n| n > 0) => {
                 rest.push(format!("\"{key}\":{value}"));
             }
-            _ if (key.starts_with("cx_") || key.starts_with("rq_")) && value.parse::<u64>().is_ok() => {
+            _ if (key.starts_with("cx_") || key.starts_with("rq_"))
+                && value.parse::<u64>().is_ok() =>
+            {
                 stats.push(stat(key, value));
             }
             _ => {}
@@ -115,22 +156,41 @@ fn host_status(host: &str, values: &[(&str, &str)]) -> String {
     }
     let (stats, locality) = (stats.join(","), locality.join(","));
     let rest: String = rest.iter().fold(String::new(), |all, one| all + "," + one);
-    format!("{{\"address\":{},\"stats\":[{stats}],\"locality\":{{{locality}}}{rest}}}", address(host))
+    format!(
+        "{{\"address\":{},\"stats\":[{stats}],\"locality\":{{{locality}}}{rest}}}",
+        address(host)
+    )
 }
 
 /// As the JSON form has it: gauges say so, zeros are left out.
 fn stat(key: &str, value: &str) -> String {
-    let gauge = if key.ends_with("_active") { "\"type\":\"GAUGE\"," } else { "" };
-    let value = if value == "0" { String::new() } else { format!(",\"value\":\"{value}\"") };
+    let gauge = if key.ends_with("_active") {
+        "\"type\":\"GAUGE\","
+    } else {
+        ""
+    };
+    let value = if value == "0" {
+        String::new()
+    } else {
+        format!(",\"value\":\"{value}\"")
+    };
     format!("{{{gauge}\"name\":\"{key}\"{value}}}")
 }
 
 fn address(host: &str) -> String {
-    if let Some((listener, id)) = host.strip_prefix("envoy://").and_then(|rest| rest.split_once('/')) {
+    if let Some((listener, id)) = host
+        .strip_prefix("envoy://")
+        .and_then(|rest| rest.split_once('/'))
+    {
         let (listener, id) = (escape(listener), escape(id));
-        return format!("{{\"envoy_internal_address\":{{\"server_listener_name\":{listener},\"endpoint_id\":{id}}}}}");
+        return format!(
+            "{{\"envoy_internal_address\":{{\"server_listener_name\":{listener},\"endpoint_id\":{id}}}}}"
+        );
     }
-    match host.rsplit_once(':').and_then(|(address, port)| Some((address, port.parse::<u16>().ok()?))) {
+    match host
+        .rsplit_once(':')
+        .and_then(|(address, port)| Some((address, port.parse::<u16>().ok()?)))
+    {
         Some((address, port)) => {
             let address = escape(address.trim_start_matches('[').trim_end_matches(']'));
             format!("{{\"socket_address\":{{\"address\":{address},\"port_value\":{port}}}}}")
@@ -139,8 +199,8 @@ fn address(host: &str) -> String {
     }
 }
 
-/// `healthy`, or the flags behind slashes: `/failed_outlier_check/failed_eds_health`. EDS's own word is one field in
-/// the JSON form, and some flags have another name there.
+/// `healthy`, or the flags behind slashes: `/failed_outlier_check/failed_eds_health`. EDS's own
+/// word is one field in the JSON form, and some flags have another name there.
 fn health(flags: &str) -> String {
     let mut eds = "HEALTHY";
     let mut fields = String::new();

@@ -49,11 +49,14 @@ impl Section {
         Self::Ecds,
     ];
 
-    /// The fields that hold its resources, so that `?mask=` gives the section alone, in the shape it has in a whole dump.
+    /// The fields that hold its resources, so that `?mask=` gives the section alone, in the shape
+    /// it has in a whole dump.
     pub fn fields(self) -> &'static str {
         match self {
             Self::Bootstrap => "bootstrap",
-            Self::Clusters => "version_info,static_clusters,dynamic_active_clusters,dynamic_warming_clusters",
+            Self::Clusters => {
+                "version_info,static_clusters,dynamic_active_clusters,dynamic_warming_clusters"
+            }
             Self::Listeners => "version_info,static_listeners,dynamic_listeners",
             Self::Routes => "static_route_configs,dynamic_route_configs",
             Self::ScopedRoutes => "inline_scoped_route_configs,dynamic_scoped_route_configs",
@@ -119,7 +122,11 @@ impl Section {
 
     /// The member of a resource that holds its name.
     pub(super) fn name_key(self) -> &'static str {
-        if self == Self::Endpoints { "cluster_name" } else { "name" }
+        if self == Self::Endpoints {
+            "cluster_name"
+        } else {
+            "name"
+        }
     }
 }
 

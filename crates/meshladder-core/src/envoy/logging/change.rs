@@ -19,7 +19,8 @@ pub enum Style {
     /// "/logging?paths=name1:level1,name2:level2,... (change multiple levels)"
     #[default]
     Paths,
-    /// `/logging?<name>=<level>`, "change single level", a request for each: all that older ones know.
+    /// `/logging?<name>=<level>`, "change single level", a request for each: all that older ones
+    /// know.
     Single,
 }
 
@@ -27,27 +28,46 @@ impl Change {
     /// The queries that make the change.
     pub fn queries(&self, style: Style) -> Vec<String> {
         let Some(all) = self.wanted.all else {
-            return queries(&self.steps.iter().map(|(name, (_, to))| (name.clone(), *to)).collect(), style);
+            return queries(
+                &self
+                    .steps
+                    .iter()
+                    .map(|(name, (_, to))| (name.clone(), *to))
+                    .collect(),
+                style,
+            );
         };
         let for_all = (!self.steps.is_empty()).then(|| format!("level={all}"));
-        for_all.into_iter().chain(queries(&self.wanted.named, style)).collect()
+        for_all
+            .into_iter()
+            .chain(queries(&self.wanted.named, style))
+            .collect()
     }
 
-    /// What has to be set to undo it: only what it changed, and only where that still holds. Who has another level by now
-    /// was changed by somebody else, or began anew.
+    /// What has to be set to undo it: only what it changed, and only where that still holds. Who
+    /// has another level by now was changed by somebody else, or began anew.
     pub fn undo(&self, now: &Levels) -> BTreeMap<String, Level> {
         let ours = |(name, (_, to)): &(&String, &(Level, Level))| now.0.get(*name) == Some(to);
-        self.steps.iter().filter(ours).map(|(name, (from, _))| (name.clone(), *from)).collect()
+        self.steps
+            .iter()
+            .filter(ours)
+            .map(|(name, (from, _))| (name.clone(), *from))
+            .collect()
     }
 
     /// All that it changed, at the levels from before.
     pub fn before(&self) -> BTreeMap<String, Level> {
-        self.steps.iter().map(|(name, (from, _))| (name.clone(), *from)).collect()
+        self.steps
+            .iter()
+            .map(|(name, (from, _))| (name.clone(), *from))
+            .collect()
     }
 
     /// Whether all of it holds.
     pub fn holds(&self, now: &Levels) -> bool {
-        self.steps.iter().all(|(name, (_, to))| now.0.get(name) == Some(to))
+        self.steps
+            .iter()
+            .all(|(name, (_, to))| now.0.get(name) == Some(to))
     }
 }
 
@@ -56,5 +76,8 @@ pub fn queries(levels: &BTreeMap<String, Level>, style: Style) -> Vec<String> {
     if levels.len() > 1 && style == Style::Paths {
         return vec![format!("paths={}", Levels(levels.clone()).told())];
     }
-    levels.iter().map(|(name, level)| format!("{name}={level}")).collect()
+    levels
+        .iter()
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect()
 }

@@ -25,16 +25,23 @@ pub enum Of<'l> {
 }
 
 impl Lines {
-    /// Takes the lines of the components that are wanted; with a level for all those of every component.
+    /// Takes the lines of the components that are wanted; with a level for all those of every
+    /// component.
     pub fn new(wanted: &Wanted) -> Self {
         let named = || wanted.named.keys().cloned().collect();
-        Self { components: wanted.all.is_none().then(named), open: None }
+        Self {
+            components: wanted.all.is_none().then(named),
+            open: None,
+        }
     }
 
     /// Whether a line is wanted. What a component writes may take several lines.
     pub fn takes(&mut self, line: &str) -> bool {
         let wanted = match Of::line(line) {
-            Of::Component(name) => self.components.as_ref().is_none_or(|all| all.contains(name)),
+            Of::Component(name) => self
+                .components
+                .as_ref()
+                .is_none_or(|all| all.contains(name)),
             // A request's line may stand between the lines of an entry.
             Of::Other => return false,
             Of::More => match self.open {
@@ -49,7 +56,8 @@ impl Lines {
 
 /// Istio has Envoy end each entry with its thread: `\tthread=23`.
 fn is_end(line: &str) -> bool {
-    line.rsplit_once("\tthread=").is_some_and(|(_, rest)| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    line.rsplit_once("\tthread=")
+        .is_some_and(|(_, rest)| rest.bytes().all(|byte| byte.is_ascii_digit()))
         || line.starts_with('{')
 }
 
@@ -62,15 +70,19 @@ impl<'l> Of<'l> {
         if let Some(rest) = line.strip_prefix('[') {
             return component_of_envoy(rest).map_or(Self::Other, Self::Component);
         }
-        // `2026-11-15T16:57:16.401175Z\tdebug\tenvoy http source/common/http/conn_manager_impl.cc:2389\t…`
+        // `2026-11-15T16:57:16.401175Z\tdebug\tenvoy http
+        // source/common/http/conn_manager_impl.cc:2389\t…`
         let mut parts = line.splitn(4, '\t');
-        let (Some(time), Some(_level), Some(scope)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(time), Some(_level), Some(scope)) = (parts.next(), parts.next(), parts.next())
+        else {
             return Self::More;
         };
         if !time.starts_with(|c: char| c.is_ascii_digit()) || !time.ends_with('Z') {
             return Self::More;
         }
-        let component = scope.strip_prefix("envoy ").and_then(|rest| rest.split(' ').next());
+        let component = scope
+            .strip_prefix("envoy ")
+            .and_then(|rest| rest.split(' ').next());
         component.map_or(Self::Other, Self::Component)
     }
 }
@@ -81,10 +93,15 @@ fn component_of_json(line: &str) -> Option<&str> {
     rest.split_once('"').map(|(name, _)| name)
 }
 
-/// `2026-11-15 16:57:18.495][28818][debug][http] [source/…`: an access log has one pair of brackets, and a quote after it.
+/// `2026-11-15 16:57:18.495][28818][debug][http] [source/…`: an access log has one pair of
+/// brackets, and a quote after it.
 fn component_of_envoy(rest: &str) -> Option<&str> {
     let mut parts = rest.splitn(4, "][");
     let (time, thread, _, last) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let is_entry = !time.contains('"') && !thread.is_empty() && thread.bytes().all(|byte| byte.is_ascii_digit());
-    last.split_once(']').filter(|_| is_entry).map(|(name, _)| name)
+    let is_entry = !time.contains('"')
+        && !thread.is_empty()
+        && thread.bytes().all(|byte| byte.is_ascii_digit());
+    last.split_once(']')
+        .filter(|_| is_entry)
+        .map(|(name, _)| name)
 }

@@ -19,7 +19,11 @@ const SECOND: u64 = 1000;
 impl Flow {
     /// Notes what was read; gives the bytes of the last second.
     pub fn add(&mut self, at: u64, bytes: u64) -> u64 {
-        while self.recent.front().is_some_and(|(then, _)| then + SECOND <= at) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|(then, _)| then + SECOND <= at)
+        {
             self.in_window -= self.recent.pop_front().map_or(0, |(_, bytes)| bytes);
         }
         self.recent.push_back((at, bytes));
@@ -40,8 +44,8 @@ impl Flow {
     }
 }
 
-/// Bytes a second of a log that was read from `seconds` ago on, with the time the kubelet puts before each line. A log that
-/// was cut at some size is measured by its own times.
+/// Bytes a second of a log that was read from `seconds` ago on, with the time the kubelet puts
+/// before each line. A log that was cut at some size is measured by its own times.
 pub fn before(text: &str, seconds: u64, is_cut: bool) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| {
         let (time, rest) = line.split_once(' ')?;
@@ -56,7 +60,8 @@ pub fn before(text: &str, seconds: u64, is_cut: bool) -> Option<u64> {
     for (time, len) in lines {
         (last, bytes) = (time, bytes + len);
     }
-    let millis = (last.seconds - first.seconds) * 1000 + (i64::from(last.nanos) - i64::from(first.nanos)) / 1_000_000;
+    let millis = (last.seconds - first.seconds) * 1000
+        + (i64::from(last.nanos) - i64::from(first.nanos)) / 1_000_000;
     Some(bytes * 1000 / u64::try_from(millis).ok()?.max(1))
 }
 
@@ -68,5 +73,9 @@ pub fn cpu(text: &str) -> Option<f64> {
         Some(number) => (number, 1.0),
         None => (text, 1e3),
     };
-    number.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
+    number
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite())
+        .map(|number| number * factor)
 }

@@ -14,14 +14,19 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads istioctl's list: `rbac:debug,jwt=debug`, or a bare level for all components, which `all` and `*` mean too. One
-    /// for all replaces what stands before it. What stands before `::` in a component's name is dropped.
+    /// Reads istioctl's list: `rbac:debug,jwt=debug`, or a bare level for all components, which
+    /// `all` and `*` mean too. One for all replaces what stands before it. What stands before `::`
+    /// in a component's name is dropped.
     ///
     /// # Errors
     /// When a level or a name is none.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut wanted = Self::default();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
             let (name, level) = part.rsplit_once([':', '=']).unwrap_or(("all", part));
             let name = name.rsplit("::").next().unwrap_or(name);
             let level = Level::parse(level).ok_or_else(|| {
@@ -29,7 +34,12 @@ impl Wanted {
                 format!("`{level}` is no log level: there are {known}")
             })?;
             match name {
-                "all" | "*" => wanted = Self { all: Some(level), named: BTreeMap::new() },
+                "all" | "*" => {
+                    wanted = Self {
+                        all: Some(level),
+                        named: BTreeMap::new(),
+                    }
+                }
                 "" => return Err(format!("`{part}` names no component: try rbac:{level}")),
                 name if !name.bytes().all(is_of_name) => {
                     return Err(format!("`{name}` is no component's name: try rbac:{level}"));
@@ -53,16 +63,25 @@ impl Wanted {
     /// # Errors
     /// The components that this Envoy does not have.
     pub fn on(&self, levels: &Levels) -> Result<Change, String> {
-        let unknown = self.named.keys().filter(|name| !levels.0.contains_key(*name));
+        let unknown = self
+            .named
+            .keys()
+            .filter(|name| !levels.0.contains_key(*name));
         let unknown: Vec<&str> = unknown.map(String::as_str).collect();
         if !unknown.is_empty() {
-            return Err(format!("this Envoy has no component {}", unknown.join(", ")));
+            return Err(format!(
+                "this Envoy has no component {}",
+                unknown.join(", ")
+            ));
         }
         let steps = levels.0.iter().filter_map(|(name, from)| {
             let to = *self.named.get(name).or(self.all.as_ref())?;
             (to != *from).then(|| (name.clone(), (*from, to)))
         });
-        Ok(Change { steps: steps.collect(), wanted: self.clone() })
+        Ok(Change {
+            steps: steps.collect(),
+            wanted: self.clone(),
+        })
     }
 }
 

@@ -32,7 +32,10 @@ pub(super) static FLAGS: &[Flag] = &[
         code: "DC",
         long: "DownstreamConnectionTermination",
         status: "0",
-        details: &["downstream_remote_disconnect", "downstream_local_disconnect"],
+        details: &[
+            "downstream_remote_disconnect",
+            "downstream_local_disconnect",
+        ],
         set_by: "the connection manager, when the client's connection closes with a request open",
         means: "the client closed its connection before it had an answer",
         at_client: "the application gave up",
@@ -88,7 +91,10 @@ pub(super) static FLAGS: &[Flag] = &[
                 "a DestinationRule that forces TLS on a server whose PeerAuthentication disables it",
                 "meshladder why --from CLIENT --to URL --seen 503/UF",
             ),
-            cause("a port named http that carries another protocol", "kubectl get service NAME -o yaml"),
+            cause(
+                "a port named http that carries another protocol",
+                "kubectl get service NAME -o yaml",
+            ),
         ],
         ..BARE
     },
@@ -101,7 +107,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router's strict_check_headers",
         means: "an x-envoy header of an internal request has a bad value",
         at_client: "not used by Istio unless an EnvoyFilter asks for it",
-        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "an EnvoyFilter: Istio by itself does not use it",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         ..BARE
     },
     Flag {
@@ -114,7 +123,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "nothing moved on the stream for longer than allowed",
         at_client: "an EnvoyFilter sets it: Istio's own listeners have no such timeout",
         at_gateway: "as at a client",
-        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "an EnvoyFilter: Istio by itself does not use it",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         not: "a try's idle timeout is UT",
         ..BARE
     },
@@ -127,7 +139,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "tcp_proxy's max_downstream_connection_duration",
         means: "the connection lived longer than allowed",
         at_client: "tcp.maxConnectionDuration of a DestinationRule",
-        causes: &[cause("maxConnectionDuration in a DestinationRule", "kubectl get destinationrule -A -o yaml")],
+        causes: &[cause(
+            "maxConnectionDuration in a DestinationRule",
+            "kubectl get destinationrule -A -o yaml",
+        )],
         ..BARE
     },
 ];

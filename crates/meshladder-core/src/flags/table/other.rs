@@ -11,7 +11,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the health_check filter, after healthcheck/fail or a failing check",
         means: "this proxy was told to fail its health check",
         at_server: "not used by Istio; an EnvoyFilter put the filter there",
-        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "an EnvoyFilter: Istio by itself does not use it",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         ..BARE
     },
     Flag {
@@ -23,7 +26,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "a delay was injected on purpose",
         at_client: "fault.delay of a VirtualService",
         at_gateway: "as at a client",
-        causes: &[cause("a fault in a VirtualService that was left on", "meshladder why --from CLIENT --to URL")],
+        causes: &[cause(
+            "a fault in a VirtualService that was left on",
+            "meshladder why --from CLIENT --to URL",
+        )],
         ..BARE
     },
     Flag {
@@ -51,7 +57,10 @@ pub(super) static FLAGS: &[Flag] = &[
         at_client: "an EnvoyFilter limits outbound calls",
         at_server: "an EnvoyFilter limits this workload",
         at_gateway: "an EnvoyFilter limits the gateway",
-        causes: &[cause("a rate limit in an EnvoyFilter", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "a rate limit in an EnvoyFilter",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         not: "it is never the circuit breaker (UO, 503)",
         ..BARE
     },
@@ -83,7 +92,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "the rate limit service could not be asked, and the filter fails closed",
         at_server: "the rate limit service is down or unreachable",
         at_gateway: "as at a server",
-        causes: &[cause("the rate limit service has no endpoints", "meshladder pc endpoint POD --cluster CLUSTER")],
+        causes: &[cause(
+            "the rate limit service has no endpoints",
+            "meshladder pc endpoint POD --cluster CLUSTER",
+        )],
         ..BARE
     },
     Flag {
@@ -95,7 +107,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the cache filters; also a rate limit quota's refusal",
         means: "the answer came from this proxy's cache",
         at_gateway: "not used by Istio",
-        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "an EnvoyFilter: Istio by itself does not use it",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         ..BARE
     },
     Flag {
@@ -107,7 +122,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "a filter's configuration was never delivered",
         at_server: "a WasmPlugin's module or configuration did not arrive",
         at_gateway: "as at a server",
-        causes: &[cause("a WasmPlugin whose image cannot be fetched", "meshladder pc ecds POD")],
+        causes: &[cause(
+            "a WasmPlugin whose image cannot be fetched",
+            "meshladder pc ecds POD",
+        )],
         ..BARE
     },
     Flag {
@@ -121,7 +139,10 @@ pub(super) static FLAGS: &[Flag] = &[
         at_client: "the proxy is short of memory or connections",
         at_server: "the proxy is short of memory or connections",
         at_gateway: "the gateway is short of memory or connections",
-        causes: &[cause("the proxy is near its memory limit", "kubectl top pod POD --containers")],
+        causes: &[cause(
+            "the proxy is near its memory limit",
+            "kubectl top pod POD --containers",
+        )],
         ..BARE
     },
     Flag {
@@ -134,7 +155,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "the host's name did not resolve",
         at_client: "a ServiceEntry with resolution DYNAMIC_DNS whose host does not exist",
         at_gateway: "as at a client",
-        causes: &[cause("the name does not exist, or DNS cannot be reached", "kubectl exec POD -- nslookup HOST")],
+        causes: &[cause(
+            "the name does not exist, or DNS cannot be reached",
+            "kubectl exec POD -- nslookup HOST",
+        )],
         not: "Envoy 1.40 shows the same failure as UH",
         ..BARE
     },

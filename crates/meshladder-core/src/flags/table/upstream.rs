@@ -34,7 +34,11 @@ pub(super) static FLAGS: &[Flag] = &[
         code: "UT",
         long: "UpstreamRequestTimeout",
         status: "504",
-        details: &["response_timeout", "upstream_per_try_timeout", "upstream_per_try_idle_timeout"],
+        details: &[
+            "response_timeout",
+            "upstream_per_try_timeout",
+            "upstream_per_try_idle_timeout",
+        ],
         set_by: "the router, when the route's timeout or a try's timeout ends",
         means: "the answer took longer than the route allows",
         at_client: "the VirtualService's timeout, or perTryTimeout, ended before the server answered; the server's log has DC for the same request",
@@ -44,7 +48,10 @@ pub(super) static FLAGS: &[Flag] = &[
                 "a VirtualService timeout that is shorter than the work",
                 "meshladder why --from CLIENT --to URL --seen 504/UT",
             ),
-            cause("the application became slow", "kubectl logs SERVER -c istio-proxy | meshladder logs - --flag DC"),
+            cause(
+                "the application became slow",
+                "kubectl logs SERVER -c istio-proxy | meshladder logs - --flag DC",
+            ),
         ],
         not: "a stream without any traffic is SI; a client that gives up is DC",
         ..BARE
@@ -58,7 +65,10 @@ pub(super) static FLAGS: &[Flag] = &[
         means: "this proxy reset the stream to the upstream",
         at_client: "rare; look at the proxy's own log around that time",
         at_server: "rare; look at the proxy's own log around that time",
-        causes: &[cause("the proxy was draining or ran into a limit of its own", "kubectl logs POD -c istio-proxy")],
+        causes: &[cause(
+            "the proxy was draining or ran into a limit of its own",
+            "kubectl logs POD -c istio-proxy",
+        )],
         ..BARE
     },
     Flag {
@@ -111,7 +121,11 @@ pub(super) static FLAGS: &[Flag] = &[
                 "a NetworkPolicy drops the packets (connection_timeout)",
                 "kubectl get networkpolicy -A",
             ),
-            cause_at(&["client", "gateway"], "an endpoint whose pod is gone", "meshladder check -n NAMESPACE"),
+            cause_at(
+                &["client", "gateway"],
+                "an endpoint whose pod is gone",
+                "meshladder check -n NAMESPACE",
+            ),
         ],
         not: "no host at all is UH; a connection that was made and then closed is UC",
         ..BARE
@@ -136,7 +150,10 @@ pub(super) static FLAGS: &[Flag] = &[
                 "the application's keep-alive is shorter than the proxy's idle timeout (rare errors at low traffic)",
                 "kubectl logs SERVER -c istio-proxy | meshladder logs - --flag UC",
             ),
-            cause("the application closes the connection or crashes", "kubectl logs SERVER --previous"),
+            cause(
+                "the application closes the connection or crashes",
+                "kubectl logs SERVER --previous",
+            ),
         ],
         not: "a connection that was never made is UF",
         ..BARE
@@ -145,7 +162,10 @@ pub(super) static FLAGS: &[Flag] = &[
         code: "UO",
         long: "UpstreamOverflow",
         status: "503",
-        details: &["upstream_reset_before_response_started{overflow}", "maintenance_mode"],
+        details: &[
+            "upstream_reset_before_response_started{overflow}",
+            "maintenance_mode",
+        ],
         set_by: "the router or tcp_proxy, when a limit of the cluster's circuit breaker is reached",
         means: "a limit of the circuit breaker towards the upstream is reached; the upstream never sees the request",
         at_client: "connectionPool of a DestinationRule: maxConnections, http1MaxPendingRequests, http2MaxRequests, maxRetries",
@@ -189,7 +209,10 @@ pub(super) static FLAGS: &[Flag] = &[
         set_by: "the router, for the cluster's max_stream_duration only",
         means: "the stream to the upstream lived longer than the cluster allows",
         at_client: "an EnvoyFilter sets it; Istio itself does not",
-        causes: &[cause("an EnvoyFilter: Istio by itself does not use it", "kubectl get envoyfilter -A -o yaml")],
+        causes: &[cause(
+            "an EnvoyFilter: Istio by itself does not use it",
+            "kubectl get envoyfilter -A -o yaml",
+        )],
         not: "the route's and listener's limits set no flag: details max_duration_timeout",
         ..BARE
     },
@@ -220,7 +243,10 @@ pub(super) static FLAGS: &[Flag] = &[
         at_client: "a VirtualService names a host, subset or port that no Service or DestinationRule provides",
         at_gateway: "as at a client",
         causes: &[
-            cause("a subset that no DestinationRule defines", "meshladder why --from CLIENT --to URL --seen 503/NC"),
+            cause(
+                "a subset that no DestinationRule defines",
+                "meshladder why --from CLIENT --to URL --seen 503/NC",
+            ),
             cause(
                 "a destination host that does not exist, or is not exported to the client",
                 "meshladder check virtualservice/NAME -n NAMESPACE",

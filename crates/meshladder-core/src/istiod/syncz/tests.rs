@@ -26,8 +26,18 @@ fn the_words_follow_istiods_order() {
 #[test]
 fn an_old_istiod_tells_by_its_own_fields() {
     let doc = r#"[{"proxy":"a.shop","cluster_sent":"1","cluster_acked":"1","route_sent":"2","route_acked":"1","listener_sent":""}]"#;
-    let words: Vec<_> = only(doc).types.iter().map(|(url, w)| (short_type(url).to_owned(), w.sync())).collect();
-    assert_eq!(words, [("CDS".to_owned(), Sync::Synced), ("RDS".to_owned(), Sync::Stale)]);
+    let words: Vec<_> = only(doc)
+        .types
+        .iter()
+        .map(|(url, w)| (short_type(url).to_owned(), w.sync()))
+        .collect();
+    assert_eq!(
+        words,
+        [
+            ("CDS".to_owned(), Sync::Synced),
+            ("RDS".to_owned(), Sync::Stale)
+        ]
+    );
 }
 
 #[test]
@@ -35,6 +45,7 @@ fn an_istiod_that_serves_nobody_is_no_error_and_anything_else_is() {
     assert!(read("null").is_ok_and(|(c, _)| c.is_empty()));
     assert!(read("[]\n").is_ok_and(|(c, _)| c.is_empty()));
     assert!(read("{}").is_err() && read("").is_err());
-    let (connections, fault) = read(r#"[{"proxy":"a.b"},{"proxy":"c"#).expect("the start of an answer");
+    let (connections, fault) =
+        read(r#"[{"proxy":"a.b"},{"proxy":"c"#).expect("the start of an answer");
     assert_eq!((connections.len(), fault.is_some()), (1, true));
 }

@@ -96,13 +96,26 @@ const PODS: &str = "k8s/pods.json";
 
 pub(super) fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
     let mut builder = Builder::new();
-    let refused = |object: &&str| without.iter().any(|(kind, _)| object.contains(&format!("\nkind: {kind}\n")));
-    let parts = yaml.split("---").map(|object| format!("\n{}", object.trim_start()));
+    let refused = |object: &&str| {
+        without
+            .iter()
+            .any(|(kind, _)| object.contains(&format!("\nkind: {kind}\n")))
+    };
+    let parts = yaml
+        .split("---")
+        .map(|object| format!("\n{}", object.trim_start()));
     let parts: Vec<String> = parts.filter(|object| !refused(&object.as_str())).collect();
-    builder.add(DocId::new("k8s/all.yaml"), "all.yaml", parts.join("---").into_bytes());
+    builder.add(
+        DocId::new("k8s/all.yaml"),
+        "all.yaml",
+        parts.join("---").into_bytes(),
+    );
     builder.note(Need::Part(String::new()), Coverage::Complete);
     for (_, path) in without {
-        builder.note(Need::of_path(path), Coverage::Denied("forbidden".to_owned()));
+        builder.note(
+            Need::of_path(path),
+            Coverage::Denied("forbidden".to_owned()),
+        );
     }
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
@@ -111,26 +124,45 @@ pub(super) fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
 
 fn asked(yaml: &str, without: &[(&str, &str)], scope: Scope) -> Report {
     let (snapshot, mesh) = read(yaml, without);
-    climb(&snapshot, &mesh, &Inquiry { scope, seen: None, threads: 1 })
+    climb(
+        &snapshot,
+        &mesh,
+        &Inquiry {
+            scope,
+            seen: None,
+            threads: 1,
+        },
+    )
 }
 
 /// The object that is blamed first.
 fn first(report: &Report) -> String {
-    report.findings.first().map(|told| told.finding.subject.to_string()).unwrap_or_default()
+    report
+        .findings
+        .first()
+        .map(|told| told.finding.subject.to_string())
+        .unwrap_or_default()
 }
 
 #[test]
 fn an_istiod_that_is_down_is_told_by_what_its_deployment_made() {
     for without in [&[][..], &[("Deployment", DEPLOYMENTS)]] {
         let report = asked(ISTIOD_DOWN, without, Scope::Mesh);
-        assert_eq!(first(&report), "Deployment istio-system/istiod", "without {without:?}");
+        assert_eq!(
+            first(&report),
+            "Deployment istio-system/istiod",
+            "without {without:?}"
+        );
         assert_eq!(report.verdict, Verdict::Broken, "without {without:?}");
     }
 }
 
 #[test]
 fn a_service_is_not_blamed_while_what_stands_behind_it_cannot_be_read() {
-    for without in [&[("Pod", PODS)][..], &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)]] {
+    for without in [
+        &[("Pod", PODS)][..],
+        &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)],
+    ] {
         let report = asked(ISTIOD_DOWN, without, Scope::Mesh);
         assert_eq!(first(&report), "Coverage", "without {without:?}");
         assert_eq!(report.verdict, Verdict::Undecided, "without {without:?}");
@@ -142,22 +174,51 @@ fn a_subset_is_not_blamed_while_it_may_be_a_workload_that_lacks_its_pods() {
     let whole = asked(NO_CANARY, &[], Scope::Mesh);
     assert_eq!(first(&whole), "DestinationRule shop/catalog");
     let without_deployments = asked(NO_CANARY, &[("Deployment", DEPLOYMENTS)], Scope::Mesh);
-    assert_eq!(first(&without_deployments), "DestinationRule shop/catalog", "ReplicaSets tell as well");
-    let without_both = asked(NO_CANARY, &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)], Scope::Mesh);
-    assert_eq!((first(&without_both), without_both.verdict), ("Coverage".to_owned(), Verdict::Undecided));
+    assert_eq!(
+        first(&without_deployments),
+        "DestinationRule shop/catalog",
+        "ReplicaSets tell as well"
+    );
+    let without_both = asked(
+        NO_CANARY,
+        &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)],
+        Scope::Mesh,
+    );
+    assert_eq!(
+        (first(&without_both), without_both.verdict),
+        ("Coverage".to_owned(), Verdict::Undecided)
+    );
 }
 
 #[test]
 fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
     let question = || question("shop", "catalog-1", "tcp://db.shop:3306");
     let walked = || {
-        let end = End::new(Kind::Forwarded, 200, "via_upstream", "it reaches an address");
-        let branch = Branch { weight: Some(1.0), cluster: None, endpoint: None, end: end.clone() };
-        Trace { hops: Vec::new(), outcome: end, branches: vec![branch] }
+        let end = End::new(
+            Kind::Forwarded,
+            200,
+            "via_upstream",
+            "it reaches an address",
+        );
+        let branch = Branch {
+            weight: Some(1.0),
+            cluster: None,
+            endpoint: None,
+            end: end.clone(),
+        };
+        Trace {
+            hops: Vec::new(),
+            outcome: end,
+            branches: vec![branch],
+        }
     };
     let ask = |without: &[(&str, &str)]| {
         let (snapshot, mesh) = read(NO_CANARY, without);
-        let inquiry = Inquiry { scope: Scope::Request(Box::new(question())), seen: None, threads: 1 };
+        let inquiry = Inquiry {
+            scope: Scope::Request(Box::new(question())),
+            seen: None,
+            threads: 1,
+        };
         climb_along(&snapshot, &mesh, &inquiry, Some(walked())).verdict
     };
     assert_eq!(ask(&[]), Verdict::Healthy);
@@ -167,8 +228,18 @@ fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
 #[test]
 fn a_workload_of_a_kind_that_cannot_be_read_is_not_judged() {
     let object = ObjectRef::new("Deployment", "shop", "cart");
-    let scope = Scope::Workload { object, pods: Vec::new() };
+    let scope = Scope::Workload {
+        object,
+        pods: Vec::new(),
+    };
     let report = asked(NO_CANARY, &[("Deployment", DEPLOYMENTS)], scope);
     assert_eq!(report.verdict, Verdict::Undecided);
-    assert!(report.unknown.iter().any(|fact| fact.starts_with("deployments.apps")), "{:?}", report.unknown);
+    assert!(
+        report
+            .unknown
+            .iter()
+            .any(|fact| fact.starts_with("deployments.apps")),
+        "{:?}",
+        report.unknown
+    );
 }

@@ -28,33 +28,74 @@ fn names(rules: &[String], client: &str, host: &str) -> Option<(Vec<String>, Fou
     let mesh = mesh_of(&format!("{OBJECTS}{}", rules.concat()));
     let scope = mesh.scope(mesh.objects.get("Pod", client, "p").expect("it is there"));
     let found = mesh.destination_rule(scope, host)?;
-    Some((found.rules.iter().map(|rule| rule.id.name.to_string()).collect(), found.found_in))
+    Some((
+        found
+            .rules
+            .iter()
+            .map(|rule| rule.id.name.to_string())
+            .collect(),
+        found.found_in,
+    ))
 }
 
 #[test]
 fn the_client_s_namespace_goes_before_the_service_s_and_the_root_s() {
     let root = rule("istio-system", "root", 1, "host: '*.local'");
-    let private_root = rule("istio-system", "private-root", 1, "host: '*.local', exportTo: [.]");
+    let private_root = rule(
+        "istio-system",
+        "private-root",
+        1,
+        "host: '*.local', exportTo: [.]",
+    );
     let service = rule("shop", "service", 1, "host: cart");
     let private = rule("shop", "private", 1, "host: cart, exportTo: [.]");
     let to_other = rule("shop", "to-other", 1, "host: cart, exportTo: [other]");
     let wide = rule("tools", "wide", 1, "host: '*.svc.cluster.local'");
     let exact = rule("tools", "exact", 1, &format!("host: {HOST}"));
     let short = rule("tools", "short", 1, "host: cart");
-    let away = rule("tools", "away", 1, &format!("host: {HOST}, exportTo: [shop]"));
+    let away = rule(
+        "tools",
+        "away",
+        1,
+        &format!("host: {HOST}, exportTo: [shop]"),
+    );
     let elsewhere = rule("other", "elsewhere", 1, &format!("host: {HOST}"));
     for (rules, client, expected) in [
-        (vec![&root, &service, &wide], "tools", Some(("wide", Client))),
-        (vec![&root, &service, &wide, &exact], "tools", Some(("exact", Client))),
-        (vec![&root, &service, &short], "tools", Some(("service", Service))),
-        (vec![&root, &service, &away], "tools", Some(("service", Service))),
+        (
+            vec![&root, &service, &wide],
+            "tools",
+            Some(("wide", Client)),
+        ),
+        (
+            vec![&root, &service, &wide, &exact],
+            "tools",
+            Some(("exact", Client)),
+        ),
+        (
+            vec![&root, &service, &short],
+            "tools",
+            Some(("service", Service)),
+        ),
+        (
+            vec![&root, &service, &away],
+            "tools",
+            Some(("service", Service)),
+        ),
         (vec![&root, &service], "shop", Some(("service", Client))),
         (vec![&root, &private], "shop", Some(("private", Client))),
         (vec![&root, &private], "tools", Some(("root", Root))),
         (vec![&root, &to_other], "tools", Some(("root", Root))),
         (vec![&private_root], "tools", None),
-        (vec![&private_root, &service], "istio-system", Some(("private-root", Client))),
-        (vec![&root, &service], "istio-system", Some(("service", Service))),
+        (
+            vec![&private_root, &service],
+            "istio-system",
+            Some(("private-root", Client)),
+        ),
+        (
+            vec![&root, &service],
+            "istio-system",
+            Some(("service", Service)),
+        ),
         (vec![&elsewhere], "tools", None),
     ] {
         let rules: Vec<_> = rules.into_iter().cloned().collect();
@@ -70,8 +111,18 @@ fn rules_of_one_host_merge_unless_selector_or_export_differ() {
     let young = rule("shop", "young", 2, &format!("host: {HOST}"));
     let wide = rule("shop", "wide", 1, "host: '*.shop.svc.cluster.local'");
     let apart = rule("shop", "apart", 3, "host: cart, exportTo: [., tools]");
-    let web = rule("shop", "web", 3, "host: cart, workloadSelector: {matchLabels: {app: web}}");
-    let api = rule("shop", "api", 1, "host: cart, workloadSelector: {matchLabels: {app: api}}");
+    let web = rule(
+        "shop",
+        "web",
+        3,
+        "host: cart, workloadSelector: {matchLabels: {app: web}}",
+    );
+    let api = rule(
+        "shop",
+        "api",
+        1,
+        "host: cart, workloadSelector: {matchLabels: {app: api}}",
+    );
     for (rules, expected) in [
         (vec![&young, &old, &wide], vec!["old", "young"]),
         (vec![&young, &old, &apart], vec!["apart"]),
@@ -80,10 +131,20 @@ fn rules_of_one_host_merge_unless_selector_or_export_differ() {
     ] {
         let rules: Vec<_> = rules.into_iter().cloned().collect();
         let found = names(&rules, "shop", HOST).map(|(names, _)| names);
-        assert_eq!(found, Some(expected.into_iter().map(str::to_owned).collect()), "{}", rules.concat());
+        assert_eq!(
+            found,
+            Some(expected.into_iter().map(str::to_owned).collect()),
+            "{}",
+            rules.concat()
+        );
     }
     assert_eq!(names(&[api], "shop", HOST), None);
-    let curl = rule("shop", "curl", 1, "host: cart, workloadSelector: {matchLabels: {app: curl}}");
+    let curl = rule(
+        "shop",
+        "curl",
+        1,
+        "host: cart, workloadSelector: {matchLabels: {app: curl}}",
+    );
     assert_eq!(names(&[curl], "tools", HOST), None);
 }
 
@@ -112,13 +173,35 @@ fn settings_come_from_subset_and_port_with_no_inheritance_for_ports() {
         ("tls", "mode", 81, Some("v1"), Some(("first", "DISABLE"))),
         ("tls", "mode", 82, Some("v1"), None),
         ("tls", "mode", 81, Some("v2"), Some(("second", "SIMPLE"))),
-        ("loadBalancer", "simple", 82, Some("v1"), Some(("first", "RANDOM"))),
+        (
+            "loadBalancer",
+            "simple",
+            82,
+            Some("v1"),
+            Some(("first", "RANDOM")),
+        ),
         ("loadBalancer", "simple", 81, None, None),
-        ("loadBalancer", "simple", 80, Some("v1"), Some(("second", "ROUND_ROBIN"))),
+        (
+            "loadBalancer",
+            "simple",
+            80,
+            Some("v1"),
+            Some(("second", "ROUND_ROBIN")),
+        ),
     ] {
-        let found = rule.setting(key, port, subset).map(|(by, node)| (by.id.name.as_str(), node.str_at(field)));
-        assert_eq!(found, expected.map(|(by, value)| (by, Some(value))), "{key} {port} {subset:?}");
+        let found = rule
+            .setting(key, port, subset)
+            .map(|(by, node)| (by.id.name.as_str(), node.str_at(field)));
+        assert_eq!(
+            found,
+            expected.map(|(by, value)| (by, Some(value))),
+            "{key} {port} {subset:?}"
+        );
     }
-    let subsets: Vec<_> = rule.subsets().iter().filter_map(|(_, subset)| subset.str_at("name")).collect();
+    let subsets: Vec<_> = rule
+        .subsets()
+        .iter()
+        .filter_map(|(_, subset)| subset.str_at("name"))
+        .collect();
     assert_eq!(subsets, ["v1", "v2", "v3"]);
 }

@@ -5,53 +5,82 @@ use crate::doc::tree::Node;
 use crate::mesh::Stored;
 
 impl<'m> Injectors<'m> {
-    pub(super) fn explain(&self, template: Template<'m>, candidates: &[Candidate<'m>]) -> Decision<'m> {
+    pub(super) fn explain(
+        &self,
+        template: Template<'m>,
+        candidates: &[Candidate<'m>],
+    ) -> Decision<'m> {
         let pod = template.object;
         if candidates.is_empty() {
             return Decision::new(pod, None, "there is no injector webhook".to_owned());
         }
         let name = template.namespace();
-        let Some(labels) = self.namespace_labels(name) else { return nearest(candidates) };
+        let Some(labels) = self.namespace_labels(name) else {
+            return nearest(candidates);
+        };
         let value = |node: Option<&'m Node>| node.and_then(Node::str).unwrap_or_default();
-        let at_object = candidates.iter().find(|candidate| candidate.stage == Some(Stage::Object));
+        let at_object = candidates
+            .iter()
+            .find(|candidate| candidate.stage == Some(Stage::Object));
         match (labels.injection, labels.revision, at_object) {
             (None, None, _) => self.unlabelled(template, labels.object),
-            (_, _, Some(candidate)) => {
-                Decision::new(pod, candidate.pod_label.or(template.labels()), candidate.why.clone())
-            }
+            (_, _, Some(candidate)) => Decision::new(
+                pod,
+                candidate.pod_label.or(template.labels()),
+                candidate.why.clone(),
+            ),
             (Some(label), _, None) if value(Some(label)) == "enabled" => {
-                let what = format!("no webhook selects namespaces with {INJECTION}=enabled{}", self.there_are());
+                let what = format!(
+                    "no webhook selects namespaces with {INJECTION}=enabled{}",
+                    self.there_are()
+                );
                 Decision::new(labels.object, Some(label), what)
             }
             (Some(label), _, None) => {
-                let what = format!("namespace {name} has label {INJECTION}={}", value(Some(label)));
+                let what = format!(
+                    "namespace {name} has label {INJECTION}={}",
+                    value(Some(label))
+                );
                 Decision::new(labels.object, Some(label), what)
             }
             (None, Some(label), None) if !labels.revision_is_provided => {
-                let what = format!("no webhook selects {REVISION}={}{}", value(Some(label)), self.there_are());
+                let what = format!(
+                    "no webhook selects {REVISION}={}{}",
+                    value(Some(label)),
+                    self.there_are()
+                );
                 Decision::new(labels.object, Some(label), what)
             }
             (None, Some(_), None) => nearest(candidates),
         }
     }
 
-    /// The namespace says nothing, so the pod would have to ask, and by a label: webhooks do not see annotations.
+    /// The namespace says nothing, so the pod would have to ask, and by a label: webhooks do not
+    /// see annotations.
     fn unlabelled(&self, template: Template<'m>, namespace: &'m Stored) -> Decision<'m> {
         let (pod, name) = (template.object, template.namespace());
         let wants = |node: &&Node| node.str() == Some("true");
         if let Some(label) = template.label(REVISION)
-            && let Some(revision) = label.str().filter(|revision| !self.revisions().contains(revision))
+            && let Some(revision) = label
+                .str()
+                .filter(|revision| !self.revisions().contains(revision))
         {
-            let what = format!("no webhook selects {REVISION}={revision}{}", self.there_are());
+            let what = format!(
+                "no webhook selects {REVISION}={revision}{}",
+                self.there_are()
+            );
             return Decision::new(pod, Some(label), what);
         }
         if let Some(label) = template.label(INJECT).filter(wants) {
-            let what = format!("no webhook selects pods with {INJECT}=true in namespaces without a label for it");
+            let what = format!(
+                "no webhook selects pods with {INJECT}=true in namespaces without a label for it"
+            );
             return Decision::new(pod, Some(label), what);
         }
         if let Some(annotation) = template.annotation(INJECT).filter(wants) {
-            let what =
-                format!("{INJECT}=true is an annotation, webhooks select by labels, and namespace {name} has none");
+            let what = format!(
+                "{INJECT}=true is an annotation, webhooks select by labels, and namespace {name} has none"
+            );
             return Decision::new(pod, Some(annotation), what);
         }
         let what = format!("namespace {name} has neither label {INJECTION} nor {REVISION}");
@@ -61,7 +90,11 @@ impl<'m> Injectors<'m> {
     /// `; there are canary, default`
     fn there_are(&self) -> String {
         let revisions: Vec<_> = self.revisions().into_iter().collect();
-        if revisions.is_empty() { String::new() } else { format!("; there are {}", revisions.join(", ")) }
+        if revisions.is_empty() {
+            String::new()
+        } else {
+            format!("; there are {}", revisions.join(", "))
+        }
     }
 }
 
@@ -72,5 +105,10 @@ fn nearest<'m>(candidates: &[Candidate<'m>]) -> Decision<'m> {
         Some(Stage::Namespace) => 1,
         _ => 2,
     };
-    candidates.iter().rev().max_by_key(rank).expect("there is a webhook").decision()
+    candidates
+        .iter()
+        .rev()
+        .max_by_key(rank)
+        .expect("there is a webhook")
+        .decision()
 }

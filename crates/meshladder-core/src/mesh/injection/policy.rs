@@ -7,7 +7,12 @@ use crate::mesh::Stored;
 use crate::model::selector;
 
 /// Namespaces in which istiod never injects.
-const IGNORED: [&str; 4] = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"];
+const IGNORED: [&str; 4] = [
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "local-path-storage",
+];
 
 /// What the ConfigMap `istio-sidecar-injector` of a revision says.
 #[derive(Debug)]
@@ -24,13 +29,23 @@ pub(super) fn refusal(template: Template<'_>) -> Option<Decision<'_>> {
     let object = template.object;
     let namespace = template.namespace();
     if let Some(node) = template.host_network() {
-        return Some(Decision::new(object, Some(node), format!("{} is on the host network", object.id)));
+        return Some(Decision::new(
+            object,
+            Some(node),
+            format!("{} is on the host network", object.id),
+        ));
     }
     if IGNORED.contains(&namespace) {
         let node = object.node.at(["metadata", "namespace"]);
-        return Some(Decision::new(object, node, format!("istiod leaves namespace {namespace} alone")));
+        return Some(Decision::new(
+            object,
+            node,
+            format!("istiod leaves namespace {namespace} alone"),
+        ));
     }
-    choice(template).filter(|(wants, _)| !wants).map(|(_, decision)| decision)
+    choice(template)
+        .filter(|(wants, _)| !wants)
+        .map(|(_, decision)| decision)
 }
 
 /// What the pod asks for itself. Values other than `true` and `false` ask for nothing.
@@ -48,34 +63,61 @@ pub(super) fn choice(template: Template<'_>) -> Option<(bool, Decision<'_>)> {
 
 impl<'m> Policy<'m> {
     pub(super) fn of(object: &'m Stored) -> Option<Self> {
-        let node = object.node.at(["data", "config"]).filter(|_| object.id.name.starts_with(NAME))?;
+        let node = object
+            .node
+            .at(["data", "config"])
+            .filter(|_| object.id.name.starts_with(NAME))?;
         let config = yaml::load(node.str()?).documents.into_iter().next()?;
         let list = |key: &str| config.get(key).map_or(&[][..], Node::items).to_vec();
         // istiod injects by default; any other word than `enabled` turns that off.
-        let enabled = config.get("policy").is_none_or(|policy| policy.str() == Some("enabled"));
-        Some(Self { object, node, enabled, never: list("neverInjectSelector"), always: list("alwaysInjectSelector") })
+        let enabled = config
+            .get("policy")
+            .is_none_or(|policy| policy.str() == Some("enabled"));
+        Some(Self {
+            object,
+            node,
+            enabled,
+            never: list("neverInjectSelector"),
+            always: list("alwaysInjectSelector"),
+        })
     }
 
     /// Whether it is the configuration of the istiod behind a webhook.
     pub(super) fn is_of(&self, injector: Injector<'_>) -> bool {
         let revision = injector.revision.unwrap_or("default");
-        let service = injector.node.at(["clientConfig", "service", "namespace"]).and_then(Node::str);
+        let service = injector
+            .node
+            .at(["clientConfig", "service", "namespace"])
+            .and_then(Node::str);
         let by_name = match self.object.id.name.strip_prefix(NAME) {
             Some("") => revision == "default",
             Some(suffix) => suffix.strip_prefix('-') == Some(revision),
             None => false,
         };
         let by_label = self.object.label(REVISION).map(|label| label == revision);
-        service.is_none_or(|namespace| namespace == self.object.id.namespace) && by_label.unwrap_or(by_name)
+        service.is_none_or(|namespace| namespace == self.object.id.namespace)
+            && by_label.unwrap_or(by_name)
     }
 
-    /// What it says of a pod that asks for nothing; none when it leaves the default, which is to inject.
+    /// What it says of a pod that asks for nothing; none when it leaves the default, which is to
+    /// inject.
     pub(super) fn decide(&self, template: Template<'m>) -> Option<(bool, Decision<'m>)> {
-        let decision = |what: String| Decision { what, object: self.object, node: self.node };
-        let accepts = |selectors: &[Node]| {
-            selectors.iter().any(|selector| !is_empty(selector) && selector::accepts(selector, template.labels()))
+        let decision = |what: String| Decision {
+            what,
+            object: self.object,
+            node: self.node,
         };
-        let by = |field: &str| decision(format!("{field} of {} selects {}", self.object.id, template.object.id));
+        let accepts = |selectors: &[Node]| {
+            selectors.iter().any(|selector| {
+                !is_empty(selector) && selector::accepts(selector, template.labels())
+            })
+        };
+        let by = |field: &str| {
+            decision(format!(
+                "{field} of {} selects {}",
+                self.object.id, template.object.id
+            ))
+        };
         if accepts(&self.never) {
             Some((false, by("neverInjectSelector")))
         } else if accepts(&self.always) {
@@ -96,5 +138,8 @@ fn is_empty(selector: &Node) -> bool {
         Value::Array(items) => items.is_empty(),
         _ => true,
     };
-    selector.members().iter().all(|member| holds_nothing(&member.value))
+    selector
+        .members()
+        .iter()
+        .all(|member| holds_nothing(&member.value))
 }

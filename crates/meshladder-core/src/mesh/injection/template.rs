@@ -19,9 +19,12 @@ impl<'m> Template<'m> {
         let node = match object.id.kind.as_str() {
             "Pod" => Some(&object.node),
             "CronJob" => object.spec_at(["jobTemplate", "spec", "template"]),
-            "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" | "ReplicationController" => {
-                object.spec_at(["template"])
-            }
+            "Deployment"
+            | "StatefulSet"
+            | "DaemonSet"
+            | "ReplicaSet"
+            | "Job"
+            | "ReplicationController" => object.spec_at(["template"]),
             _ => None,
         }?;
         Some(Self { object, node })
@@ -44,13 +47,18 @@ impl<'m> Template<'m> {
 
     /// Its containers, those that start first among them: a native sidecar is one.
     pub fn containers(self) -> impl Iterator<Item = &'m Node> {
-        let list = move |key: &str| self.spec().and_then(|spec| spec.get(key)).map_or(&[][..], Node::items);
+        let list = move |key: &str| {
+            self.spec()
+                .and_then(|spec| spec.get(key))
+                .map_or(&[][..], Node::items)
+        };
         list("containers").iter().chain(list("initContainers"))
     }
 
     /// Whether the proxy is one of its containers.
     pub fn has_proxy(self) -> bool {
-        self.containers().any(|container| container.str_at("name") == Some("istio-proxy"))
+        self.containers()
+            .any(|container| container.str_at("name") == Some("istio-proxy"))
     }
 
     /// The value of a label.
@@ -58,11 +66,13 @@ impl<'m> Template<'m> {
         self.labels()?.get(key)
     }
 
-    /// `sidecar.istio.io/inject` with the word for where it stands. "The label is the new API; if both are present we
-    /// prefer the label."
+    /// `sidecar.istio.io/inject` with the word for where it stands. "The label is the new API; if
+    /// both are present we prefer the label."
     pub fn inject(self) -> Option<(&'static str, &'m Node)> {
         let annotation = || self.annotation(INJECT).map(|node| ("annotation", node));
-        self.label(INJECT).map(|node| ("label", node)).or_else(annotation)
+        self.label(INJECT)
+            .map(|node| ("label", node))
+            .or_else(annotation)
     }
 
     /// The value of an annotation.
@@ -72,6 +82,8 @@ impl<'m> Template<'m> {
 
     /// `spec.hostNetwork`, when it is true.
     pub(super) fn host_network(self) -> Option<&'m Node> {
-        self.node.at(["spec", "hostNetwork"]).filter(|node| node.value == Value::Bool(true))
+        self.node
+            .at(["spec", "hostNetwork"])
+            .filter(|node| node.value == Value::Bool(true))
     }
 }

@@ -56,22 +56,35 @@ pub enum Stage {
 pub(super) fn all(mesh: &Mesh) -> Vec<Injector<'_>> {
     let configs = mesh.objects.of_kind("MutatingWebhookConfiguration").iter();
     let hooks = configs.flat_map(|config| {
-        let hooks = config.node.get("webhooks").map_or(&[][..], Node::items).iter();
-        hooks.filter(|hook| is_injector(hook)).map(move |node| Injector {
-            config,
-            node,
-            name: node.str_at("name").unwrap_or_default(),
-            revision: config.label(REVISION),
-            tag: config.label("istio.io/tag"),
-        })
+        let hooks = config
+            .node
+            .get("webhooks")
+            .map_or(&[][..], Node::items)
+            .iter();
+        hooks
+            .filter(|hook| is_injector(hook))
+            .map(move |node| Injector {
+                config,
+                node,
+                name: node.str_at("name").unwrap_or_default(),
+                revision: config.label(REVISION),
+                tag: config.label("istio.io/tag"),
+            })
     });
     hooks.collect()
 }
 
-/// Other meshes have injectors too; `/inject` is the path istiod serves, and `istio.io` ends the names Istio gives.
+/// Other meshes have injectors too; `/inject` is the path istiod serves, and `istio.io` ends the
+/// names Istio gives.
 fn is_injector(hook: &Node) -> bool {
-    let path = hook.at(["clientConfig", "service", "path"]).and_then(Node::str).unwrap_or_default();
-    let url = hook.at(["clientConfig", "url"]).and_then(Node::str).unwrap_or_default();
+    let path = hook
+        .at(["clientConfig", "service", "path"])
+        .and_then(Node::str)
+        .unwrap_or_default();
+    let url = hook
+        .at(["clientConfig", "url"])
+        .and_then(Node::str)
+        .unwrap_or_default();
     let url_path = url.splitn(4, '/').nth(3).unwrap_or_default();
     let serves = |path: &str| path == "inject" || path.starts_with("inject/");
     let name = hook.str_at("name").unwrap_or_default();
@@ -88,10 +101,15 @@ impl<'m> Injector<'m> {
 
     /// The revisions and tags that its selectors ask for.
     pub fn selected_revisions(self) -> impl Iterator<Item = &'m str> {
-        let selectors = ["namespaceSelector", "objectSelector"].into_iter().filter_map(move |key| self.node.get(key));
+        let selectors = ["namespaceSelector", "objectSelector"]
+            .into_iter()
+            .filter_map(move |key| self.node.get(key));
         selectors.flat_map(|selector| {
             let pair = selector.at(["matchLabels", REVISION]).into_iter();
-            let expressions = selector.get("matchExpressions").map_or(&[][..], Node::items).iter();
+            let expressions = selector
+                .get("matchExpressions")
+                .map_or(&[][..], Node::items)
+                .iter();
             let listing = expressions
                 .filter(|e| e.str_at("key") == Some(REVISION) && e.str_at("operator") == Some("In"))
                 .flat_map(|e| e.get("values").map_or(&[][..], Node::items));
@@ -100,30 +118,50 @@ impl<'m> Injector<'m> {
     }
 
     pub(super) fn candidate(self, mesh: &'m Mesh, template: Template<'m>) -> Candidate<'m> {
-        let declines = self.rules().or_else(|| self.namespace(mesh, template)).or_else(|| self.object(template));
-        declines.or_else(|| self.conditions()).unwrap_or_else(|| Candidate {
-            injector: self,
-            selects: Tri::Yes,
-            stage: None,
-            why: String::new(),
-            node: self.node,
-            pod_label: None,
-        })
+        let declines = self
+            .rules()
+            .or_else(|| self.namespace(mesh, template))
+            .or_else(|| self.object(template));
+        declines
+            .or_else(|| self.conditions())
+            .unwrap_or_else(|| Candidate {
+                injector: self,
+                selects: Tri::Yes,
+                stage: None,
+                why: String::new(),
+                node: self.node,
+                pod_label: None,
+            })
     }
 
     fn declines(self, stage: Stage, node: &'m Node, why: String) -> Candidate<'m> {
-        Candidate { injector: self, selects: Tri::No, stage: Some(stage), why, node, pod_label: None }
+        Candidate {
+            injector: self,
+            selects: Tri::No,
+            stage: Some(stage),
+            why,
+            node,
+            pod_label: None,
+        }
     }
 
     fn cannot_tell(self, stage: Stage, node: &'m Node, fact: String) -> Candidate<'m> {
         let selects = Tri::unknown(fact.as_str());
-        Candidate { injector: self, selects, stage: Some(stage), why: fact, node, pod_label: None }
+        Candidate {
+            injector: self,
+            selects,
+            stage: Some(stage),
+            why: fact,
+            node,
+            pod_label: None,
+        }
     }
 
     fn rules(self) -> Option<Candidate<'m>> {
         let rules = self.node.get("rules").unwrap_or(self.node);
         let what = || "its rules do not name the creation of pods".to_owned();
-        (!rules.items().iter().any(creates_pods)).then(|| self.declines(Stage::Rules, rules, what()))
+        (!rules.items().iter().any(creates_pods))
+            .then(|| self.declines(Stage::Rules, rules, what()))
     }
 
     /// "Default to the empty LabelSelector, which matches everything."
@@ -144,13 +182,23 @@ impl<'m> Injector<'m> {
 
     fn object(self, template: Template<'m>) -> Option<Candidate<'m>> {
         let unmet = selector::unmet(present(self.node, "objectSelector")?, template.labels())?;
-        let declines = self.declines(Stage::Object, unmet.node, format!("{} {unmet}", template.object.id));
-        Some(Candidate { pod_label: template.label(unmet.key), ..declines })
+        let declines = self.declines(
+            Stage::Object,
+            unmet.node,
+            format!("{} {unmet}", template.object.id),
+        );
+        Some(Candidate {
+            pod_label: template.label(unmet.key),
+            ..declines
+        })
     }
 
     /// They are CEL, and ask for more than objects hold.
     fn conditions(self) -> Option<Candidate<'m>> {
-        let conditions = self.node.get("matchConditions").filter(|conditions| !conditions.items().is_empty())?;
+        let conditions = self
+            .node
+            .get("matchConditions")
+            .filter(|conditions| !conditions.items().is_empty())?;
         let fact = format!("what the matchConditions of webhook {} give", self.name);
         Some(self.cannot_tell(Stage::Conditions, conditions, fact))
     }
@@ -158,13 +206,21 @@ impl<'m> Injector<'m> {
 
 impl<'m> Candidate<'m> {
     pub(super) fn decision(&self) -> Decision<'m> {
-        Decision { what: self.why.clone(), object: self.injector.config, node: self.node }
+        Decision {
+            what: self.why.clone(),
+            object: self.injector.config,
+            node: self.node,
+        }
     }
 }
 
 fn creates_pods(rule: &Node) -> bool {
     let lists = |key: &str, wanted: &[&str]| {
-        let mut values = rule.get(key).map_or(&[][..], Node::items).iter().filter_map(Node::str);
+        let mut values = rule
+            .get(key)
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::str);
         values.any(|value| wanted.contains(&value))
     };
     lists("operations", &["CREATE", "*"])

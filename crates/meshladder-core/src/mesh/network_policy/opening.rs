@@ -13,7 +13,8 @@ pub struct Opening<'m> {
     pub direction: Direction,
     /// The rule.
     pub rule: Node,
-    /// The whole as a JSON merge patch. Such a patch replaces lists, so the rules that are there stand in it too.
+    /// The whole as a JSON merge patch. Such a patch replaces lists, so the rules that are there
+    /// stand in it too.
     pub merge: Node,
 }
 
@@ -22,15 +23,28 @@ pub(super) fn of<'m>(policy: &'m Stored, direction: Direction, wire: Wire<'_, '_
         Direction::Egress => wire.to,
         Direction::Ingress => wire.from,
     };
-    let port = object([("port", number(wire.port)), ("protocol", text(wire.protocol))]);
+    let port = object([
+        ("port", number(wire.port)),
+        ("protocol", text(wire.protocol)),
+    ]);
     let ports = ("ports", list(vec![port]));
     let rule = match peer(policy, other) {
         Some(peer) => object([(direction.peers(), list(vec![peer])), ports]),
         None => object([ports]),
     };
-    let rules = policy.spec_list(direction.field()).iter().cloned().chain([rule.clone()]).collect();
+    let rules = policy
+        .spec_list(direction.field())
+        .iter()
+        .cloned()
+        .chain([rule.clone()])
+        .collect();
     let merge = object([("spec", object([(direction.field(), list(rules))]))]);
-    Opening { policy, direction, rule, merge }
+    Opening {
+        policy,
+        direction,
+        rule,
+        merge,
+    }
 }
 
 fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
@@ -41,7 +55,10 @@ fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
         End::Unknown(_) => return None,
     };
     let length = if address.is_ipv4() { 32 } else { 128 };
-    Some(object([("ipBlock", object([("cidr", text(&format!("{address}/{length}")))]))]))
+    Some(object([(
+        "ipBlock",
+        object([("cidr", text(&format!("{address}/{length}")))]),
+    )]))
 }
 
 fn pod_peer(policy: &Stored, pod: &Stored) -> Node {
@@ -68,15 +85,24 @@ fn lasting_labels(pod: &Stored) -> Vec<Member> {
         "apps.kubernetes.io/pod-index",
     ];
     let labels = pod.labels().map_or(&[][..], Node::members);
-    let name = NAMES.iter().find_map(|name| labels.iter().find(|label| &*label.key == *name));
+    let name = NAMES
+        .iter()
+        .find_map(|name| labels.iter().find(|label| &*label.key == *name));
     match name {
         Some(name) => vec![name.clone()],
-        None => labels.iter().filter(|label| !OF_ONE_POD.contains(&&*label.key)).cloned().collect(),
+        None => labels
+            .iter()
+            .filter(|label| !OF_ONE_POD.contains(&&*label.key))
+            .cloned()
+            .collect(),
     }
 }
 
 fn node(value: Value) -> Node {
-    Node { value, span: Span::default() }
+    Node {
+        value,
+        span: Span::default(),
+    }
 }
 
 fn text(text: &str) -> Node {
@@ -92,6 +118,10 @@ fn list(items: Vec<Node>) -> Node {
 }
 
 fn object<const N: usize>(members: [(&str, Node); N]) -> Node {
-    let members = members.map(|(key, value)| Member { key: key.into(), key_span: Span::default(), value });
+    let members = members.map(|(key, value)| Member {
+        key: key.into(),
+        key_span: Span::default(),
+        value,
+    });
     node(Value::Object(members.into()))
 }

@@ -25,7 +25,12 @@ pub(super) struct Verdict<'m> {
 impl<'m> Verdict<'m> {
     pub(super) fn near_miss(&self) -> Option<NearMiss<'m>> {
         let (field, what) = self.miss.clone()?;
-        Some(NearMiss { policy: self.policy, rule: self.rule, field, what })
+        Some(NearMiss {
+            policy: self.policy,
+            rule: self.rule,
+            field,
+            what,
+        })
     }
 }
 
@@ -54,14 +59,24 @@ impl Mesh {
     }
 
     /// "If this field is empty or missing, this rule matches all sources [destinations]."
-    fn peers<'m>(&'m self, policy: &'m Stored, rule: &'m Node, direction: Direction, wire: Wire<'m, '_>) -> Part<'m> {
+    fn peers<'m>(
+        &'m self,
+        policy: &'m Stored,
+        rule: &'m Node,
+        direction: Direction,
+        wire: Wire<'m, '_>,
+    ) -> Part<'m> {
         let other = match direction {
             Direction::Egress => wire.to,
             Direction::Ingress => wire.from,
         };
         let peers = rule.get(direction.peers()).map_or(&[][..], Node::items);
         let parts = peers.iter().map(|peer| self.peer(policy, peer, other));
-        parts.reduce(Part::or).unwrap_or(Part { holds: Tri::Yes, score: ANY_PEER, miss: None })
+        parts.reduce(Part::or).unwrap_or(Part {
+            holds: Tri::Yes,
+            score: ANY_PEER,
+            miss: None,
+        })
     }
 
     fn peer<'m>(&'m self, policy: &Stored, peer: &'m Node, other: End<'m>) -> Part<'m> {
@@ -78,7 +93,8 @@ impl Mesh {
         }
     }
 
-    /// `podSelector` alone means pods of the policy's own namespace; with a `namespaceSelector`, pods of those.
+    /// `podSelector` alone means pods of the policy's own namespace; with a `namespaceSelector`,
+    /// pods of those.
     fn selected<'m>(&'m self, policy: &Stored, peer: &'m Node, pod: &'m Stored) -> Part<'m> {
         let namespace = self.in_namespaces(policy, peer, pod);
         if namespace.holds == Tri::No {
@@ -87,23 +103,39 @@ impl Mesh {
         if let Some(selector) = present(peer, "podSelector")
             && let Some(unmet) = selector::unmet(selector, pod.labels())
         {
-            return Part { score: RIGHT_NAMESPACE, ..Part::no(unmet.node, format!("{} {unmet}", pod.id)) };
+            return Part {
+                score: RIGHT_NAMESPACE,
+                ..Part::no(unmet.node, format!("{} {unmet}", pod.id))
+            };
         }
         if namespace.holds == Tri::Yes && on_host_network(pod) {
-            // "The network plugin cannot distinguish hostNetwork pod traffic from all other traffic, so it ignores
-            // such pods when matching podSelector and namespaceSelector" is only the most common behaviour.
-            return Part::unknown(format!("whether the network plugin knows {} by its labels", pod.id));
+            // "The network plugin cannot distinguish hostNetwork pod traffic from all other
+            // traffic, so it ignores such pods when matching podSelector and namespaceSelector" is
+            // only the most common behaviour.
+            return Part::unknown(format!(
+                "whether the network plugin knows {} by its labels",
+                pod.id
+            ));
         }
         namespace
     }
 
     fn in_namespaces<'m>(&'m self, policy: &Stored, peer: &'m Node, pod: &'m Stored) -> Part<'m> {
         let name = &pod.id.namespace;
-        let yes = Part { holds: Tri::Yes, score: NAMED_PEER, miss: None };
+        let yes = Part {
+            holds: Tri::Yes,
+            score: NAMED_PEER,
+            miss: None,
+        };
         let Some(selector) = present(peer, "namespaceSelector") else {
             let here = &policy.id.namespace;
             let is_here = name == here && present(peer, "podSelector").is_some();
-            let what = || format!("{} is in namespace {name}, and the peer means pods of {here} only", pod.id);
+            let what = || {
+                format!(
+                    "{} is in namespace {name}, and the peer means pods of {here} only",
+                    pod.id
+                )
+            };
             return if is_here { yes } else { Part::no(peer, what()) };
         };
         match self.selects_namespace(selector, name) {
@@ -118,17 +150,27 @@ impl Mesh {
 /// "Except is a slice of CIDRs that should not be included within an IPBlock."
 fn ip_block<'m>(block: &'m Node, other: End<'m>) -> Part<'m> {
     let text = block.str_at("cidr").unwrap_or_default();
-    let Some(range) = cidr(text) else { return Part::no(block, format!("{text} is no range of addresses")) };
+    let Some(range) = cidr(text) else {
+        return Part::no(block, format!("{text} is no range of addresses"));
+    };
     let except = block.get("except").map_or(&[][..], Node::items);
-    let excepted =
-        |address: IpAddr| except.iter().find(|e| e.str().and_then(cidr).is_some_and(|e| e.contains(address)));
+    let excepted = |address: IpAddr| {
+        except
+            .iter()
+            .find(|e| e.str().and_then(cidr).is_some_and(|e| e.contains(address)))
+    };
     let addresses = match other {
         End::Pod(pod) => ips(&pod.node),
         End::Address(address) => vec![address],
-        End::Unknown(_) if range.length() == 0 && except.is_empty() => return Part::yes(NAMED_PEER),
+        End::Unknown(_) if range.length() == 0 && except.is_empty() => {
+            return Part::yes(NAMED_PEER);
+        }
         End::Unknown(what) => return Part::unknown(format!("the address of {what}")),
     };
-    if addresses.iter().any(|&address| range.contains(address) && excepted(address).is_none()) {
+    if addresses
+        .iter()
+        .any(|&address| range.contains(address) && excepted(address).is_none())
+    {
         return Part::yes(NAMED_PEER);
     }
     match (addresses.first(), other) {
@@ -137,9 +179,18 @@ fn ip_block<'m>(block: &'m Node, other: End<'m>) -> Part<'m> {
         (Some(&address), _) => match excepted(address).filter(|_| range.contains(address)) {
             Some(e) => Part {
                 score: RIGHT_NAMESPACE,
-                ..Part::no(e, format!("{address} is in the exception {}", e.str().unwrap_or_default()))
+                ..Part::no(
+                    e,
+                    format!(
+                        "{address} is in the exception {}",
+                        e.str().unwrap_or_default()
+                    ),
+                )
             },
-            None => Part::no(block.get("cidr").unwrap_or(block), format!("{address} is not in {text}")),
+            None => Part::no(
+                block.get("cidr").unwrap_or(block),
+                format!("{address} is not in {text}"),
+            ),
         },
     }
 }
@@ -151,5 +202,9 @@ fn cidr(text: &str) -> Option<Cidr> {
 
 /// A number of 16 bits.
 pub(super) fn number(node: &Node) -> Option<u16> {
-    if let Value::Number(text) = &node.value { text.parse().ok() } else { None }
+    if let Value::Number(text) = &node.value {
+        text.parse().ok()
+    } else {
+        None
+    }
 }

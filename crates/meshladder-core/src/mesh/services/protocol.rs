@@ -17,7 +17,8 @@ pub enum Protocol {
     Https,
     /// `tls`
     Tls,
-    /// `tcp`, and the databases that Istio treats as TCP unless it is built otherwise: `mongo`, `mysql`, `redis`.
+    /// `tcp`, and the databases that Istio treats as TCP unless it is built otherwise: `mongo`,
+    /// `mysql`, `redis`.
     Tcp,
     /// UDP, which no proxy captures.
     Udp,
@@ -25,7 +26,8 @@ pub enum Protocol {
     Sniffed,
 }
 
-/// "Make TCP as default protocol for well know ports if protocol is not specified": SMTP, DNS, MySQL, MongoDB.
+/// "Make TCP as default protocol for well know ports if protocol is not specified": SMTP, DNS,
+/// MySQL, MongoDB.
 const WELL_KNOWN_TCP: [u16; 4] = [25, 53, 3306, 27017];
 
 impl Protocol {
@@ -41,7 +43,11 @@ impl Protocol {
             _ => {}
         }
         let name = app_protocol.unwrap_or(name).to_ascii_lowercase();
-        let prefix = if name.starts_with("grpc-web") { "grpc-web" } else { name.split('-').next().unwrap_or_default() };
+        let prefix = if name.starts_with("grpc-web") {
+            "grpc-web"
+        } else {
+            name.split('-').next().unwrap_or_default()
+        };
         match Self::of_name(prefix) {
             Self::Sniffed if WELL_KNOWN_TCP.contains(&number) => Self::Tcp,
             protocol => protocol,
@@ -80,13 +86,18 @@ impl Protocol {
             ("redis", Protocol::Tcp),
             ("udp", Protocol::Udp),
         ];
-        let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let known = NAMES
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map_or(Self::Sniffed, |(_, protocol)| *protocol)
     }
 
     /// Whether requests can be seen, so that HTTP routes and rules apply.
     pub fn is_http(self) -> bool {
-        matches!(self, Self::Http | Self::Http2 | Self::Grpc | Self::GrpcWeb | Self::HttpProxy)
+        matches!(
+            self,
+            Self::Http | Self::Http2 | Self::Grpc | Self::GrpcWeb | Self::HttpProxy
+        )
     }
 }
 
@@ -106,15 +117,30 @@ mod tests {
             (80, "grpc-web-a", None, "TCP", Protocol::GrpcWeb),
             (80, "grpc-a", None, "TCP", Protocol::Grpc),
             (80, "tcp-http", Some("http"), "TCP", Protocol::Http),
-            (80, "http", Some("kubernetes.io/h2c"), "TCP", Protocol::Http2),
-            (80, "http", Some("example.com/own"), "TCP", Protocol::Sniffed),
+            (
+                80,
+                "http",
+                Some("kubernetes.io/h2c"),
+                "TCP",
+                Protocol::Http2,
+            ),
+            (
+                80,
+                "http",
+                Some("example.com/own"),
+                "TCP",
+                Protocol::Sniffed,
+            ),
             (3306, "db", None, "TCP", Protocol::Tcp),
             (3306, "http", None, "TCP", Protocol::Http),
             (53, "dns", None, "UDP", Protocol::Udp),
             (6379, "redis", None, "TCP", Protocol::Tcp),
         ] {
             let found = Protocol::of_port(number, name, app_protocol, transport);
-            assert_eq!(found, expected, "{number} {name} {app_protocol:?} {transport}");
+            assert_eq!(
+                found, expected,
+                "{number} {name} {app_protocol:?} {transport}"
+            );
         }
     }
 }

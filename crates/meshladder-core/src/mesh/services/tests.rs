@@ -38,26 +38,53 @@ endpoints:
 ";
 
 fn names<'m>(objects: impl IntoIterator<Item = &'m Stored>) -> Vec<&'m str> {
-    objects.into_iter().map(|object| object.id.name.as_str()).collect()
+    objects
+        .into_iter()
+        .map(|object| object.id.name.as_str())
+        .collect()
 }
 
 #[test]
 fn a_service_leads_to_pods_and_endpoints_and_back() {
     let mesh = mesh_of(SHOP);
     let cart = mesh.service("shop", "cart").expect("it is there");
-    let pod = mesh.objects.get("Pod", "shop", "cart-1").expect("it is there");
+    let pod = mesh
+        .objects
+        .get("Pod", "shop", "cart-1")
+        .expect("it is there");
     assert_eq!(names(mesh.selected_pods(cart)), ["cart-1"]);
-    assert_eq!(names(mesh.selected_pods(mesh.service("shop", "bare").expect("it is there"))), Vec::<&str>::new());
+    assert_eq!(
+        names(mesh.selected_pods(mesh.service("shop", "bare").expect("it is there"))),
+        Vec::<&str>::new()
+    );
     assert_eq!(names(mesh.services_of(pod)), ["cart"]);
     assert!(mesh.service("shop", "fn").is_none());
-    assert_eq!(names(mesh.service_of_host("cart.shop.svc.cluster.local")), ["cart"]);
-    let endpoints: Vec<_> =
-        mesh.endpoints(cart).iter().map(|e| (e.address, e.is_ready, e.pod.map(|pod| pod.id.name.as_str()))).collect();
-    assert_eq!(endpoints, [("10.0.0.1", false, Some("cart-1")), ("10.0.0.2", true, None)]);
-    let ports: Vec<_> = ports(cart).map(|port| (port.number, port.protocol, target_port(&port, pod))).collect();
+    assert_eq!(
+        names(mesh.service_of_host("cart.shop.svc.cluster.local")),
+        ["cart"]
+    );
+    let endpoints: Vec<_> = mesh
+        .endpoints(cart)
+        .iter()
+        .map(|e| (e.address, e.is_ready, e.pod.map(|pod| pod.id.name.as_str())))
+        .collect();
+    assert_eq!(
+        endpoints,
+        [
+            ("10.0.0.1", false, Some("cart-1")),
+            ("10.0.0.2", true, None)
+        ]
+    );
+    let ports: Vec<_> = ports(cart)
+        .map(|port| (port.number, port.protocol, target_port(&port, pod)))
+        .collect();
     assert_eq!(
         ports,
-        [(80, Protocol::Http, Some(8080)), (81, Protocol::Sniffed, Some(81)), (82, Protocol::Grpc, Some(9090))]
+        [
+            (80, Protocol::Http, Some(8080)),
+            (81, Protocol::Sniffed, Some(81)),
+            (82, Protocol::Grpc, Some(9090))
+        ]
     );
     assert!(!is_ready(pod));
 }
@@ -70,12 +97,22 @@ fn a_pod_s_workload_is_found_with_and_without_its_replica_set() {
              ---\nkind: Rollout\nmetadata: {{name: cart, namespace: shop}}\n"
         )
     };
-    for (more, kind) in
-        [(String::new(), "Deployment"), (replica_set("Deployment"), "Deployment"), (replica_set("Rollout"), "Rollout")]
-    {
+    for (more, kind) in [
+        (String::new(), "Deployment"),
+        (replica_set("Deployment"), "Deployment"),
+        (replica_set("Rollout"), "Rollout"),
+    ] {
         let mesh = mesh_of(&format!("{SHOP}{more}"));
-        let pod = mesh.objects.get("Pod", "shop", "cart-1").expect("it is there");
-        assert_eq!(mesh.workload_of(pod).map(|workload| workload.id.kind.as_str()), Some(kind), "{more}");
+        let pod = mesh
+            .objects
+            .get("Pod", "shop", "cart-1")
+            .expect("it is there");
+        assert_eq!(
+            mesh.workload_of(pod)
+                .map(|workload| workload.id.kind.as_str()),
+            Some(kind),
+            "{more}"
+        );
     }
 }
 
@@ -101,9 +138,21 @@ fn one_object_owns_a_host_for_each_client() {
     let mesh = mesh_of(&yaml);
     for (namespace, host, expected) in [
         ("shop", "cart.shop.svc.cluster.local", vec!["cart", "squat"]),
-        ("tools", "cart.shop.svc.cluster.local", vec!["squat", "cart"]),
-        ("elsewhere", "cart.shop.svc.cluster.local", vec!["cart", "squat"]),
-        ("other", "cart.shop.svc.cluster.local", vec!["hidden", "cart", "squat"]),
+        (
+            "tools",
+            "cart.shop.svc.cluster.local",
+            vec!["squat", "cart"],
+        ),
+        (
+            "elsewhere",
+            "cart.shop.svc.cluster.local",
+            vec!["cart", "squat"],
+        ),
+        (
+            "other",
+            "cart.shop.svc.cluster.local",
+            vec!["hidden", "cart", "squat"],
+        ),
         ("shop", "a.test", vec!["old", "young"]),
         ("tools", "a.test", vec!["young", "old"]),
         ("shop", "b.test", vec!["wide"]),

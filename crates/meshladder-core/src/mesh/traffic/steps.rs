@@ -2,7 +2,9 @@
 
 use std::ptr;
 
-use super::{Domain, Export, Mesh, Node, Scope, Stored, binds_mesh, export_node, host_for, is_imported};
+use super::{
+    Domain, Export, Mesh, Node, Scope, Stored, binds_mesh, export_node, host_for, is_imported,
+};
 use crate::mesh::gateways::{gateway_name, servers};
 
 /// One step on the way to a proxy.
@@ -35,7 +37,12 @@ pub enum StepKind {
 
 impl Mesh {
     /// The way of one host of a VirtualService (`host` as written) to a sidecar.
-    pub fn sidecar_steps<'m>(&'m self, service: &'m Stored, host: &str, client: Scope<'m>) -> Vec<Step<'m>> {
+    pub fn sidecar_steps<'m>(
+        &'m self,
+        service: &'m Stored,
+        host: &str,
+        client: Scope<'m>,
+    ) -> Vec<Step<'m>> {
         let full = self.domain.fqdn(host, &service.id.namespace);
         vec![
             self.exported(service, client.namespace),
@@ -46,10 +53,18 @@ impl Mesh {
         ]
     }
 
-    /// The way of one host of a VirtualService (`host` as written) to a gateway's pod. VirtualServices with the same host
-    /// are merged there: none shadows another.
-    pub fn gateway_steps<'m>(&'m self, service: &'m Stored, host: &'m Node, pod: &'m Stored) -> Vec<Step<'m>> {
-        vec![self.exported(service, &pod.id.namespace), self.bound_to_gateway(service, host, pod)]
+    /// The way of one host of a VirtualService (`host` as written) to a gateway's pod.
+    /// VirtualServices with the same host are merged there: none shadows another.
+    pub fn gateway_steps<'m>(
+        &'m self,
+        service: &'m Stored,
+        host: &'m Node,
+        pod: &'m Stored,
+    ) -> Vec<Step<'m>> {
+        vec![
+            self.exported(service, &pod.id.namespace),
+            self.bound_to_gateway(service, host, pod),
+        ]
     }
 
     fn exported<'m>(&'m self, service: &'m Stored, namespace: &str) -> Step<'m> {
@@ -62,7 +77,12 @@ impl Mesh {
         };
         let holds = self.is_exported_to(service, namespace);
         let by = export_node(service).map(|node| (service, node));
-        Step { kind: StepKind::Exported, holds, why, by }
+        Step {
+            kind: StepKind::Exported,
+            holds,
+            why,
+            by,
+        }
     }
 
     fn host_known<'m>(&'m self, host: &str, client: Scope<'m>) -> Step<'m> {
@@ -70,28 +90,59 @@ impl Mesh {
         let why = match known.first() {
             Some(owner) => format!("{} has the host {host}", owner.id),
             None => match self.registered(host).next() {
-                Some(hidden) => format!("{} has the host {host}, but {} does not see it", hidden.id, client.namespace),
+                Some(hidden) => format!(
+                    "{} has the host {host}, but {} does not see it",
+                    hidden.id, client.namespace
+                ),
                 None => format!("no Service or ServiceEntry has the host {host}"),
             },
         };
         // A wildcard stands for whatever Services there are.
-        Step { kind: StepKind::HostKnown, holds: !known.is_empty() || host.starts_with('*'), why, by: None }
+        Step {
+            kind: StepKind::HostKnown,
+            holds: !known.is_empty() || host.starts_with('*'),
+            why,
+            by: None,
+        }
     }
 
     fn not_shadowed<'m>(&'m self, service: &'m Stored, host: &str, client: Scope<'m>) -> Step<'m> {
         let used = self.virtual_services(client, host);
         let is_used = used.iter().any(|other| ptr::eq(*other, service));
-        let winner = used.into_iter().next().filter(|winner| is_used && !ptr::eq(*winner, service));
+        let winner = used
+            .into_iter()
+            .next()
+            .filter(|winner| is_used && !ptr::eq(*winner, service));
         let Some(winner) = winner else {
             let why = format!("no other VirtualService is used for {host}");
-            return Step { kind: StepKind::NotShadowed, holds: true, why, by: None };
+            return Step {
+                kind: StepKind::NotShadowed,
+                holds: true,
+                why,
+                by: None,
+            };
         };
-        let why = format!("{} is used for {host}: {}", winner.id, self.why_first(winner, service, host, client));
+        let why = format!(
+            "{} is used for {host}: {}",
+            winner.id,
+            self.why_first(winner, service, host, client)
+        );
         let by = host_for(winner, host, &self.domain).map(|(node, _)| (winner, node));
-        Step { kind: StepKind::NotShadowed, holds: false, why, by }
+        Step {
+            kind: StepKind::NotShadowed,
+            holds: false,
+            why,
+            by,
+        }
     }
 
-    fn why_first(&self, winner: &Stored, loser: &Stored, host: &str, client: Scope<'_>) -> &'static str {
+    fn why_first(
+        &self,
+        winner: &Stored,
+        loser: &Stored,
+        host: &str,
+        client: Scope<'_>,
+    ) -> &'static str {
         let pattern = |service| host_for(service, host, &self.domain).map(|(_, full)| full);
         if pattern(winner) != pattern(loser) {
             "its host is more specific"
@@ -104,34 +155,63 @@ impl Mesh {
         }
     }
 
-    fn bound_to_gateway<'m>(&'m self, service: &'m Stored, host: &'m Node, pod: &'m Stored) -> Step<'m> {
+    fn bound_to_gateway<'m>(
+        &'m self,
+        service: &'m Stored,
+        host: &'m Node,
+        pod: &'m Stored,
+    ) -> Step<'m> {
         let mut why = "it names no Gateway".to_owned();
-        let named = service.spec_list("gateways").iter().filter(|entry| entry.str() != Some("mesh"));
+        let named = service
+            .spec_list("gateways")
+            .iter()
+            .filter(|entry| entry.str() != Some("mesh"));
         let mut decided = None;
         for entry in named {
-            let (namespace, name) = gateway_name(entry.str().unwrap_or_default(), &service.id.namespace);
+            let (namespace, name) =
+                gateway_name(entry.str().unwrap_or_default(), &service.id.namespace);
             let gateway = self.gateway(namespace, name);
             let configures = gateway.filter(|_| {
                 let gateways = self.gateways_of(pod);
-                gateways.iter().any(|g| g.id.namespace == namespace && g.id.name == name)
+                gateways
+                    .iter()
+                    .any(|g| g.id.namespace == namespace && g.id.name == name)
             });
-            let server =
-                configures.into_iter().flat_map(servers).find(|server| server.takes(service, host, &self.domain));
+            let server = configures
+                .into_iter()
+                .flat_map(servers)
+                .find(|server| server.takes(service, host, &self.domain));
             if let Some(server) = server {
-                let why = format!("Gateway {namespace}/{name} takes it on port {}", server.port);
+                let why = format!(
+                    "Gateway {namespace}/{name} takes it on port {}",
+                    server.port
+                );
                 let by = Some((server.gateway, server.node));
-                return Step { kind: StepKind::GatewayBound, holds: true, why, by };
+                return Step {
+                    kind: StepKind::GatewayBound,
+                    holds: true,
+                    why,
+                    by,
+                };
             }
             why = match (gateway, configures) {
                 (None, _) => format!("there is no Gateway {namespace}/{name}"),
                 (Some(_), None) => format!("Gateway {namespace}/{name} does not select {}", pod.id),
                 (Some(_), Some(_)) => {
-                    format!("no server of Gateway {namespace}/{name} takes {}", host.str().unwrap_or_default())
+                    format!(
+                        "no server of Gateway {namespace}/{name} takes {}",
+                        host.str().unwrap_or_default()
+                    )
                 }
             };
             decided = Some((service, entry));
         }
-        Step { kind: StepKind::GatewayBound, holds: false, why, by: decided }
+        Step {
+            kind: StepKind::GatewayBound,
+            holds: false,
+            why,
+            by: decided,
+        }
     }
 }
 
@@ -141,13 +221,23 @@ fn imported<'m>(service: &'m Stored, host: &str, client: Scope<'m>, domain: &Dom
     let why = match (client.sidecar, holds) {
         (None, _) => format!("no Sidecar narrows what {} imports", client.namespace),
         (Some(sidecar), true) => format!("{} imports {}/{host}", sidecar.id, service.id.namespace),
-        (Some(sidecar), false) => format!("{} does not import {}/{host}", sidecar.id, service.id.namespace),
+        (Some(sidecar), false) => format!(
+            "{} does not import {}/{host}",
+            sidecar.id, service.id.namespace
+        ),
     };
-    Step { kind: StepKind::Imported, holds, why, by: import.by }
+    Step {
+        kind: StepKind::Imported,
+        holds,
+        why,
+        by: import.by,
+    }
 }
 
 fn bound_to_mesh(service: &Stored) -> Step<'_> {
-    let gateways = service.spec_at(["gateways"]).filter(|gateways| !gateways.items().is_empty());
+    let gateways = service
+        .spec_at(["gateways"])
+        .filter(|gateways| !gateways.items().is_empty());
     let holds = binds_mesh(service);
     let why = match (gateways, holds) {
         (None, _) => "without gateways it is for sidecars",
@@ -155,5 +245,10 @@ fn bound_to_mesh(service: &Stored) -> Step<'_> {
         (Some(_), false) => "its gateways do not name mesh, so it is not for sidecars",
     };
     let by = gateways.map(|node| (service, node));
-    Step { kind: StepKind::GatewayBound, holds, why: why.to_owned(), by }
+    Step {
+        kind: StepKind::GatewayBound,
+        holds,
+        why: why.to_owned(),
+        by,
+    }
 }

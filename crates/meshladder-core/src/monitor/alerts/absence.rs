@@ -11,17 +11,25 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "there is no istio_requests_total",
         description: "Prometheus scrapes no proxy, or Telemetry switches the metric off: no alert on response flags can fire",
         means: "The metric is absent, not zero. Look for scrape targets of port 15020 (/stats/prometheus), and for a Telemetry that disables REQUEST_COUNT",
-        look: &["meshladder flags --prometheus URL", "kubectl get telemetries -A"],
+        look: &[
+            "meshladder flags --prometheus URL",
+            "kubectl get telemetries -A",
+        ],
     },
     Alert {
         name: "MeshResponseFlagsAbsent",
-        when: When::Holds("absent(istio_requests_total{response_flags!=\"\"}) unless absent(istio_requests_total)"),
+        when: When::Holds(
+            "absent(istio_requests_total{response_flags!=\"\"}) unless absent(istio_requests_total)",
+        ),
         hold: "15m",
         severity: "warning",
         summary: "istio_requests_total has no label response_flags",
         description: "A Telemetry or a relabelling drops it: no alert on response flags can fire",
         means: "The metric is there and the label is not: a Telemetry's tagOverrides removes it, or metric_relabel_configs does",
-        look: &["meshladder flags --prometheus URL", "kubectl get telemetries -A -o yaml"],
+        look: &[
+            "meshladder flags --prometheus URL",
+            "kubectl get telemetries -A -o yaml",
+        ],
     },
     Alert {
         name: "MeshPilotMetricsAbsent",
@@ -31,7 +39,10 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "there are no metrics of istiod",
         description: "Prometheus does not scrape istiod (port 15014): refused configuration and slow pushes go unseen",
         means: "istiod is down or is not scraped",
-        look: &["meshladder check", "kubectl get pods -n istio-system -l app=istiod"],
+        look: &[
+            "meshladder check",
+            "kubectl get pods -n istio-system -l app=istiod",
+        ],
     },
     Alert {
         name: "MeshExporterAbsent",
@@ -41,7 +52,10 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "there are no metrics of meshladder",
         description: "The exporter is down or is not scraped: sync, endpoints, certificates and log levels go unseen",
         means: "`meshladder monitor serve` does not run, or nothing scrapes it",
-        look: &["meshladder monitor install --dry-run", "kubectl get pods -A -l app.kubernetes.io/name=meshladder"],
+        look: &[
+            "meshladder monitor install --dry-run",
+            "kubectl get pods -A -l app.kubernetes.io/name=meshladder",
+        ],
     },
     Alert {
         name: "MeshExporterStale",
@@ -53,7 +67,10 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "meshladder at INSTANCE cannot read the mesh",
         description: "What it tells is old: its log says what it could not read",
         means: "The exporter runs, but its source cannot be read, or reading takes longer than a quarter of an hour",
-        look: &["meshladder check", "kubectl logs -A -l app.kubernetes.io/name=meshladder"],
+        look: &[
+            "meshladder check",
+            "kubectl logs -A -l app.kubernetes.io/name=meshladder",
+        ],
     },
     Alert {
         name: "MeshExporterOverflow",

@@ -5,7 +5,8 @@ use super::{Alert, When};
 pub(super) static ALERTS: &[Alert] = &[
     Alert {
         name: "MeshCanaryMismatch",
-        // Three standard deviations of what that many requests would show by chance, and two points that nobody minds.
+        // Three standard deviations of what that many requests would show by chance, and two points
+        // that nobody minds.
         when: When::Holds(
             "abs(meshladder:version_share:ratio30m - meshladder:route_weight) > 0.02 + 3 * sqrt(meshladder:route_weight * (1 - meshladder:route_weight) / on (destination_service_namespace, destination_service_name) group_left meshladder:versioned_requests:increase30m) and on (destination_service_namespace, destination_service_name) meshladder:versioned_requests:increase30m > 100",
         ),
@@ -21,7 +22,9 @@ pub(super) static ALERTS: &[Alert] = &[
     },
     Alert {
         name: "MeshProxyNotInSync",
-        when: When::Holds("max by (namespace, pod, type) (meshladder_proxy_sync{state=\"STALE\"}) > 0"),
+        when: When::Holds(
+            "max by (namespace, pod, type) (meshladder_proxy_sync{state=\"STALE\"}) > 0",
+        ),
         hold: "10m",
         severity: "warning",
         summary: "PROXY has not acknowledged TYPE for ten minutes",
@@ -37,11 +40,16 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "PROXY is connected to no istiod",
         description: "The proxy keeps what it had, and its certificate will expire",
         means: "No istiod has a stream of this proxy: a NetworkPolicy, a revision without istiod, an expired certificate, a name that does not resolve",
-        look: &["meshladder check POD -n NAMESPACE", "kubectl logs POD -n NAMESPACE -c istio-proxy --tail=50"],
+        look: &[
+            "meshladder check POD -n NAMESPACE",
+            "kubectl logs POD -n NAMESPACE -c istio-proxy --tail=50",
+        ],
     },
     Alert {
         name: "MeshProxyRejectsConfig",
-        when: When::Holds("max by (namespace, pod, type) (meshladder_proxy_sync{state=\"ERROR\"}) > 0"),
+        when: When::Holds(
+            "max by (namespace, pod, type) (meshladder_proxy_sync{state=\"ERROR\"}) > 0",
+        ),
         hold: "5m",
         severity: "critical",
         summary: "PROXY refuses TYPE",
@@ -79,7 +87,10 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "PROXY sends to VALUE endpoints that no longer exist",
         description: "Neither a pod nor an EndpointSlice has these addresses; requests to them end in UF or in a timeout",
         means: "The proxy has endpoints that Kubernetes does not: it is not in sync, or istiod missed their end",
-        look: &["meshladder pc endpoint POD -n NAMESPACE -o wide", "meshladder check POD -n NAMESPACE"],
+        look: &[
+            "meshladder pc endpoint POD -n NAMESPACE -o wide",
+            "meshladder check POD -n NAMESPACE",
+        ],
     },
     Alert {
         name: "MeshEndpointsEjected",
@@ -89,11 +100,15 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "PROXY has VALUE endpoints ejected",
         description: "Outlier detection keeps this proxy from them: they answered errors, or did not answer",
         means: "Each proxy ejects for itself. Once all hosts of a cluster are ejected, requests end in UH",
-        look: &["meshladder pc endpoint POD -n NAMESPACE -o wide", "meshladder why --from POD --to URL"],
+        look: &[
+            "meshladder pc endpoint POD -n NAMESPACE -o wide",
+            "meshladder why --from POD --to URL",
+        ],
     },
     Alert {
         name: "MeshCertificateExpires",
-        // A fifth of its life, at most 30 days: workload certificates live for a day and are renewed half-way.
+        // A fifth of its life, at most 30 days: workload certificates live for a day and are
+        // renewed half-way.
         when: When::Holds(
             "min by (namespace, pod, name) (meshladder_certificate_not_after_seconds) - time() < clamp_max(0.2 * (min by (namespace, pod, name) (meshladder_certificate_not_after_seconds) - min by (namespace, pod, name) (meshladder_certificate_not_before_seconds)), 2592000)",
         ),
@@ -102,7 +117,10 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "the certificate NAME of PROXY expires in DURATION",
         description: "Less than a fifth of its life is left, and it was not renewed",
         means: "Workload certificates are renewed half-way through their day; one that is near its end was not: the proxy has lost istiod, or istiod cannot sign. Gateways' certificates come from Secrets, and those who fill them",
-        look: &["meshladder pc secret POD -n NAMESPACE", "meshladder check POD -n NAMESPACE"],
+        look: &[
+            "meshladder pc secret POD -n NAMESPACE",
+            "meshladder check POD -n NAMESPACE",
+        ],
     },
     Alert {
         name: "MeshRootCertificateExpires",
@@ -112,17 +130,25 @@ pub(super) static ALERTS: &[Alert] = &[
         summary: "istiod's root certificate expires in DURATION",
         description: "With it every workload certificate of the mesh becomes worthless",
         means: "All proxies trust this root. It has to be replaced while the old one is still valid, with both trusted for a while",
-        look: &["meshladder pc secret POD -n NAMESPACE -o wide", "kubectl get secret -n istio-system"],
+        look: &[
+            "meshladder pc secret POD -n NAMESPACE -o wide",
+            "kubectl get secret -n istio-system",
+        ],
     },
     Alert {
         name: "MeshLogLevelDebug",
-        when: When::Holds("max by (namespace, pod) (meshladder_proxy_loggers{level=~\"debug|trace\"}) > 0"),
+        when: When::Holds(
+            "max by (namespace, pod) (meshladder_proxy_loggers{level=~\"debug|trace\"}) > 0",
+        ),
         hold: "30m",
         severity: "info",
         summary: "PROXY has logged at debug or trace for half an hour",
         description: "VALUE loggers; it costs CPU and disk, and may write what should not be in logs",
         means: "Somebody raised the level and did not put it back, or an annotation asks for it",
-        look: &["meshladder log-level POD -n NAMESPACE", "meshladder log-level POD -n NAMESPACE --reset"],
+        look: &[
+            "meshladder log-level POD -n NAMESPACE",
+            "meshladder log-level POD -n NAMESPACE --reset",
+        ],
     },
     Alert {
         name: "MeshFinding",

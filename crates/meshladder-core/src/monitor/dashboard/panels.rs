@@ -120,9 +120,18 @@ pub static ROWS: &[Row] = &[
                 kind: Kind::Lines,
                 unit: "short",
                 queries: &[
-                    ("sum by (type) (increase(pilot_total_xds_rejects[10m]))", "refused {{type}}"),
-                    ("count(max by (namespace, pod) (meshladder_proxy_sync{state=\"ERROR\"}))", "proxies that refuse"),
-                    ("count(max by (namespace, pod) (meshladder_proxy_connected) == 0)", "disconnected"),
+                    (
+                        "sum by (type) (increase(pilot_total_xds_rejects[10m]))",
+                        "refused {{type}}",
+                    ),
+                    (
+                        "count(max by (namespace, pod) (meshladder_proxy_sync{state=\"ERROR\"}))",
+                        "proxies that refuse",
+                    ),
+                    (
+                        "count(max by (namespace, pod) (meshladder_proxy_connected) == 0)",
+                        "disconnected",
+                    ),
                 ],
             },
             Panel {
@@ -155,7 +164,10 @@ pub static ROWS: &[Row] = &[
                 about: "What `meshladder check` finds, by code",
                 kind: Kind::Table,
                 unit: "short",
-                queries: &[("max by (code, name, rung, severity) (meshladder_findings)", "")],
+                queries: &[(
+                    "max by (code, name, rung, severity) (meshladder_findings)",
+                    "",
+                )],
             },
             Panel {
                 title: "Proxies to look at",
@@ -163,8 +175,14 @@ pub static ROWS: &[Row] = &[
                 kind: Kind::Numbers,
                 unit: "short",
                 queries: &[
-                    ("sum(max by (namespace, pod) (meshladder_proxy_ejected_endpoints))", "ejected endpoints"),
-                    ("sum(max by (namespace, pod) (meshladder_proxy_ghost_endpoints))", "endpoints that are gone"),
+                    (
+                        "sum(max by (namespace, pod) (meshladder_proxy_ejected_endpoints))",
+                        "ejected endpoints",
+                    ),
+                    (
+                        "sum(max by (namespace, pod) (meshladder_proxy_ghost_endpoints))",
+                        "endpoints that are gone",
+                    ),
                     (
                         "count(max by (namespace, pod) (meshladder_proxy_loggers{level=~\"debug|trace\"})) or vector(0)",
                         "proxies at debug",

@@ -23,18 +23,33 @@ struct Series {
 
 impl Family {
     pub(super) fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, kind: "gauge", series: Vec::new() }
+        Self {
+            name,
+            help,
+            kind: "gauge",
+            series: Vec::new(),
+        }
     }
 
     /// Something that only grows.
     pub(super) fn counter(name: &'static str, help: &'static str) -> Self {
-        Self { kind: "counter", ..Self::new(name, help) }
+        Self {
+            kind: "counter",
+            ..Self::new(name, help)
+        }
     }
 
     /// Adds a series; those of low rank are told first when there are too many.
     pub(super) fn add<const N: usize>(&mut self, rank: u8, labels: [(&str, &str); N], value: f64) {
-        let pairs: Vec<String> = labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escaped(text))).collect();
-        self.series.push(Series { rank, labels: pairs.join(","), value });
+        let pairs: Vec<String> = labels
+            .iter()
+            .map(|(name, text)| format!("{name}=\"{}\"", escaped(text)))
+            .collect();
+        self.series.push(Series {
+            rank,
+            labels: pairs.join(","),
+            value,
+        });
     }
 
     /// Adds a series whose value is how many things are wrong: those that have any are told first.
@@ -53,7 +68,9 @@ impl Family {
         if self.series.is_empty() {
             return;
         }
-        let Self { name, help, kind, .. } = self;
+        let Self {
+            name, help, kind, ..
+        } = self;
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
         let mut series: Vec<&Series> = self.series.iter().collect();
         series.sort_by_key(|series| series.rank);
@@ -70,10 +87,12 @@ impl Family {
     }
 }
 
-/// "Label value can be any sequence of UTF-8 characters, but the backslash, double-quote, and line feed characters have to
-/// be escaped."
+/// "Label value can be any sequence of UTF-8 characters, but the backslash, double-quote, and line
+/// feed characters have to be escaped."
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -87,7 +106,10 @@ mod tests {
         family.add(0, [("a", "say \"no\"\\\n")], 0.5);
         let mut out = String::new();
         family.write(&mut out, 1);
-        assert_eq!(out, "# HELP m what it is\n# TYPE m gauge\nm{a=\"say \\\"no\\\"\\\\\\n\"} 0.5\n");
+        assert_eq!(
+            out,
+            "# HELP m what it is\n# TYPE m gauge\nm{a=\"say \\\"no\\\"\\\\\\n\"} 0.5\n"
+        );
     }
 
     #[test]
@@ -99,7 +121,12 @@ mod tests {
         let mut out = String::new();
         family.write(&mut out, 9);
         for (line, value) in out.lines().skip(2).zip([1_794_724_251.055, 1e300, 1e-9]) {
-            assert_eq!(line.split_once(' ').and_then(|(_, text)| text.parse::<f64>().ok()), Some(value), "{line}");
+            assert_eq!(
+                line.split_once(' ')
+                    .and_then(|(_, text)| text.parse::<f64>().ok()),
+                Some(value),
+                "{line}"
+            );
         }
     }
 }

@@ -4,12 +4,17 @@ use super::Family;
 use crate::canary::{self, Label};
 use crate::mesh::Mesh;
 
-/// The weights of every service that is split by version. Labels are those of Istio's metrics, so that they can be joined.
+/// The weights of every service that is split by version. Labels are those of Istio's metrics, so
+/// that they can be joined.
 pub(super) fn weights(mesh: &Mesh) -> Family {
-    let mut family =
-        Family::new("meshladder_route_weight", "The share of requests that a version should get, from 0 to 1");
+    let mut family = Family::new(
+        "meshladder_route_weight",
+        "The share of requests that a version should get, from 0 to 1",
+    );
     for service in mesh.services.iter() {
-        let Ok(split) = canary::configured(mesh, &service.namespace, &service.name) else { continue };
+        let Ok(split) = canary::configured(mesh, &service.namespace, &service.name) else {
+            continue;
+        };
         if split.label != Label::Version || split.parts.len() < 2 || !split.notes.is_empty() {
             continue;
         }

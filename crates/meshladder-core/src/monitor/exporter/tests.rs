@@ -44,7 +44,9 @@ const CLUSTERS: &str = r#"{"cluster_statuses":[{"name":"outbound|80||cart.shop.s
 /// A dump with an endpoint of each of these clusters.
 fn dump(clusters: &[&str]) -> String {
     let endpoint = |cluster: &&str| {
-        format!(r#"{{"metadata":{{"filter_metadata":{{"istio":{{"workload":"cart;shop;cart;v1;{cluster}"}}}}}}}}"#)
+        format!(
+            r#"{{"metadata":{{"filter_metadata":{{"istio":{{"workload":"cart;shop;cart;v1;{cluster}"}}}}}}}}"#
+        )
     };
     let endpoints: Vec<_> = clusters.iter().map(endpoint).collect();
     format!(
@@ -60,8 +62,21 @@ fn told(documents: &[(&str, &str)], most: usize) -> String {
     }
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
-    let report = ladder::climb(&snapshot, &mesh, &Inquiry { scope: Scope::Mesh, seen: None, threads: 1 });
-    let reading = Reading { is_up: true, read_at: Some(Time::from_seconds(7)), took: 0.5, failed: 3 };
+    let report = ladder::climb(
+        &snapshot,
+        &mesh,
+        &Inquiry {
+            scope: Scope::Mesh,
+            seen: None,
+            threads: 1,
+        },
+    );
+    let reading = Reading {
+        is_up: true,
+        read_at: Some(Time::from_seconds(7)),
+        took: 0.5,
+        failed: 3,
+    };
     text(reading, "0", &families(&snapshot, &mesh, &report), most)
 }
 
@@ -75,12 +90,30 @@ const SYNC: (&str, &str) = ("istiod/istiod-a/debug/syncz.json", SYNCZ);
 #[test]
 fn a_proxy_is_disconnected_once_every_istiod_was_asked() {
     let metrics = told(&[PODS, SYNC], 100);
-    assert!(has(&metrics, "meshladder_proxy_connected{namespace=\"shop\",pod=\"cart-2\"} 0"), "{metrics}");
-    assert!(has(&metrics, "meshladder_proxy_connected{namespace=\"shop\",pod=\"cart-1\"} 1"), "{metrics}");
-    assert!(has(&metrics, "meshladder_proxy_sync{namespace=\"shop\",pod=\"cart-1\",type=\"CDS\",state=\"STALE\"} 1"));
+    assert!(
+        has(
+            &metrics,
+            "meshladder_proxy_connected{namespace=\"shop\",pod=\"cart-2\"} 0"
+        ),
+        "{metrics}"
+    );
+    assert!(
+        has(
+            &metrics,
+            "meshladder_proxy_connected{namespace=\"shop\",pod=\"cart-1\"} 1"
+        ),
+        "{metrics}"
+    );
+    assert!(has(
+        &metrics,
+        "meshladder_proxy_sync{namespace=\"shop\",pod=\"cart-1\",type=\"CDS\",state=\"STALE\"} 1"
+    ));
     let second = OBJECTS.replace("istiod-a", "istiod-b");
     let metrics = told(&[PODS, SYNC, ("k8s/more.yaml", &second)], 100);
-    assert!(!metrics.contains("pod=\"cart-2\"} 0") && metrics.contains("pod=\"cart-1\"} 1"), "{metrics}");
+    assert!(
+        !metrics.contains("pod=\"cart-2\"} 0") && metrics.contains("pod=\"cart-1\"} 1"),
+        "{metrics}"
+    );
     assert!(!told(&[PODS], 100).contains("meshladder_proxy_connected"));
 }
 
@@ -88,7 +121,10 @@ fn a_proxy_is_disconnected_once_every_istiod_was_asked() {
 fn of_two_streams_the_better_state_counts() {
     let other = SYNCZ.replace("\"acked\":\"0\"", "\"acked\":\"1\"");
     let metrics = told(&[SYNC, ("istiod/istiod-b/debug/syncz.json", &other)], 100);
-    assert!(metrics.contains("state=\"SYNCED\"") && !metrics.contains("state=\"STALE\""), "{metrics}");
+    assert!(
+        metrics.contains("state=\"SYNCED\"") && !metrics.contains("state=\"STALE\""),
+        "{metrics}"
+    );
 }
 
 #[test]
@@ -104,20 +140,53 @@ fn ghosts_are_told_when_the_objects_are_whole_and_of_one_cluster() {
         ]
     };
     let metrics = told(&documents(&one), 100);
-    assert!(has(&metrics, "meshladder_proxy_ghost_endpoints{namespace=\"shop\",pod=\"cart-1\"} 1"), "{metrics}");
-    assert!(has(&metrics, "meshladder_proxy_ejected_endpoints{namespace=\"shop\",pod=\"cart-1\"} 1"), "{metrics}");
-    assert!(!told(&documents(&two), 100).contains("ghost"), "another cluster's endpoint is no ghost");
-    let without_slices: Vec<_> = documents(&one).into_iter().filter(|(id, _)| !id.contains("slices")).collect();
-    assert!(!told(&without_slices, 100).contains("ghost"), "absence is not concluded from what was not read");
+    assert!(
+        has(
+            &metrics,
+            "meshladder_proxy_ghost_endpoints{namespace=\"shop\",pod=\"cart-1\"} 1"
+        ),
+        "{metrics}"
+    );
+    assert!(
+        has(
+            &metrics,
+            "meshladder_proxy_ejected_endpoints{namespace=\"shop\",pod=\"cart-1\"} 1"
+        ),
+        "{metrics}"
+    );
+    assert!(
+        !told(&documents(&two), 100).contains("ghost"),
+        "another cluster's endpoint is no ghost"
+    );
+    let without_slices: Vec<_> = documents(&one)
+        .into_iter()
+        .filter(|(id, _)| !id.contains("slices"))
+        .collect();
+    assert!(
+        !told(&without_slices, 100).contains("ghost"),
+        "absence is not concluded from what was not read"
+    );
 }
 
 #[test]
 fn no_series_is_told_twice_and_the_rest_is_counted() {
     let other = SYNC.0.replace("istiod/", "2/istiod/");
     let metrics = told(&[PODS, SYNC, (&other, SYNCZ)], 1);
-    let names: Vec<_> = metrics.lines().filter_map(|line| line.rsplit_once(' ').map(|(name, _)| name)).collect();
+    let names: Vec<_> = metrics
+        .lines()
+        .filter_map(|line| line.rsplit_once(' ').map(|(name, _)| name))
+        .collect();
     let distinct: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!(names.len(), distinct.len(), "{metrics}");
-    assert!(has(&metrics, "meshladder_series_dropped{name=\"meshladder_proxy_connected\"} 1"), "{metrics}");
-    assert!(has(&metrics, "meshladder_last_read_timestamp_seconds 7"), "{metrics}");
+    assert!(
+        has(
+            &metrics,
+            "meshladder_series_dropped{name=\"meshladder_proxy_connected\"} 1"
+        ),
+        "{metrics}"
+    );
+    assert!(
+        has(&metrics, "meshladder_last_read_timestamp_seconds 7"),
+        "{metrics}"
+    );
 }

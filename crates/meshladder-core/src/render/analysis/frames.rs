@@ -25,11 +25,29 @@ pub fn to_frames(report: &Report, paint: Paint) -> String {
 }
 
 fn finding(out: &mut String, told: &Told, paint: Paint) -> std::fmt::Result {
-    let Finding { code, name, severity, subject, message, .. } = &told.finding;
+    let Finding {
+        code,
+        name,
+        severity,
+        subject,
+        message,
+        ..
+    } = &told.finding;
     let head = paint.set(colour(*severity), &format!("{}[{code}]", severity.word()));
-    let aka = Some(aka(&told.finding)).filter(|aka| !aka.is_empty()).map(|aka| format!(" ({aka})"));
-    writeln!(out, "{head}{}", paint.bold(&format!(": {subject}: {message}")))?;
-    let width = told.shown.iter().filter_map(|shown| shown.region).map(|(_, end)| end.line).max();
+    let aka = Some(aka(&told.finding))
+        .filter(|aka| !aka.is_empty())
+        .map(|aka| format!(" ({aka})"));
+    writeln!(
+        out,
+        "{head}{}",
+        paint.bold(&format!(": {subject}: {message}"))
+    )?;
+    let width = told
+        .shown
+        .iter()
+        .filter_map(|shown| shown.region)
+        .map(|(_, end)| end.line)
+        .max();
     let width = width.map_or(1, |line| (line + MOST_LINES).to_string().len());
     let mut files: Vec<&str> = Vec::new();
     for shown in told.shown.iter().filter(|shown| shown.region.is_some()) {
@@ -41,24 +59,49 @@ fn finding(out: &mut String, told: &Told, paint: Paint) -> std::fmt::Result {
         frame(out, told, file, i == 0, width, paint)?;
     }
     let bar = paint.dim(&format!("{:width$} =", ""));
-    let nowhere = told.finding.evidence.iter().zip(&told.shown).filter(|(_, shown)| shown.region.is_none());
+    let nowhere = told
+        .finding
+        .evidence
+        .iter()
+        .zip(&told.shown)
+        .filter(|(_, shown)| shown.region.is_none());
     for (evidence, _) in nowhere {
         writeln!(out, "{bar} {}: {}", evidence.doc, evidence.shows)?;
     }
-    told.finding.fixes.iter().take(2).try_for_each(|fix| repair(out, fix, &bar))?;
-    writeln!(out, "{bar} {name}{}: meshladder explain {code}\n", aka.unwrap_or_default())
+    told.finding
+        .fixes
+        .iter()
+        .take(2)
+        .try_for_each(|fix| repair(out, fix, &bar))?;
+    writeln!(
+        out,
+        "{bar} {name}{}: meshladder explain {code}\n",
+        aka.unwrap_or_default()
+    )
 }
 
 /// The places in one file, in the order of its lines.
-fn frame(out: &mut String, told: &Told, file: &str, first: bool, width: usize, paint: Paint) -> std::fmt::Result {
+fn frame(
+    out: &mut String,
+    told: &Told,
+    file: &str,
+    first: bool,
+    width: usize,
+    paint: Paint,
+) -> std::fmt::Result {
     let mut lines: BTreeMap<usize, Line<'_>> = BTreeMap::new();
     let pieces = told.finding.evidence.iter().zip(&told.shown).enumerate();
     let mut start = None;
     for (i, (evidence, shown)) in pieces.filter(|(_, (_, shown))| shown.origin == file) {
-        let Some((from, _)) = shown.region else { continue };
+        let Some((from, _)) = shown.region else {
+            continue;
+        };
         start = start.or(Some(from));
         for (k, text) in shown.source.iter().take(MOST_LINES).enumerate() {
-            lines.entry(from.line + k).or_insert_with(|| Line { text, marks: Vec::new() });
+            lines.entry(from.line + k).or_insert_with(|| Line {
+                text,
+                marks: Vec::new(),
+            });
         }
         if let Some(line) = lines.get_mut(&from.line) {
             line.marks.push(Mark::new(evidence, shown, i == 0));
@@ -75,7 +118,12 @@ fn frame(out: &mut String, told: &Told, file: &str, first: bool, width: usize, p
             writeln!(out, "{}", paint.dim("..."))?;
         }
         last = Some(*number);
-        writeln!(out, "{} {}", paint.dim(&format!("{number:width$} |")), line.text)?;
+        writeln!(
+            out,
+            "{} {}",
+            paint.dim(&format!("{number:width$} |")),
+            line.text
+        )?;
         for mark in &line.marks {
             writeln!(out, "{bar} {}", mark.draw(told.finding.severity, paint))?;
         }
@@ -98,8 +146,15 @@ struct Mark<'t> {
 impl<'t> Mark<'t> {
     fn new(evidence: &'t Evidence, shown: &Shown, is_main: bool) -> Self {
         let (start, end) = shown.region.unwrap_or_default();
-        let line = shown.source.first().map_or(0, |line| line.trim_end().chars().count());
-        let until = if end.line == start.line { end.column } else { line + 1 };
+        let line = shown
+            .source
+            .first()
+            .map_or(0, |line| line.trim_end().chars().count());
+        let until = if end.line == start.line {
+            end.column
+        } else {
+            line + 1
+        };
         Self {
             column: start.column,
             length: until.saturating_sub(start.column).max(1),
@@ -124,8 +179,15 @@ fn repair(out: &mut String, fix: &Fix, bar: &str) -> std::fmt::Result {
     match fix.kind {
         FixKind::Advice => writeln!(out, "{bar} fix: {}", fix.text),
         FixKind::Patch | FixKind::Command => {
-            writeln!(out, "{bar} fix{note}: {}", fix.text.lines().next().unwrap_or_default())?;
-            fix.text.lines().skip(1).try_for_each(|line| writeln!(out, "{line}"))
+            writeln!(
+                out,
+                "{bar} fix{note}: {}",
+                fix.text.lines().next().unwrap_or_default()
+            )?;
+            fix.text
+                .lines()
+                .skip(1)
+                .try_for_each(|line| writeln!(out, "{line}"))
         }
     }
 }

@@ -24,10 +24,18 @@ fn annotation(told: &Told) -> String {
         Severity::Info => "notice",
     };
     let mut properties = Vec::new();
-    if let Some((shown, (start, end))) = told.shown.first().and_then(|shown| Some((shown, shown.region?))) {
+    if let Some((shown, (start, end))) = told
+        .shown
+        .first()
+        .and_then(|shown| Some((shown, shown.region?)))
+    {
         properties.push(format!("file={}", property(&shown.origin)));
         // The end of what ends with its line is the start of the next one.
-        let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
+        let last = if end.column == 1 && end.line > start.line {
+            end.line - 1
+        } else {
+            end.line
+        };
         properties.push(format!("line={},endLine={last}", start.line));
         if start.line == end.line {
             properties.push(format!("col={},endColumn={}", start.column, end.column));
@@ -41,7 +49,9 @@ fn annotation(told: &Told) -> String {
 
 /// What the runner's own toolkit does to a message.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// And to the value of a property.

@@ -17,14 +17,24 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     if report.findings.is_empty() {
         return writeln!(out, "No findings.");
     }
-    writeln!(out, "| level | rule | object | place | |\n|---|---|---|---|---|")?;
+    writeln!(
+        out,
+        "| level | rule | object | place | |\n|---|---|---|---|---|"
+    )?;
     for told in &report.findings {
         let finding = &told.finding;
         let rule = format!("{} {} {}", finding.code, finding.name, aka(finding));
         let (subject, message) = (cell(&finding.subject.to_string()), cell(&finding.message));
         let place = Some(place(told)).filter(|place| !place.is_empty());
-        let place = place.map(|place| format!("`{}`", cell(&place).replace('`', "'"))).unwrap_or_default();
-        writeln!(out, "| {} | {} | {subject} | {place} | {message} |", finding.severity.word(), rule.trim_end())?;
+        let place = place
+            .map(|place| format!("`{}`", cell(&place).replace('`', "'")))
+            .unwrap_or_default();
+        writeln!(
+            out,
+            "| {} | {} | {subject} | {place} | {message} |",
+            finding.severity.word(),
+            rule.trim_end()
+        )?;
     }
     report.findings.iter().try_for_each(|told| proof(out, told))
 }
@@ -34,8 +44,16 @@ fn proof(out: &mut String, told: &Told) -> std::fmt::Result {
     let title = super::escape_xml(&format!("{} {}", finding.code, finding.subject));
     writeln!(out, "\n<details><summary>{title}</summary>\n")?;
     for (evidence, shown) in finding.evidence.iter().zip(&told.shown) {
-        let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
-        writeln!(out, "- {} (`{}{line}`)", cell(&evidence.shows), shown.origin.replace('`', "'"))?;
+        let line = shown
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
+        writeln!(
+            out,
+            "- {} (`{}{line}`)",
+            cell(&evidence.shows),
+            shown.origin.replace('`', "'")
+        )?;
         code(out, "yaml", "  ", &shown.excerpt)?;
     }
     for fix in finding.fixes.iter().filter(|fix| fix.change.is_some()) {
@@ -53,11 +71,16 @@ fn code(out: &mut String, language: &str, indent: &str, text: &str) -> std::fmt:
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     writeln!(out, "\n{indent}{fence}{language}")?;
-    text.lines().try_for_each(|line| writeln!(out, "{indent}{line}"))?;
+    text.lines()
+        .try_for_each(|line| writeln!(out, "{indent}{line}"))?;
     writeln!(out, "{indent}{fence}")
 }
 
 /// Text that neither ends a cell nor becomes markup.
 fn cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace(['\n', '\r'], " ")
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('*', "\\*")
+        .replace('<', "&lt;")
+        .replace(['\n', '\r'], " ")
 }

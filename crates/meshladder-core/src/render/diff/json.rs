@@ -9,11 +9,20 @@ use crate::snapshot::DocId;
 
 /// The difference as JSON.
 pub fn to_json(diff: &Diff, show_noise: bool) -> String {
-    let counts = diff.noise.counts.iter().map(|(why, count)| format!("{}:{count}", escape(why)));
-    let listed = diff.noise.listed.iter().filter(|_| show_noise).map(|(why, path, old, new)| {
-        let [why, path, old, new] = [why, path.as_str(), old, new].map(escape);
-        format!("{{\"why\":{why},\"path\":{path},\"a\":{old},\"b\":{new}}}")
-    });
+    let counts = diff
+        .noise
+        .counts
+        .iter()
+        .map(|(why, count)| format!("{}:{count}", escape(why)));
+    let listed = diff
+        .noise
+        .listed
+        .iter()
+        .filter(|_| show_noise)
+        .map(|(why, path, old, new)| {
+            let [why, path, old, new] = [why, path.as_str(), old, new].map(escape);
+            format!("{{\"why\":{why},\"path\":{path},\"a\":{old},\"b\":{new}}}")
+        });
     let compact = format!(
         "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Diff\",\"a\":{},\"b\":{},\"same\":{},\"compared\":{},\"changes\":{},\"fates\":{},\"noise\":{{{}}},\"expected\":{},\"unknown\":{}}}",
         escape(&diff.a),
@@ -53,7 +62,13 @@ fn change(change: &Change) -> String {
     )
 }
 
-fn object(ObjectRef { kind, namespace, name }: &ObjectRef) -> String {
+fn object(
+    ObjectRef {
+        kind,
+        namespace,
+        name,
+    }: &ObjectRef,
+) -> String {
     let [kind, namespace, name] = [kind, namespace, name].map(|text| escape(text));
     format!("{{\"kind\":{kind},\"namespace\":{namespace},\"name\":{name}}}")
 }
@@ -71,7 +86,14 @@ fn edit(edit: &Edit) -> String {
     )
 }
 
-fn fate(Fate { request, from, was, is }: &Fate) -> String {
+fn fate(
+    Fate {
+        request,
+        from,
+        was,
+        is,
+    }: &Fate,
+) -> String {
     let [request, from, was, is] = [request, from, was, is].map(|text| escape(text));
     format!("{{\"request\":{request},\"from\":{from},\"a\":{was},\"b\":{is}}}")
 }

@@ -4,7 +4,12 @@ use super::{Editor, Holder, write};
 use crate::doc::tree::{Member, Node};
 
 impl Editor<'_> {
-    pub(super) fn block_mapping(&mut self, a: &[Member], kept: &[bool], added: &[&Member]) -> Result<(), String> {
+    pub(super) fn block_mapping(
+        &mut self,
+        a: &[Member],
+        kept: &[bool],
+        added: &[&Member],
+    ) -> Result<(), String> {
         for (i, member) in a.iter().enumerate().filter(|(i, _)| !kept[*i]) {
             let end = member.value.span.end().max(self.behind_colon(member)?);
             let start = member.key_span.start();
@@ -16,10 +21,18 @@ impl Editor<'_> {
             let next = a.get(i + 1).map(|next| next.key_span.start());
             match next {
                 Some(next) if !self.text[end..next].contains('#') => self.splice(start..next, ""),
-                _ => self.splice(self.text[..start].trim_end_matches(' ').len()..self.line_end(end), ""),
+                _ => self.splice(
+                    self.text[..start].trim_end_matches(' ').len()..self.line_end(end),
+                    "",
+                ),
             }
         }
-        let Some(last) = a.iter().zip(kept).rfind(|(_, kept)| **kept).map(|(member, _)| member) else {
+        let Some(last) = a
+            .iter()
+            .zip(kept)
+            .rfind(|(_, kept)| **kept)
+            .map(|(member, _)| member)
+        else {
             return Err("nothing is left to add to".to_owned());
         };
         let column = self.column(last.key_span.start());
@@ -54,11 +67,17 @@ impl Editor<'_> {
                     return Err("the next item does not start on a line of its own".to_owned());
                 }
                 let start = self.line_start(behind - 1);
-                self.splice(start..start, format!("{}{}", self.indented(&text, column), self.newline()));
+                self.splice(
+                    start..start,
+                    format!("{}{}", self.indented(&text, column), self.newline()),
+                );
             } else if let Some(last) = a.last() {
                 let column = self.dash(old, last)?.column;
                 let end = self.line_end(last.span.end());
-                self.splice(end..end, format!("{}{}", self.newline(), self.indented(&text, column)));
+                self.splice(
+                    end..end,
+                    format!("{}{}", self.newline(), self.indented(&text, column)),
+                );
             }
         }
         Ok(())
@@ -67,21 +86,32 @@ impl Editor<'_> {
     /// The dash of an item.
     pub(super) fn dash(&self, sequence: &Node, item: &Node) -> Result<Holder, String> {
         let before = self.text[..item.span.start()].trim_end_matches([' ', '\n', '\r']);
-        let dash = before.strip_suffix('-').map(str::len).filter(|dash| *dash >= sequence.span.start());
+        let dash = before
+            .strip_suffix('-')
+            .map(str::len)
+            .filter(|dash| *dash >= sequence.span.start());
         let dash = dash.ok_or("the item has a tag, an anchor or a comment in front of it")?;
-        Ok(Holder { behind: dash + 1, column: self.column(dash), is_dash: true })
+        Ok(Holder {
+            behind: dash + 1,
+            column: self.column(dash),
+            is_dash: true,
+        })
     }
 
     /// Where the text behind a key's colon starts.
     pub(super) fn behind_colon(&self, member: &Member) -> Result<usize, String> {
         let rest = &self.text[member.key_span.end()..];
         let spaces = rest.len() - rest.trim_start().len();
-        let colon = rest[spaces..].starts_with(':').then_some(member.key_span.end() + spaces + 1);
+        let colon = rest[spaces..]
+            .starts_with(':')
+            .then_some(member.key_span.end() + spaces + 1);
         colon.ok_or_else(|| format!("`{}` is written in an unusual way", member.key))
     }
 
     fn delete_lines(&mut self, start: usize, end: usize) {
-        let newline = self.text[end..].find('\n').map_or(self.text.len(), |at| end + at + 1);
+        let newline = self.text[end..]
+            .find('\n')
+            .map_or(self.text.len(), |at| end + at + 1);
         self.splice(self.line_start(start)..newline, "");
     }
 
@@ -101,10 +131,16 @@ impl Editor<'_> {
     }
 
     fn starts_line(&self, at: usize) -> bool {
-        self.text[self.line_start(at)..at].bytes().all(|byte| byte == b' ')
+        self.text[self.line_start(at)..at]
+            .bytes()
+            .all(|byte| byte == b' ')
     }
 
     pub(super) fn newline(&self) -> &'static str {
-        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+        if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        }
     }
 }

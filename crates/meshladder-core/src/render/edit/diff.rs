@@ -38,8 +38,12 @@ fn changes(text: &str, lines: &[&str], splices: &[Splice]) -> Vec<Change> {
         *at += line.len();
         Some(*at)
     }));
-    let line_of =
-        |at: usize| starts.partition_point(|start| *start <= at).saturating_sub(1).min(lines.len().saturating_sub(1));
+    let line_of = |at: usize| {
+        starts
+            .partition_point(|start| *start <= at)
+            .saturating_sub(1)
+            .min(lines.len().saturating_sub(1))
+    };
     let mut changes: Vec<(usize, usize, Vec<Splice>)> = Vec::new();
     for splice in splices {
         let (first, last) = (line_of(splice.range.start), line_of(splice.range.end));
@@ -51,12 +55,21 @@ fn changes(text: &str, lines: &[&str], splices: &[Splice]) -> Vec<Change> {
             _ => changes.push((first, last + 1, vec![splice.clone()])),
         }
     }
-    let moved = |splice: Splice, by: usize| Splice { range: splice.range.start - by..splice.range.end - by, ..splice };
+    let moved = |splice: Splice, by: usize| Splice {
+        range: splice.range.start - by..splice.range.end - by,
+        ..splice
+    };
     let made = changes.into_iter().map(|(start, end, splices)| {
         let from = starts[start];
         let part = &text[from..starts[end.min(lines.len())]];
-        let splices: Vec<Splice> = splices.into_iter().map(|splice| moved(splice, from)).collect();
-        let new: Vec<String> = apply(part, &splices).split_inclusive('\n').map(str::to_owned).collect();
+        let splices: Vec<Splice> = splices
+            .into_iter()
+            .map(|splice| moved(splice, from))
+            .collect();
+        let new: Vec<String> = apply(part, &splices)
+            .split_inclusive('\n')
+            .map(str::to_owned)
+            .collect();
         trimmed(lines, start, end.min(lines.len()), new)
     });
     made.collect()
@@ -78,7 +91,10 @@ fn trimmed(lines: &[&str], mut start: usize, mut end: usize, mut new: Vec<String
 /// Draws one hunk and gives by how much it moves what follows.
 fn draw(out: &mut String, lines: &[&str], hunk: &[Change], shift: isize) -> isize {
     let (first, last) = (&hunk[0], &hunk[hunk.len() - 1]);
-    let (from, to) = (first.start.saturating_sub(CONTEXT), (last.end + CONTEXT).min(lines.len()));
+    let (from, to) = (
+        first.start.saturating_sub(CONTEXT),
+        (last.end + CONTEXT).min(lines.len()),
+    );
     let removed: usize = hunk.iter().map(|change| change.end - change.start).sum();
     let added: usize = hunk.iter().map(|change| change.new.len()).sum();
     let (old, new) = (to - from, to - from - removed + added);
@@ -89,8 +105,12 @@ fn draw(out: &mut String, lines: &[&str], hunk: &[Change], shift: isize) -> isiz
     let _ = writeln!(out, "@@ -{},{old} +{new_start},{new} @@", start(old, from));
     let mut at = from;
     for change in hunk {
-        lines[at..change.start].iter().for_each(|text| line(out, ' ', text));
-        lines[change.start..change.end].iter().for_each(|text| line(out, '-', text));
+        lines[at..change.start]
+            .iter()
+            .for_each(|text| line(out, ' ', text));
+        lines[change.start..change.end]
+            .iter()
+            .for_each(|text| line(out, '-', text));
         change.new.iter().for_each(|text| line(out, '+', text));
         at = change.end;
     }

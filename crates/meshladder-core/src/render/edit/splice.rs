@@ -30,7 +30,10 @@ impl FileEdit {
     /// Each change with the place where it starts and where it ends.
     pub fn regions(&self) -> Vec<(Place, Place, String)> {
         let place = |at| Place::of(&self.before, at);
-        self.splices.iter().map(|s| (place(s.range.start), place(s.range.end), s.text.clone())).collect()
+        self.splices
+            .iter()
+            .map(|s| (place(s.range.start), place(s.range.end), s.text.clone()))
+            .collect()
     }
 }
 
@@ -53,6 +56,12 @@ pub fn apply(text: &str, splices: &[Splice]) -> String {
 /// When two of them overlap.
 pub(super) fn sorted(mut splices: Vec<Splice>) -> Result<Vec<Splice>, String> {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
-    let overlap = splices.windows(2).any(|pair| pair[0].range.end > pair[1].range.start);
-    if overlap { Err("its parts cannot be told apart in the text".to_owned()) } else { Ok(splices) }
+    let overlap = splices
+        .windows(2)
+        .any(|pair| pair[0].range.end > pair[1].range.start);
+    if overlap {
+        Err("its parts cannot be told apart in the text".to_owned())
+    } else {
+        Ok(splices)
+    }
 }

@@ -1,7 +1,7 @@
 //! Which fields of Envoy's v3 API hold keys that are data: proto maps and `google.protobuf.Struct`.
 //!
-//! Names are in lowerCamelCase. Taken from the `map<` and `Struct` fields of Envoy's API 1.40, its contrib
-//! extensions and the xDS types they use, as far as a config dump can hold them.
+//! Names are in lowerCamelCase. Taken from the `map<` and `Struct` fields of Envoy's API 1.40, its
+//! contrib extensions and the xDS types they use, as far as a config dump can hold them.
 
 use Context::{Map, Struct};
 use Only::{Anywhere, In, Under};
@@ -27,8 +27,8 @@ enum Only {
     In(&'static str),
 }
 
-/// What the object is that the field `name` holds. The message it stands in is held by the field `parent`, and
-/// `any` is the type of the nearest `Any` around it.
+/// What the object is that the field `name` holds. The message it stands in is held by the field
+/// `parent`, and `any` is the type of the nearest `Any` around it.
 pub(super) fn context(name: &str, parent: &str, any: &str) -> Context {
     let from = FIELDS.partition_point(|(field, _, _)| *field < name);
     let applies = |only| match only {
@@ -36,8 +36,12 @@ pub(super) fn context(name: &str, parent: &str, any: &str) -> Context {
         Under(field) => super::camel(parent) == field,
         In(message) => any == message,
     };
-    let mut rules = FIELDS[from..].iter().take_while(|(field, _, _)| *field == name);
-    rules.find(|(_, only, _)| applies(*only)).map_or(Context::Message, |(_, _, context)| *context)
+    let mut rules = FIELDS[from..]
+        .iter()
+        .take_while(|(field, _, _)| *field == name);
+    rules
+        .find(|(_, only, _)| applies(*only))
+        .map_or(Context::Message, |(_, _, context)| *context)
 }
 
 /// Sorted by name.
@@ -49,7 +53,11 @@ const FIELDS: [(&str, Only, Context); 71] = [
     ("bucketIdBuilder", Under("bucketIdBuilder"), Map),
     ("certificateProviderInstances", Anywhere, Map),
     ("clusterMinHealthyPercentages", Anywhere, Map),
-    ("config", In("envoy.config.trace.v3.DynamicOtConfig"), Struct),
+    (
+        "config",
+        In("envoy.config.trace.v3.DynamicOtConfig"),
+        Struct,
+    ),
     ("config", Under("googleGrpc"), Struct),
     ("consumerConfig", Anywhere, Map),
     ("contentTypes", Anywhere, Map),
@@ -83,7 +91,11 @@ const FIELDS: [(&str, Only, Context); 71] = [
     ("policies", Anywhere, Map),
     ("producerConfig", Anywhere, Map),
     ("providers", Anywhere, Map),
-    ("record", In("envoy.extensions.access_loggers.fluentd.v3.FluentdAccessLogConfig"), Struct),
+    (
+        "record",
+        In("envoy.extensions.access_loggers.fluentd.v3.FluentdAccessLogConfig"),
+        Struct,
+    ),
     ("requestExtractionByField", Anywhere, Map),
     ("requestFieldExtractions", Anywhere, Map),
     ("requestFieldRestrictions", Anywhere, Map),
@@ -103,7 +115,11 @@ const FIELDS: [(&str, Only, Context); 71] = [
     ("typedFilterMetadata", Anywhere, Map),
     ("typedJsonFormat", Anywhere, Struct),
     ("typedPerFilterConfig", Anywhere, Map),
-    ("value", In("envoy.extensions.filters.http.set_metadata.v3.Config"), Struct),
+    (
+        "value",
+        In("envoy.extensions.filters.http.set_metadata.v3.Config"),
+        Struct,
+    ),
     ("value", In("google.protobuf.ListValue"), Struct),
     ("value", In("google.protobuf.Struct"), Struct),
     ("value", In("google.protobuf.Value"), Struct),
@@ -115,8 +131,7 @@ const FIELDS: [(&str, Only, Context); 71] = [
     ("value", Under("record"), Struct),
 ];
 
-const RESOURCE_DETECTOR: &str =
-    "envoy.extensions.tracers.opentelemetry.resource_detectors.v3.StaticConfigResourceDetectorConfig";
+const RESOURCE_DETECTOR: &str = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3.StaticConfigResourceDetectorConfig";
 
 #[cfg(test)]
 mod tests {
@@ -125,6 +140,10 @@ mod tests {
     #[test]
     fn the_table_is_sorted_for_the_search() {
         assert!(FIELDS.is_sorted_by_key(|(field, _, _)| *field));
-        assert!(FIELDS.iter().all(|(field, _, _)| super::super::camel(field) == *field));
+        assert!(
+            FIELDS
+                .iter()
+                .all(|(field, _, _)| super::super::camel(field) == *field)
+        );
     }
 }

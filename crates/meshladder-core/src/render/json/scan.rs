@@ -27,13 +27,22 @@ impl<'a> Iterator for Scan<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         let bytes = self.text.as_bytes();
-        let between = bytes[self.at..].iter().take_while(|b| is_space(**b) || matches!(b, b',' | b':')).count();
+        let between = bytes[self.at..]
+            .iter()
+            .take_while(|b| is_space(**b) || matches!(b, b',' | b':'))
+            .count();
         let start = self.at + between;
         let first = *bytes.get(start)?;
         self.at = match first {
             b'{' | b'[' | b'}' | b']' => start + 1,
             b'"' => skip_string(bytes, start)?,
-            _ => start + bytes[start..].iter().take_while(|b| !is_space(**b) && !is_mark(**b)).count(),
+            _ => {
+                start
+                    + bytes[start..]
+                        .iter()
+                        .take_while(|b| !is_space(**b) && !is_mark(**b))
+                        .count()
+            }
         };
         let text = &self.text[start..self.at];
         Some(match first {
@@ -50,8 +59,8 @@ impl<'a> Scan<'a> {
         Self { text, at: 0 }
     }
 
-    /// Reads past the object or array whose bracket was the last token, and gives it as it stands; none when it does
-    /// not end.
+    /// Reads past the object or array whose bracket was the last token, and gives it as it stands;
+    /// none when it does not end.
     pub(super) fn nested(&mut self) -> Option<&'a str> {
         let start = self.at - 1;
         let mut depth = 1usize;

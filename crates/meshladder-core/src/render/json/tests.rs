@@ -2,20 +2,32 @@ use super::*;
 
 fn written(json: &str, style: Style) -> String {
     let mut out = String::new();
-    write(&mut out, Raw::of(json).expect("the test's document has a value"), style).expect("a String takes it");
+    write(
+        &mut out,
+        Raw::of(json).expect("the test's document has a value"),
+        style,
+    )
+    .expect("a String takes it");
     out
 }
 
 /// The value as istioctl prints it, on one line.
 fn renamed(json: &str) -> String {
-    let value: serde_json::Value = serde_json::from_str(&written(json, Style { drop_type: false, ..Style::ISTIOCTL }))
-        .expect("the output is JSON");
+    let value: serde_json::Value = serde_json::from_str(&written(
+        json,
+        Style {
+            drop_type: false,
+            ..Style::ISTIOCTL
+        },
+    ))
+    .expect("the output is JSON");
     value.to_string()
 }
 
 /// Asserts which names below `snake_case` change: both documents are compared as values.
 fn assert_renamed(json: &str, expected: &str) {
-    let expected: serde_json::Value = serde_json::from_str(expected).expect("the expectation is JSON");
+    let expected: serde_json::Value =
+        serde_json::from_str(expected).expect("the expectation is JSON");
     assert_eq!(renamed(json), expected.to_string());
 }
 
@@ -43,8 +55,7 @@ fn a_value_is_indented_and_its_fields_renamed() {
 #[test]
 fn pretty_printing_leaves_every_name_alone() {
     let json = "{ \"a_b\" :\r\n[ {\"@type\":\"t\",\"c_d\":null} ] }";
-    let expected =
-        "{\n    \"a_b\": [\n        {\n            \"@type\": \"t\",\n            \"c_d\": null\n        }\n    ]\n}";
+    let expected = "{\n    \"a_b\": [\n        {\n            \"@type\": \"t\",\n            \"c_d\": null\n        }\n    ]\n}";
     assert_eq!(written(json, Style::PRETTY), expected);
 }
 
@@ -68,8 +79,14 @@ fn names_are_mapped_as_proto3_json_maps_them() {
 fn the_type_of_the_entry_goes_and_the_types_inside_stay() {
     let json = r#"{"@type":"t/a.B","typed_config":{"@type":"t/c.D"}}"#;
     let flat = |style| written(json, style).replace(['\n', ' '], "");
-    assert_eq!(flat(Style::ISTIOCTL), r#"{"typedConfig":{"@type":"t/c.D"}}"#);
-    assert_eq!(flat(Style::PRETTY), r#"{"@type":"t/a.B","typed_config":{"@type":"t/c.D"}}"#);
+    assert_eq!(
+        flat(Style::ISTIOCTL),
+        r#"{"typedConfig":{"@type":"t/c.D"}}"#
+    );
+    assert_eq!(
+        flat(Style::PRETTY),
+        r#"{"@type":"t/a.B","typed_config":{"@type":"t/c.D"}}"#
+    );
     assert_eq!(written(r#"{"@type":"t/a.B"}"#, Style::ISTIOCTL), "{}");
 }
 
@@ -99,12 +116,19 @@ fn metadata_of_a_node_is_data_but_a_metadata_matcher_is_a_message() {
 
 #[test]
 fn keys_of_maps_stay_and_their_values_are_messages() {
-    for field in
-        ["typed_per_filter_config", "typed_extension_protocol_options", "policies", "providers", "source_codes"]
-    {
+    for field in [
+        "typed_per_filter_config",
+        "typed_extension_protocol_options",
+        "policies",
+        "providers",
+        "source_codes",
+    ] {
         assert_renamed(
             &format!(r#"{{"{field}":{{"my_key":{{"shadow_rules":{{}}}}}}}}"#),
-            &format!(r#"{{"{}":{{"my_key":{{"shadowRules":{{}}}}}}}}"#, camel(field)),
+            &format!(
+                r#"{{"{}":{{"my_key":{{"shadowRules":{{}}}}}}}}"#,
+                camel(field)
+            ),
         );
     }
     assert_renamed(
@@ -139,7 +163,12 @@ fn the_same_field_is_a_map_or_a_message_depending_on_where_it_stands() {
 
 #[test]
 fn structs_are_data() {
-    for field in ["static_layer", "json_format", "default_subset", "filter_context"] {
+    for field in [
+        "static_layer",
+        "json_format",
+        "default_subset",
+        "filter_context",
+    ] {
         let json = format!(r#"{{"{field}":{{"a_b":{{"c_d":[{{"e_f":1}}]}}}}}}"#);
         assert_renamed(&json, &json.replace(field, &camel(field)));
     }
@@ -147,11 +176,19 @@ fn structs_are_data() {
 
 #[test]
 fn the_value_of_a_typed_struct_is_data_however_deep_and_other_values_are_not() {
-    for message in ["xds.type.v3.TypedStruct", "udpa.type.v1.TypedStruct", "google.protobuf.Struct"] {
+    for message in [
+        "xds.type.v3.TypedStruct",
+        "udpa.type.v1.TypedStruct",
+        "google.protobuf.Struct",
+    ] {
         let rest = r#""value":{"a_b":{"@type":"t/x.Y","value":{"c_d":1}}}}}"#;
         assert_renamed(
-            &format!(r#"{{"typed_config":{{"@type":"type.googleapis.com/{message}","type_url":"u",{rest}"#),
-            &format!(r#"{{"typedConfig":{{"@type":"type.googleapis.com/{message}","typeUrl":"u",{rest}"#),
+            &format!(
+                r#"{{"typed_config":{{"@type":"type.googleapis.com/{message}","type_url":"u",{rest}"#
+            ),
+            &format!(
+                r#"{{"typedConfig":{{"@type":"type.googleapis.com/{message}","typeUrl":"u",{rest}"#
+            ),
         );
     }
     assert_renamed(
@@ -177,7 +214,10 @@ fn names_that_are_in_camel_case_already_are_recognized() {
 #[test]
 fn escapes_stay_as_they_are() {
     let json = r#"["\u003c\/\"\\ü😀",{"a\u005fb_c":"\n"}]"#;
-    assert_eq!(written(json, Style::ISTIOCTL).replace(['\n', ' '], ""), r#"["\u003c\/\"\\ü😀",{"a\u005fb_c":"\n"}]"#);
+    assert_eq!(
+        written(json, Style::ISTIOCTL).replace(['\n', ' '], ""),
+        r#"["\u003c\/\"\\ü😀",{"a\u005fb_c":"\n"}]"#
+    );
 }
 
 #[test]
@@ -189,9 +229,14 @@ fn an_array_is_written_entry_by_entry() {
         array.push(entry).expect("a String takes it");
     }
     array.finish().expect("a String takes it");
-    assert_eq!(out, "[\n    {\n        \"aB\": 1\n    },\n    {},\n    7\n]");
+    assert_eq!(
+        out,
+        "[\n    {\n        \"aB\": 1\n    },\n    {},\n    7\n]"
+    );
     let mut none = String::new();
-    Array::new(&mut none, Style::PRETTY).finish().expect("a String takes it");
+    Array::new(&mut none, Style::PRETTY)
+        .finish()
+        .expect("a String takes it");
     assert_eq!(none, "[]");
 }
 
@@ -211,18 +256,31 @@ fn what_is_not_json_is_written_as_far_as_it_goes_and_closed() {
         ("NaN", "NaN"),
         ("{\"é\\é", "{}"),
     ] {
-        assert_eq!(written(json, Style::ISTIOCTL).replace(['\n', ' '], ""), expected, "{json}");
+        assert_eq!(
+            written(json, Style::ISTIOCTL).replace(['\n', ' '], ""),
+            expected,
+            "{json}"
+        );
     }
 }
 
 #[test]
 fn what_nests_too_deep_is_written_as_it_stands() {
     let deep = format!("{}{{\"a_b\": [1,\n2]}}{}", "[".repeat(256), "]".repeat(256));
-    let out = written(&deep, Style { indent: 0, ..Style::ISTIOCTL });
+    let out = written(
+        &deep,
+        Style {
+            indent: 0,
+            ..Style::ISTIOCTL
+        },
+    );
     assert!(out.contains("[\n{\"a_b\": [1,\n2]}\n]"), "{out}");
     assert_eq!(out.matches(']').count(), 257);
     let hostile = written(&"[".repeat(1_000_000), Style::ISTIOCTL);
-    assert_eq!((hostile.matches('[').count(), hostile.matches(']').count()), (256, 256));
+    assert_eq!(
+        (hostile.matches('[').count(), hostile.matches(']').count()),
+        (256, 256)
+    );
 }
 
 #[test]
@@ -237,7 +295,9 @@ fn damaged_documents_are_written_without_a_panic() {
         let mut damaged = json.as_bytes().to_vec();
         let at = usize::try_from(state >> 40).expect("24 bits") % damaged.len();
         damaged[at] = b"{}[]\",:\\ _x"[usize::try_from(state >> 32 & 0xff).expect("a byte") % 11];
-        let Ok(text) = String::from_utf8(damaged) else { continue };
+        let Ok(text) = String::from_utf8(damaged) else {
+            continue;
+        };
         let out = written(&text, Style::ISTIOCTL);
         if crate::doc::json::check(&text).is_ok() {
             serde_json::from_str::<serde_json::Value>(&out).expect("JSON stays JSON");

@@ -11,7 +11,9 @@ use crate::time::Time;
 pub fn to_json(told: &Told<'_>) -> String {
     let summary = told.summary;
     let stats = &summary.stats;
-    let classes = Class::ALL.iter().map(|class| format!("\"{}\":{}", class.id(), stats.of(*class)));
+    let classes = Class::ALL
+        .iter()
+        .map(|class| format!("\"{}\":{}", class.id(), stats.of(*class)));
     let counts = format!(
         "\"requests\":{},\"connections\":{},\"leftOut\":{},\"malformed\":{},\"other\":{},\"ungrouped\":{},\"joined\":{}",
         stats.requests,
@@ -29,17 +31,33 @@ pub fn to_json(told: &Told<'_>) -> String {
         between(stats.between),
         histogram(&stats.failed),
         list(summary.groups.iter().map(|one| group(one, told))),
-        list(summary.causes.iter().enumerate().map(|(i, one)| cause(i, one, told))),
-        list(stats.malformed_examples.iter().map(|one| example(one, told))),
+        list(
+            summary
+                .causes
+                .iter()
+                .enumerate()
+                .map(|(i, one)| cause(i, one, told))
+        ),
+        list(
+            stats
+                .malformed_examples
+                .iter()
+                .map(|one| example(one, told))
+        ),
     );
     pretty(&text)
 }
 
 fn group(group: &Group, told: &Told<'_>) -> String {
     let flags = list(group.flags.iter().map(|flag| escape(flag)));
-    let duration = group.duration.map_or("null".to_owned(), |(least, most, sum)| {
-        format!("{{\"min\":{least},\"max\":{most},\"mean\":{}}}", sum / group.count.max(1))
-    });
+    let duration = group
+        .duration
+        .map_or("null".to_owned(), |(least, most, sum)| {
+            format!(
+                "{{\"min\":{least},\"max\":{most},\"mean\":{}}}",
+                sum / group.count.max(1)
+            )
+        });
     format!(
         "{{\"code\":{},\"flags\":{flags},\"details\":{},\"cluster\":{},\"side\":\"{}\",\"by\":\"{}\",\"class\":\"{}\",\"grpc\":{},\"count\":{},{},\"durationMs\":{duration},\"histogram\":{},\"upstreams\":{},\"requests\":{},\"transportFailures\":{},\"examples\":{}}}",
         group.code,
@@ -60,14 +78,27 @@ fn group(group: &Group, told: &Told<'_>) -> String {
 }
 
 fn cause(i: usize, cause: &Cause, told: &Told<'_>) -> String {
-    let also = cause.also.iter().map(|(group, count)| format!("{{\"group\":{group},\"requests\":{count}}}"));
-    let leads = cause
-        .leads
+    let also = cause
+        .also
         .iter()
-        .map(|lead| format!("{{\"what\":{},\"confirm\":{}}}", escape(&lead.what), escape(&lead.confirm)));
-    let command = told.commands.get(i).and_then(Option::as_deref).map_or("null".to_owned(), escape);
-    let report =
-        told.explained.iter().find(|(of, _)| *of == i).map_or("null".to_owned(), |(_, report)| compact(report));
+        .map(|(group, count)| format!("{{\"group\":{group},\"requests\":{count}}}"));
+    let leads = cause.leads.iter().map(|lead| {
+        format!(
+            "{{\"what\":{},\"confirm\":{}}}",
+            escape(&lead.what),
+            escape(&lead.confirm)
+        )
+    });
+    let command = told
+        .commands
+        .get(i)
+        .and_then(Option::as_deref)
+        .map_or("null".to_owned(), escape);
+    let report = told
+        .explained
+        .iter()
+        .find(|(of, _)| *of == i)
+        .map_or("null".to_owned(), |(_, report)| compact(report));
     format!(
         "{{\"group\":{},\"says\":{},\"also\":{},\"leads\":{},\"ask\":{command},\"why\":{report}}}",
         cause.group,
@@ -85,24 +116,42 @@ fn between(between: Option<(Time, Time)>) -> String {
 }
 
 fn histogram(histogram: &Histogram) -> String {
-    let bars = histogram
-        .bars()
-        .into_iter()
-        .map(|(start, count)| format!("{{\"start\":\"{}\",\"count\":{count}}}", Time::from_seconds(start)));
-    format!("{{\"seconds\":{},\"bars\":{}}}", histogram.width(), list(bars))
+    let bars = histogram.bars().into_iter().map(|(start, count)| {
+        format!(
+            "{{\"start\":\"{}\",\"count\":{count}}}",
+            Time::from_seconds(start)
+        )
+    });
+    format!(
+        "{{\"seconds\":{},\"bars\":{}}}",
+        histogram.width(),
+        list(bars)
+    )
 }
 
 /// A script that wants more of them counts lines itself.
 const MOST_VALUES: usize = 32;
 
 fn top(top: &Top) -> String {
-    let named = top.sorted().into_iter().filter(|(value, _)| !value.is_empty());
-    list(named.take(MOST_VALUES).map(|(value, count)| format!("{{\"value\":{},\"count\":{count}}}", escape(value))))
+    let named = top
+        .sorted()
+        .into_iter()
+        .filter(|(value, _)| !value.is_empty());
+    list(
+        named
+            .take(MOST_VALUES)
+            .map(|(value, count)| format!("{{\"value\":{},\"count\":{count}}}", escape(value))),
+    )
 }
 
 fn example(example: &Example, told: &Told<'_>) -> String {
     let source = told.sources.get(example.source).map_or("", String::as_str);
-    format!("{{\"doc\":{},\"line\":{},\"text\":{}}}", escape(source), example.number, escape(&example.text))
+    format!(
+        "{{\"doc\":{},\"line\":{},\"text\":{}}}",
+        escape(source),
+        example.number,
+        escape(&example.text)
+    )
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

@@ -14,11 +14,23 @@ pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judg
     let call = if record.is_connection() {
         format!("connection to {}", get(Field::Local))
     } else {
-        format!("{} {}{}", get(Field::Method), get(Field::Authority), get(Field::Path))
+        format!(
+            "{} {}{}",
+            get(Field::Method),
+            get(Field::Authority),
+            get(Field::Path)
+        )
     };
     let flags = record.get(Field::Flags);
-    let mut out = format!("{source}:{number}: {} {call}: {}", get(Field::Start), record.code());
-    for part in [flags, record.get(Field::Details)].into_iter().filter(|part| !part.is_empty()) {
+    let mut out = format!(
+        "{source}:{number}: {} {call}: {}",
+        get(Field::Start),
+        record.code()
+    );
+    for part in [flags, record.get(Field::Details)]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+    {
         let _ = write!(out, " {}", shown(part));
     }
     let _ = write!(out, " by {}", judgement.by.words());
@@ -45,8 +57,17 @@ pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judg
 }
 
 fn means(record: &Record<'_>) -> Vec<String> {
-    let texts = [Field::Details, Field::Termination, Field::Flags, Field::Failure].map(|field| record.get(field));
-    let readings = texts.iter().filter(|text| !text.is_empty()).filter_map(|text| flags::read(text));
+    let texts = [
+        Field::Details,
+        Field::Termination,
+        Field::Flags,
+        Field::Failure,
+    ]
+    .map(|field| record.get(field));
+    let readings = texts
+        .iter()
+        .filter(|text| !text.is_empty())
+        .filter_map(|text| flags::read(text));
     let mut all: Vec<String> = readings.flat_map(|reading| reading.means).collect();
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|text| seen.insert(text.clone()));
@@ -101,17 +122,31 @@ pub fn line_json(source: &str, number: u64, record: &Record<'_>, judgement: Judg
         }
         let _ = write!(out, ",\"{name}\":");
         match (field, record.number(field)) {
-            (Field::Received | Field::Sent | Field::Duration | Field::ServiceTime, Some(number)) => {
+            (
+                Field::Received | Field::Sent | Field::Duration | Field::ServiceTime,
+                Some(number),
+            ) => {
                 let _ = write!(out, "{number}");
             }
             _ => escape_into(&mut out, value),
         }
     }
     if !record.others.is_empty() {
-        let others = record.others.iter().map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
-        let _ = write!(out, ",\"other\":{{{}}}", others.collect::<Vec<_>>().join(","));
+        let others = record
+            .others
+            .iter()
+            .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
+        let _ = write!(
+            out,
+            ",\"other\":{{{}}}",
+            others.collect::<Vec<_>>().join(",")
+        );
     }
-    let means: Vec<String> = if judgement.class == Class::Fine { Vec::new() } else { means(record) };
+    let means: Vec<String> = if judgement.class == Class::Fine {
+        Vec::new()
+    } else {
+        means(record)
+    };
     let means: Vec<String> = means.iter().map(|text| escape(text)).collect();
     let _ = write!(out, ",\"means\":[{}]}}", means.join(","));
     out

@@ -14,7 +14,11 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
     if stats.connections > 0 {
         parts.push(plural(stats.connections, "connection"));
     }
-    let mut out = format!("{} in {}", parts.join(" and "), plural(sources as u64, "log"));
+    let mut out = format!(
+        "{} in {}",
+        parts.join(" and "),
+        plural(sources as u64, "log")
+    );
     if let Some((first, last)) = stats.between {
         let _ = write!(out, ", {first} to {last}");
     }
@@ -27,8 +31,14 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
         let _ = write!(out, " ({}.{} %)", tenths / 10, tenths % 10);
     }
     for (count, what) in [
-        (stats.of(Class::Refused), "refused with 4xx by what they called"),
-        (stats.of(Class::Left), "ended by the client before an answer, which is no error of the mesh"),
+        (
+            stats.of(Class::Refused),
+            "refused with 4xx by what they called",
+        ),
+        (
+            stats.of(Class::Left),
+            "ended by the client before an answer, which is no error of the mesh",
+        ),
         (stats.left_out, "left out by filters"),
     ] {
         if count > 0 {
@@ -36,10 +46,18 @@ pub fn headline(summary: &Summary, sources: usize) -> String {
         }
     }
     if stats.malformed > 0 {
-        let _ = write!(out, "; {} malformed (--malformed shows them)", plural(stats.malformed, "line"));
+        let _ = write!(
+            out,
+            "; {} malformed (--malformed shows them)",
+            plural(stats.malformed, "line")
+        );
     }
     if stats.ungrouped > 0 {
-        let _ = write!(out, "; {} not told apart, there are too many kinds", thousands(stats.ungrouped));
+        let _ = write!(
+            out,
+            "; {} not told apart, there are too many kinds",
+            thousands(stats.ungrouped)
+        );
     }
     out
 }
@@ -57,21 +75,51 @@ fn draw(out: &mut String, told: &Told<'_>, verbose: bool) -> std::fmt::Result {
         one(out, i, cause, told, verbose)?;
     }
     if causes.len() > told.most {
-        writeln!(out, "\n{} more causes; --top shows more", causes.len() - told.most)?;
+        writeln!(
+            out,
+            "\n{} more causes; --top shows more",
+            causes.len() - told.most
+        )?;
     }
     if told.summary.joined > 0 {
-        writeln!(out, "\n{} seen at several hops, joined by request id", plural(told.summary.joined, "request"))?;
+        writeln!(
+            out,
+            "\n{} seen at several hops, joined by request id",
+            plural(told.summary.joined, "request")
+        )?;
     }
     Ok(())
 }
 
-fn one(out: &mut String, i: usize, cause: &Cause, told: &Told<'_>, verbose: bool) -> std::fmt::Result {
+fn one(
+    out: &mut String,
+    i: usize,
+    cause: &Cause,
+    told: &Told<'_>,
+    verbose: bool,
+) -> std::fmt::Result {
     let group = &told.summary.groups[cause.group];
-    writeln!(out, "\n{}. {} × {}{}", i + 1, thousands(group.count), title(group), place(group))?;
-    cause.says.iter().try_for_each(|text| writeln!(out, "   - {}", shown(text)))?;
+    writeln!(
+        out,
+        "\n{}. {} × {}{}",
+        i + 1,
+        thousands(group.count),
+        title(group),
+        place(group)
+    )?;
+    cause
+        .says
+        .iter()
+        .try_for_each(|text| writeln!(out, "   - {}", shown(text)))?;
     for (place_of, count) in &cause.also {
         let other = &told.summary.groups[*place_of];
-        writeln!(out, "   also seen as: {} × {}{}", thousands(*count), title(other), place(other))?;
+        writeln!(
+            out,
+            "   also seen as: {} × {}{}",
+            thousands(*count),
+            title(other),
+            place(other)
+        )?;
     }
     numbers(out, group)?;
     let leads = if verbose { cause.leads.len() } else { 3 };
@@ -81,16 +129,33 @@ fn one(out: &mut String, i: usize, cause: &Cause, told: &Told<'_>, verbose: bool
     let examples = if verbose { group.examples.len() } else { 1 };
     for example in group.examples.iter().take(examples) {
         let source = told.sources.get(example.source).map_or("", String::as_str);
-        writeln!(out, "   {source}:{}\n     {}", example.number, shown(&example.text))?;
+        writeln!(
+            out,
+            "   {source}:{}\n     {}",
+            example.number,
+            shown(&example.text)
+        )?;
     }
     if let Some((_, report)) = told.explained.iter().find(|(cause, _)| *cause == i) {
         writeln!(out, "   why: {}", report::headline(report))?;
-        if let Some(first) = report.findings.first().filter(|told| told.finding.is_loud()) {
+        if let Some(first) = report
+            .findings
+            .first()
+            .filter(|told| told.finding.is_loud())
+        {
             let finding = &first.finding;
             let (code, confidence) = (finding.code, finding.confidence.word());
-            writeln!(out, "        {code} {}: {} ({confidence})", finding.name, finding.subject)?;
+            writeln!(
+                out,
+                "        {code} {}: {} ({confidence})",
+                finding.name, finding.subject
+            )?;
             if let Some(fix) = finding.fixes.first() {
-                writeln!(out, "        fix: {}", fix.text.replace('\n', "\n             "))?;
+                writeln!(
+                    out,
+                    "        fix: {}",
+                    fix.text.replace('\n', "\n             ")
+                )?;
             }
         }
     }
@@ -102,18 +167,30 @@ fn one(out: &mut String, i: usize, cause: &Cause, told: &Told<'_>, verbose: bool
 
 fn numbers(out: &mut String, group: &Group) -> std::fmt::Result {
     let of = |top: &crate::logs::Top| -> Vec<String> {
-        let named = top.sorted().into_iter().filter(|(value, _)| !value.is_empty());
-        let listed = named.take(3).map(|(value, count)| format!("{} × {}", thousands(count), shown(value)));
+        let named = top
+            .sorted()
+            .into_iter()
+            .filter(|(value, _)| !value.is_empty());
+        let listed = named
+            .take(3)
+            .map(|(value, count)| format!("{} × {}", thousands(count), shown(value)));
         listed.collect()
     };
-    for (what, values) in [("requests", of(&group.requests)), ("upstreams", of(&group.upstreams))] {
+    for (what, values) in [
+        ("requests", of(&group.requests)),
+        ("upstreams", of(&group.upstreams)),
+    ] {
         if !values.is_empty() {
             writeln!(out, "   {what}: {}", values.join(", "))?;
         }
     }
     match group.duration {
         Some((least, most, sum)) if group.count > 1 && most > 0 => {
-            writeln!(out, "   took {least} to {most} ms, {} on average", sum / group.count)
+            writeln!(
+                out,
+                "   took {least} to {most} ms, {} on average",
+                sum / group.count
+            )
         }
         _ => Ok(()),
     }

@@ -30,7 +30,12 @@ pub(crate) fn html_page(title: &str, body: &str) -> String {
 }
 
 fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "<p>Asked: {}. Verdict: <strong>{}</strong>.</p>", escape(&report.asked), report.verdict.word())?;
+    writeln!(
+        out,
+        "<p>Asked: {}. Verdict: <strong>{}</strong>.</p>",
+        escape(&report.asked),
+        report.verdict.word()
+    )?;
     writeln!(out, "<table>")?;
     for rung in &report.rungs {
         let (mark, note) = match &rung.outcome {
@@ -64,18 +69,51 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {
-    let items: Vec<String> = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
-    if items.is_empty() { Ok(()) } else { writeln!(out, "<h2>{title}</h2>\n<ul>{}</ul>", items.join("")) }
+    let items: Vec<String> = items
+        .map(|item| format!("<li>{}</li>", escape(&item)))
+        .collect();
+    if items.is_empty() {
+        Ok(())
+    } else {
+        writeln!(out, "<h2>{title}</h2>\n<ul>{}</ul>", items.join(""))
+    }
 }
 
 fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
-    let Finding { code, name, severity, confidence, subject, message, .. } = &told.finding;
-    let hits = hit_count(&told.finding).map(|n| format!(", hits {n}")).unwrap_or_default();
-    writeln!(out, "<h2>{code} {name}: {}</h2>", escape(&subject.to_string()))?;
-    writeln!(out, "<p>{}. ({}, {}{hits})</p>", escape(message), severity.word(), confidence.word())?;
+    let Finding {
+        code,
+        name,
+        severity,
+        confidence,
+        subject,
+        message,
+        ..
+    } = &told.finding;
+    let hits = hit_count(&told.finding)
+        .map(|n| format!(", hits {n}"))
+        .unwrap_or_default();
+    writeln!(
+        out,
+        "<h2>{code} {name}: {}</h2>",
+        escape(&subject.to_string())
+    )?;
+    writeln!(
+        out,
+        "<p>{}. ({}, {}{hits})</p>",
+        escape(message),
+        severity.word(),
+        confidence.word()
+    )?;
     for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
-        let line = shown.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let place = format!("{}{line} {}", evidence.doc, shown.pointer.as_deref().unwrap_or_default());
+        let line = shown
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
+        let place = format!(
+            "{}{line} {}",
+            evidence.doc,
+            shown.pointer.as_deref().unwrap_or_default()
+        );
         writeln!(
             out,
             "<p>{}<br><span class=\"place\">{}</span></p>",
@@ -86,8 +124,12 @@ fn finding(out: &mut String, told: &Told) -> std::fmt::Result {
             writeln!(out, "<pre>{}</pre>", escape(&shown.excerpt))?;
         }
     }
-    told.finding
-        .fixes
-        .iter()
-        .try_for_each(|fix| writeln!(out, "<p>Fix ({}):</p>\n<pre>{}</pre>", fix.risk.word(), escape(&fix.text)))
+    told.finding.fixes.iter().try_for_each(|fix| {
+        writeln!(
+            out,
+            "<p>Fix ({}):</p>\n<pre>{}</pre>",
+            fix.risk.word(),
+            escape(&fix.text)
+        )
+    })
 }

@@ -18,7 +18,10 @@ pub(in crate::render) fn compact(report: &Report) -> String {
     let rungs = report.rungs.iter().map(rung);
     let coverage = report.coverage.iter().map(|(need, coverage)| {
         let (need, why) = (escape(&need.to_string()), optional(coverage.why()));
-        format!("{{\"need\":{need},\"state\":\"{}\",\"why\":{why}}}", coverage.word())
+        format!(
+            "{{\"need\":{need},\"state\":\"{}\",\"why\":{why}}}",
+            coverage.word()
+        )
     });
     let unknown = report.unknown.iter().map(|fact| escape(fact));
     format!(
@@ -35,9 +38,23 @@ pub(in crate::render) fn compact(report: &Report) -> String {
 }
 
 fn told(told: &Told) -> String {
-    let Finding { code, name, rung, severity, confidence, subject, message, .. } = &told.finding;
+    let Finding {
+        code,
+        name,
+        rung,
+        severity,
+        confidence,
+        subject,
+        message,
+        ..
+    } = &told.finding;
     let aka = rules::named(code).map_or(&[][..], |rule| rule.aka);
-    let evidence = told.finding.evidence.iter().zip(&told.shown).map(|(e, shown)| evidence(e, shown));
+    let evidence = told
+        .finding
+        .evidence
+        .iter()
+        .zip(&told.shown)
+        .map(|(e, shown)| evidence(e, shown));
     format!(
         "{{\"id\":{},\"code\":\"{code}\",\"name\":\"{name}\",\"aka\":{},\"rung\":\"{}\",\"severity\":\"{}\",\"confidence\":\"{}\",\"subject\":{},\"message\":{},\"evidence\":{},\"fixes\":{},\"hits\":{},\"causedBy\":{}}}",
         escape(&told.finding.id()),
@@ -55,7 +72,11 @@ fn told(told: &Told) -> String {
 }
 
 fn object(object: &ObjectRef) -> String {
-    let ObjectRef { kind, namespace, name } = object;
+    let ObjectRef {
+        kind,
+        namespace,
+        name,
+    } = object;
     let mut fields = vec![format!("\"kind\":{}", escape(kind))];
     if !namespace.is_empty() {
         fields.push(format!("\"namespace\":{}", escape(namespace)));
@@ -73,7 +94,9 @@ fn evidence(evidence: &Evidence, shown: &Shown) -> String {
         optional(shown.pointer.as_deref()),
         escape(&evidence.shows),
         escape(&shown.excerpt),
-        shown.line.map_or("null".to_owned(), |line| line.to_string()),
+        shown
+            .line
+            .map_or("null".to_owned(), |line| line.to_string()),
     )
 }
 
@@ -89,7 +112,11 @@ fn fix(fix: &Fix) -> String {
 }
 
 fn rung(rung: &RungOutcome) -> String {
-    let why = if let Outcome::Skipped(why) = &rung.outcome { Some(why.as_str()) } else { None };
+    let why = if let Outcome::Skipped(why) = &rung.outcome {
+        Some(why.as_str())
+    } else {
+        None
+    };
     format!(
         "{{\"rung\":\"{}\",\"outcome\":\"{}\",\"examined\":{},\"why\":{}}}",
         rung.rung.id(),

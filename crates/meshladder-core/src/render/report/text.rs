@@ -1,4 +1,5 @@
-//! A report for the terminal: the answer, the ladder, the proof, the repair, and what was not looked at.
+//! A report for the terminal: the answer, the ladder, the proof, the repair, and what was not
+//! looked at.
 
 use std::fmt::Write;
 
@@ -17,7 +18,11 @@ pub struct Paint {
 
 impl Paint {
     pub(in crate::render) fn set(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     pub(in crate::render) fn bold(self, text: &str) -> String {
@@ -47,13 +52,23 @@ fn draw(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
     for rung in &report.rungs {
         ladder_line(out, rung, report, paint)?;
     }
-    let loud: Vec<&Told> = report.findings.iter().filter(|told| told.finding.is_loud()).collect();
-    let roots: Vec<&&Told> = loud.iter().filter(|told| told.finding.caused_by.is_empty()).collect();
+    let loud: Vec<&Told> = report
+        .findings
+        .iter()
+        .filter(|told| told.finding.is_loud())
+        .collect();
+    let roots: Vec<&&Told> = loud
+        .iter()
+        .filter(|told| told.finding.caused_by.is_empty())
+        .collect();
     let shown = if paint.verbose { roots.len() } else { CAUSES };
     for (i, told) in roots.iter().take(shown).enumerate() {
         cause(out, told, i == 0, paint)?;
         let id = told.finding.id();
-        for folded in loud.iter().filter(|other| other.finding.caused_by.contains(&id)) {
+        for folded in loud
+            .iter()
+            .filter(|other| other.finding.caused_by.contains(&id))
+        {
             let Finding { code, message, .. } = &folded.finding;
             writeln!(out, "  {} {code} {message}", paint.dim("└ explains"))?;
         }
@@ -65,7 +80,12 @@ fn draw(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
     gaps(out, report, paint)
 }
 
-fn ladder_line(out: &mut String, rung: &RungOutcome, report: &Report, paint: Paint) -> std::fmt::Result {
+fn ladder_line(
+    out: &mut String,
+    rung: &RungOutcome,
+    report: &Report,
+    paint: Paint,
+) -> std::fmt::Result {
     let broken = report.broken_rung() == Some(rung.rung);
     let (mark, colour) = match rung.outcome {
         Outcome::Passed => ("✓", "32"),
@@ -80,19 +100,39 @@ fn ladder_line(out: &mut String, rung: &RungOutcome, report: &Report, paint: Pai
     };
     let id = format!("{:<13}", rung.rung.id());
     let id = if broken { paint.bold(&id) } else { id };
-    writeln!(out, "  {} {id} {:<58} {}", paint.set(colour, mark), rung.rung.question(), paint.dim(&note))
+    writeln!(
+        out,
+        "  {} {id} {:<58} {}",
+        paint.set(colour, mark),
+        rung.rung.question(),
+        paint.dim(&note)
+    )
 }
 
 fn here(rung: Rung, report: &Report) -> String {
-    let here = report.findings.iter().map(|told| &told.finding).filter(|f| f.rung == rung && f.is_loud());
+    let here = report
+        .findings
+        .iter()
+        .map(|told| &told.finding)
+        .filter(|f| f.rung == rung && f.is_loud());
     let codes: std::collections::BTreeSet<&str> = here.map(|finding| finding.code).collect();
     codes.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::Result {
-    let Finding { code, name, severity, confidence, subject, message, .. } = &told.finding;
+    let Finding {
+        code,
+        name,
+        severity,
+        confidence,
+        subject,
+        message,
+        ..
+    } = &told.finding;
     writeln!(out)?;
-    let hits = hit_count(&told.finding).map(|n| format!(", hits {n}")).unwrap_or_default();
+    let hits = hit_count(&told.finding)
+        .map(|n| format!(", hits {n}"))
+        .unwrap_or_default();
     writeln!(
         out,
         "{} {subject}  {}",
@@ -107,11 +147,15 @@ fn cause(out: &mut String, told: &Told, first: bool, paint: Paint) -> std::fmt::
         frame(out, evidence, there, paint)?;
     }
     let most = if paint.verbose { usize::MAX } else { FIXES };
-    told.finding.fixes.iter().take(most).try_for_each(|fix| repair(out, fix, paint))
+    told.finding
+        .fixes
+        .iter()
+        .take(most)
+        .try_for_each(|fix| repair(out, fix, paint))
 }
 
-/// A command stands alone on its line, so that the line can be copied as it is; one of several lines stands at the margin,
-/// because the end of a here-document must.
+/// A command stands alone on its line, so that the line can be copied as it is; one of several
+/// lines stands at the margin, because the end of a here-document must.
 fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
     if fix.kind == FixKind::Advice {
         return writeln!(out, "  {} {}", paint.bold("fix:"), fix.text);
@@ -121,7 +165,12 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
         (_, Some(why)) => format!(", not tried: {why}"),
         (None, None) => String::new(),
     };
-    writeln!(out, "  {} {}", paint.bold("fix:"), paint.dim(&format!("({}{note})", fix.risk.word())))?;
+    writeln!(
+        out,
+        "  {} {}",
+        paint.bold("fix:"),
+        paint.dim(&format!("({}{note})", fix.risk.word()))
+    )?;
     let margin = if fix.text.contains('\n') { "" } else { "    " };
     writeln!(out, "{margin}{}", fix.text)
 }
@@ -129,20 +178,39 @@ fn repair(out: &mut String, fix: &Fix, paint: Paint) -> std::fmt::Result {
 /// Where it stands, and the lines that stand there.
 fn frame(out: &mut String, evidence: &Evidence, there: &Shown, paint: Paint) -> std::fmt::Result {
     let pointer = there.pointer.as_deref().unwrap_or_default();
-    let line = there.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let line = there
+        .line
+        .map(|line| format!(":{line}"))
+        .unwrap_or_default();
     writeln!(out, "  {} {}", paint.dim("→"), evidence.shows)?;
-    writeln!(out, "    {}", paint.dim(format!("{}{line} {pointer}", evidence.doc).trim_end()))?;
+    writeln!(
+        out,
+        "    {}",
+        paint.dim(format!("{}{line} {pointer}", evidence.doc).trim_end())
+    )?;
     let lines = if paint.verbose { usize::MAX } else { 4 };
     for (i, text) in there.excerpt.lines().take(lines).enumerate() {
-        let number = there.line.map(|line| format!("{:>6}", line + i)).unwrap_or_default();
-        let text: String = if paint.verbose { text.to_owned() } else { text.chars().take(110).collect() };
+        let number = there
+            .line
+            .map(|line| format!("{:>6}", line + i))
+            .unwrap_or_default();
+        let text: String = if paint.verbose {
+            text.to_owned()
+        } else {
+            text.chars().take(110).collect()
+        };
         writeln!(out, "    {} {text}", paint.dim(&format!("{number} |")))?;
     }
     Ok(())
 }
 
 fn remarks(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {
-    let remarks: Vec<&Finding> = report.findings.iter().map(|t| &t.finding).filter(|f| !f.is_loud()).collect();
+    let remarks: Vec<&Finding> = report
+        .findings
+        .iter()
+        .map(|t| &t.finding)
+        .filter(|f| !f.is_loud())
+        .collect();
     if remarks.is_empty() {
         return Ok(());
     }
@@ -154,7 +222,9 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result 
         return writeln!(out, "\n{}", paint.dim(&counted));
     }
     writeln!(out, "\nworth knowing")?;
-    remarks.iter().try_for_each(|f| writeln!(out, "  {} {}: {}", f.code, f.subject, f.message))
+    remarks
+        .iter()
+        .try_for_each(|f| writeln!(out, "  {} {}: {}", f.code, f.subject, f.message))
 }
 
 fn gaps(out: &mut String, report: &Report, paint: Paint) -> std::fmt::Result {

@@ -9,13 +9,21 @@ use crate::sim::Considered;
 use crate::sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
 use crate::snapshot::{DocId, Document, Snapshot};
 
-/// The trace as pretty JSON. `request` is what was asked, as a JSON object; evidence is looked up in `snapshot`.
+/// The trace as pretty JSON. `request` is what was asked, as a JSON object; evidence is looked up
+/// in `snapshot`.
 pub fn to_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> String {
     let text = to_compact_json(trace, request, snapshot);
     let mut pretty = String::new();
     // An object was just written, and a String takes everything.
     if let Ok(raw) = Raw::of(&text) {
-        let _ = json::write(&mut pretty, raw, Style { indent: 2, ..Style::PRETTY });
+        let _ = json::write(
+            &mut pretty,
+            raw,
+            Style {
+                indent: 2,
+                ..Style::PRETTY
+            },
+        );
     }
     pretty
 }
@@ -25,13 +33,19 @@ pub fn to_compact_json(trace: &Trace, request: &str, snapshot: &Snapshot) -> Str
     // A large document is read anew each time it is opened, and most steps are about the same two.
     let mut open: BTreeMap<DocId, Option<Document>> = BTreeMap::new();
     compact(trace, request, &mut |at| {
-        let document = open.entry(at.doc.clone()).or_insert_with(|| snapshot.open(&at.doc).ok());
+        let document = open
+            .entry(at.doc.clone())
+            .or_insert_with(|| snapshot.open(&at.doc).ok());
         evidence(at, document.as_ref())
     })
 }
 
 fn compact(trace: &Trace, request: &str, evidence: &mut dyn FnMut(&At) -> String) -> String {
-    let hops: Vec<_> = trace.hops.iter().map(|hop| hop_json(hop, evidence)).collect();
+    let hops: Vec<_> = trace
+        .hops
+        .iter()
+        .map(|hop| hop_json(hop, evidence))
+        .collect();
     let branches: Vec<_> = trace.branches.iter().map(branch_json).collect();
     format!(
         "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Trace\",\"request\":{request},\"hops\":[{}],\"outcome\":{{{},\"branches\":[{}]}}}}",
@@ -54,9 +68,17 @@ fn end_fields(end: &End) -> String {
 }
 
 fn branch_json(branch: &Branch) -> String {
-    let weight = branch.weight.map_or("null".to_owned(), |w| format!("{}", (w * 1e6).round() / 1e6));
-    let (cluster, endpoint) = (optional(branch.cluster.as_deref()), optional(branch.endpoint.as_deref()));
-    format!("{{\"weight\":{weight},\"cluster\":{cluster},\"endpoint\":{endpoint},{}}}", end_fields(&branch.end))
+    let weight = branch.weight.map_or("null".to_owned(), |w| {
+        format!("{}", (w * 1e6).round() / 1e6)
+    });
+    let (cluster, endpoint) = (
+        optional(branch.cluster.as_deref()),
+        optional(branch.endpoint.as_deref()),
+    );
+    format!(
+        "{{\"weight\":{weight},\"cluster\":{cluster},\"endpoint\":{endpoint},{}}}",
+        end_fields(&branch.end)
+    )
 }
 
 fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
@@ -72,11 +94,16 @@ fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
         .endpoints
         .iter()
         .map(|e| {
-            let (address, health, cluster) = (escape(&e.address), escape(&e.health), escape(&e.cluster));
+            let (address, health, cluster) =
+                (escape(&e.address), escape(&e.health), escape(&e.cluster));
             format!("{{\"address\":{address},\"health\":{health},\"cluster\":{cluster}}}")
         })
         .collect();
-    let steps: Vec<_> = hop.steps.iter().map(|step| step_json(step, evidence)).collect();
+    let steps: Vec<_> = hop
+        .steps
+        .iter()
+        .map(|step| step_json(step, evidence))
+        .collect();
     format!(
         "{{\"proxy\":{},\"direction\":\"{}\",\"listener\":{},\"filterChain\":{},\"routeConfig\":{},\"virtualHost\":{},\"route\":{},\"clusters\":[{}],\"endpoints\":[{}],\"tls\":\"{}\",\"log\":{},\"steps\":[{}]}}",
         escape(&hop.proxy),
@@ -120,16 +147,24 @@ fn step_json(step: &Step, evidence: &mut dyn FnMut(&At) -> String) -> String {
 
 fn considered_json(candidate: &Considered) -> String {
     let (what, why) = (escape(&candidate.what), escape(&candidate.why));
-    format!("{{\"what\":{what},\"matched\":\"{}\",\"why\":{why}}}", candidate.matched.word())
+    format!(
+        "{{\"what\":{what},\"matched\":\"{}\",\"why\":{why}}}",
+        candidate.matched.word()
+    )
 }
 
 /// Pointer and line of a place; only the document's id when it can no longer be read.
 fn evidence(at: &At, document: Option<&Document>) -> String {
     let doc = escape(at.doc.as_str());
-    let Some(document) = document else { return format!("{{\"doc\":{doc}}}") };
+    let Some(document) = document else {
+        return format!("{{\"doc\":{doc}}}");
+    };
     let pointer = pointer_to(&document.text, at.offset).unwrap_or_default();
     let line = Place::of(&document.text, at.offset).line;
-    format!("{{\"doc\":{doc},\"pointer\":{},\"line\":{line}}}", escape(&pointer))
+    format!(
+        "{{\"doc\":{doc},\"pointer\":{},\"line\":{line}}}",
+        escape(&pointer)
+    )
 }
 
 fn list(words: &[&str]) -> String {

@@ -30,7 +30,12 @@ pub fn write_line(out: &mut String, trace: &Trace) {
 }
 
 fn write_end(out: &mut String, end: &End) {
-    let _ = write!(out, "\"kind\":\"{}\",\"code\":{},\"flags\":[", end.kind.word(), end.code);
+    let _ = write!(
+        out,
+        "\"kind\":\"{}\",\"code\":{},\"flags\":[",
+        end.kind.word(),
+        end.code
+    );
     for (number, flag) in end.flags.iter().enumerate() {
         out.push_str(if number == 0 { "\"" } else { ",\"" });
         out.push_str(flag);
@@ -51,7 +56,11 @@ fn write_end(out: &mut String, end: &End) {
 fn write_clusters(out: &mut String, clusters: &[(String, Option<u64>)]) {
     out.push_str(",\"clusters\":[");
     for (number, (name, weight)) in clusters.iter().enumerate() {
-        out.push_str(if number == 0 { "{\"name\":" } else { ",{\"name\":" });
+        out.push_str(if number == 0 {
+            "{\"name\":"
+        } else {
+            ",{\"name\":"
+        });
         escape_into(out, name);
         if let Some(weight) = weight {
             let _ = write!(out, ",\"weight\":{weight}");
@@ -111,11 +120,18 @@ mod tests {
             endpoint: Some(endpoint.to_owned()),
             end: end(code),
         };
-        let hop = Hop { route: Some("a\"b".to_owned()), clusters: vec![("c".to_owned(), None)], ..Hop::default() };
+        let hop = Hop {
+            route: Some("a\"b".to_owned()),
+            clusters: vec![("c".to_owned(), None)],
+            ..Hop::default()
+        };
         let mut trace = Trace {
             hops: vec![hop],
             outcome: end(200),
-            branches: vec![branch(0.25, "10.0.0.1:80", 200), branch(0.25, "10.0.0.2:80", 200)],
+            branches: vec![
+                branch(0.25, "10.0.0.1:80", 200),
+                branch(0.25, "10.0.0.2:80", 200),
+            ],
         };
         let line = |trace: &Trace| {
             let mut out = String::new();

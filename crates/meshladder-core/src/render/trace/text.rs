@@ -22,7 +22,10 @@ pub fn to_text(trace: &Trace, question: &str, verbose: bool, marks: Marks) -> St
     write_end(&mut out, &trace.outcome, marks);
     if trace.branches.len() > 1 {
         out.push_str("\nIt may end in more than one way:\n");
-        trace.branches.iter().for_each(|branch| write_branch(&mut out, branch));
+        trace
+            .branches
+            .iter()
+            .for_each(|branch| write_branch(&mut out, branch));
     }
     out
 }
@@ -33,39 +36,99 @@ fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
         write_step(out, step, verbose, marks);
     }
     let log = &hop.log;
-    let flags = if log.flags.is_empty() { "-".to_owned() } else { log.flags.join(",") };
-    let details = if log.details.is_empty() { "-" } else { &log.details };
+    let flags = if log.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        log.flags.join(",")
+    };
+    let details = if log.details.is_empty() {
+        "-"
+    } else {
+        &log.details
+    };
     let _ = writeln!(out, "  {:<14}{} {flags} {details}", "logs", log.code);
 }
 
 fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
     let (before, after) = marks.chosen;
-    let object = step.object.as_ref().map(|object| format!("  [{object}]")).unwrap_or_default();
-    let _ = writeln!(out, "  {:<14}{before}{}{after}{object}", step.stage, step.chosen);
+    let object = step
+        .object
+        .as_ref()
+        .map(|object| format!("  [{object}]"))
+        .unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "  {:<14}{before}{}{after}{object}",
+        step.stage, step.chosen
+    );
     if !verbose {
         return;
     }
-    for candidate in step.considered.iter().filter(|candidate| candidate.matched != Tri::Yes) {
-        let mark = if candidate.matched == Tri::No { "✗" } else { "?" };
-        let _ = writeln!(out, "  {:<14}{mark} {}: {}", "", candidate.what, candidate.why);
+    for candidate in step
+        .considered
+        .iter()
+        .filter(|candidate| candidate.matched != Tri::Yes)
+    {
+        let mark = if candidate.matched == Tri::No {
+            "✗"
+        } else {
+            "?"
+        };
+        let _ = writeln!(
+            out,
+            "  {:<14}{mark} {}: {}",
+            "", candidate.what, candidate.why
+        );
     }
 }
 
 fn write_end(out: &mut String, end: &End, marks: Marks) {
     let (before, after) = marks.chosen;
-    let by = end.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let _ = writeln!(out, "→ {before}{}{after}{by}: {}", end.kind.word(), end.because);
+    let by = end
+        .by
+        .as_ref()
+        .map(|by| format!(" by {by}"))
+        .unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "→ {before}{}{after}{by}: {}",
+        end.kind.word(),
+        end.because
+    );
     if end.code != 0 || !end.details.is_empty() {
-        let flags = if end.flags.is_empty() { "-".to_owned() } else { end.flags.join(",") };
-        let _ = writeln!(out, "  the access log will say {} {flags} {}", end.code, end.details);
+        let flags = if end.flags.is_empty() {
+            "-".to_owned()
+        } else {
+            end.flags.join(",")
+        };
+        let _ = writeln!(
+            out,
+            "  the access log will say {} {flags} {}",
+            end.code, end.details
+        );
     }
 }
 
 fn write_branch(out: &mut String, branch: &Branch) {
-    let share = branch.weight.map_or("    ?".to_owned(), |weight| format!("{:4.0} %", weight * 100.0));
-    let way =
-        [branch.cluster.as_deref(), branch.endpoint.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let share = branch.weight.map_or("    ?".to_owned(), |weight| {
+        format!("{:4.0} %", weight * 100.0)
+    });
+    let way = [branch.cluster.as_deref(), branch.endpoint.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
     let end = &branch.end;
-    let flags = if end.flags.is_empty() { "-".to_owned() } else { end.flags.join(",") };
-    let _ = writeln!(out, "  {share}  {way}: {} {} {flags} {}", end.kind.word(), end.code, end.details);
+    let flags = if end.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        end.flags.join(",")
+    };
+    let _ = writeln!(
+        out,
+        "  {share}  {way}: {} {} {flags} {}",
+        end.kind.word(),
+        end.code,
+        end.details
+    );
 }

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 /// Compares two keys: marks before digits before letters, and digits in a row as one number.
 ///
-/// go-yaml's own comparison runs in a circle for keys such as `a12`, `a1b` and `a2`; this one calls `a12` the last.
+/// go-yaml's own comparison runs in a circle for keys such as `a12`, `a1b` and `a2`; this one calls
+/// `a12` the last.
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -12,7 +13,13 @@ pub(super) fn compare(a: &str, b: &str) -> Ordering {
             return a.len().cmp(&b.len());
         };
         let both_digits = first_a.is_ascii_digit() && first_b.is_ascii_digit();
-        let split = |text: &'_ str, first: char| if both_digits { digits(text) } else { first.len_utf8() };
+        let split = |text: &'_ str, first: char| {
+            if both_digits {
+                digits(text)
+            } else {
+                first.len_utf8()
+            }
+        };
         let (token_a, rest_a) = a.split_at(split(a, first_a));
         let (token_b, rest_b) = b.split_at(split(b, first_b));
         let order = if both_digits {

@@ -14,7 +14,8 @@ fn is_word(text: &str) -> bool {
         | "false" | "False" | "FALSE" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
         | ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF"
         | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF"
-        // The merge key and the default value: go-yaml writes them plain, Python's reader stumbles over them.
+        // The merge key and the default value: go-yaml writes them plain, Python's reader stumbles
+        // over them.
         | "<<" | "="
     )
 }
@@ -37,7 +38,9 @@ fn is_number(text: &str) -> bool {
 
 /// `1`, `1.`, `.5`, `1.5`, each with or without an exponent.
 fn is_decimal(text: &str) -> bool {
-    let (mantissa, exponent) = text.split_once('e').map_or((text, None), |(m, e)| (m, Some(e)));
+    let (mantissa, exponent) = text
+        .split_once('e')
+        .map_or((text, None), |(m, e)| (m, Some(e)));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let exponent = exponent.is_none_or(|e| {
         let e = e.strip_prefix(['+', '-']).unwrap_or(e);
@@ -53,7 +56,8 @@ fn is_base_60(text: &str) -> bool {
     let (text, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = text.split(':');
     let whole = parts.next().unwrap_or_default();
-    let is_part = |part: &str| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
+    let is_part =
+        |part: &str| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     text.contains(':')
         && whole.starts_with(|c: char| c.is_ascii_digit())
@@ -62,7 +66,8 @@ fn is_base_60(text: &str) -> bool {
         && parts.all(is_part)
 }
 
-/// A date, or a date and a time. Whether such a day exists does not matter: a reader that sees the form may fail.
+/// A date, or a date and a time. Whether such a day exists does not matter: a reader that sees the
+/// form may fail.
 fn is_timestamp(text: &str) -> bool {
     let mut rest = text;
     if !(take_digits(&mut rest, 4, 4) && take(&mut rest, '-') && take_digits(&mut rest, 1, 2)) {
@@ -76,7 +81,12 @@ fn is_timestamp(text: &str) -> bool {
 
 /// ` 15:04:05`, `T15:04:05.5Z` or `t15:04:05 +02:00`.
 fn is_time_of_day(text: &str) -> bool {
-    let Some(mut rest) = text.strip_prefix(['T', 't', ' ']).map(|t| t.trim_start_matches(' ')) else { return false };
+    let Some(mut rest) = text
+        .strip_prefix(['T', 't', ' '])
+        .map(|t| t.trim_start_matches(' '))
+    else {
+        return false;
+    };
     let clock = take_digits(&mut rest, 1, 2)
         && take(&mut rest, ':')
         && take_digits(&mut rest, 1, 2)
@@ -93,14 +103,18 @@ fn is_offset(text: &str) -> bool {
     let mut rest = text;
     (take(&mut rest, '+') || take(&mut rest, '-'))
         && take_digits(&mut rest, 1, 2)
-        && (rest.is_empty() || take(&mut rest, ':') && take_digits(&mut rest, 2, 2) && rest.is_empty())
+        && (rest.is_empty()
+            || take(&mut rest, ':') && take_digits(&mut rest, 2, 2) && rest.is_empty())
 }
 
 fn take(rest: &mut &str, c: char) -> bool {
-    rest.strip_prefix(c).inspect(|after| *rest = after).is_some()
+    rest.strip_prefix(c)
+        .inspect(|after| *rest = after)
+        .is_some()
 }
 
-/// Takes digits off the front, as many as there are; false when there are fewer or more than asked for.
+/// Takes digits off the front, as many as there are; false when there are fewer or more than asked
+/// for.
 fn take_digits(rest: &mut &str, least: usize, most: usize) -> bool {
     let count = rest.bytes().take_while(u8::is_ascii_digit).count();
     *rest = &rest[count..];

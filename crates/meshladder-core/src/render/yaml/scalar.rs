@@ -1,4 +1,5 @@
-//! How a string is written: plain where it reads back as itself, quoted or as a block where it does not.
+//! How a string is written: plain where it reads back as itself, quoted or as a block where it does
+//! not.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +12,11 @@ pub(super) fn write_string(out: &mut impl Write, text: &str, column: usize) -> f
     if text.contains('\n') {
         // A block cannot show where a line of it ends in spaces.
         let block = writable && !text.ends_with(' ') && !text.contains(" \n");
-        return if block { literal(out, text, column) } else { double_quoted(out, text) };
+        return if block {
+            literal(out, text, column)
+        } else {
+            double_quoted(out, text)
+        };
     }
     if !writable || reads_as_another_type(text) {
         double_quoted(out, text)
@@ -24,13 +29,16 @@ pub(super) fn write_string(out: &mut impl Write, text: &str, column: usize) -> f
 
 /// What go-yaml takes for printable, without the line ends that only YAML 1.1 knows.
 fn is_writable(c: char) -> bool {
-    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fffd}') && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fffd}')
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// Whether nothing in the text is an indicator where it stands, in block context.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
     let before_space = |at: usize| matches!(bytes.get(at + 1), None | Some(b' '));
     let starts_like_markup = match first {
         b'?' | b':' | b'-' => before_space(0),

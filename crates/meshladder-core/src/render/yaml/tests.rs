@@ -12,7 +12,10 @@ fn tree(json: &str) -> Node {
 
 /// How the one string is written.
 fn scalar(text: &str) -> String {
-    let node = Node { value: Value::String(text.into()), span: Span::default() };
+    let node = Node {
+        value: Value::String(text.into()),
+        span: Span::default(),
+    };
     super::text(&node).trim_end_matches('\n').to_owned()
 }
 
@@ -36,10 +39,14 @@ routes:
 
 #[test]
 fn scalars_and_empty_brackets_stand_behind_their_key() {
-    let json = r#"{"a":null,"b":true,"c":false,"d":1.10,"e":-2e+3,"f":{},"g":[],"h":"","i":[{},[],""]}"#;
+    let json =
+        r#"{"a":null,"b":true,"c":false,"d":1.10,"e":-2e+3,"f":{},"g":[],"h":"","i":[{},[],""]}"#;
     let expected = "a: null\nb: true\nc: false\nd: 1.10\ne: -2e+3\nf: {}\ng: []\nh: \"\"\ni:\n- {}\n- []\n- \"\"\n";
     assert_eq!(yaml(json), expected);
-    assert_eq!((yaml("[]"), yaml("7"), yaml("\"x\"")), ("[]\n".to_owned(), "7\n".to_owned(), "x\n".to_owned()));
+    assert_eq!(
+        (yaml("[]"), yaml("7"), yaml("\"x\"")),
+        ("[]\n".to_owned(), "7\n".to_owned(), "x\n".to_owned())
+    );
 }
 
 #[test]
@@ -55,19 +62,49 @@ fn items_one_after_the_other_are_the_document_of_all_of_them() {
 
 #[test]
 fn keys_sort_as_people_count() {
-    let json = r#"{"p10":0,"p2":0,"P":0,"p":0,"p-1":0,"p02":0,"é":0,"@type":0,"10":0,"9":0,"p2a":0}"#;
-    let keys: Vec<_> = yaml(json).lines().map(|line| line.trim_end_matches(": 0").to_owned()).collect();
-    assert_eq!(keys, ["'@type'", "\"9\"", "\"10\"", "P", "p", "p-1", "p2", "p2a", "p02", "p10", "é"]);
+    let json =
+        r#"{"p10":0,"p2":0,"P":0,"p":0,"p-1":0,"p02":0,"é":0,"@type":0,"10":0,"9":0,"p2a":0}"#;
+    let keys: Vec<_> = yaml(json)
+        .lines()
+        .map(|line| line.trim_end_matches(": 0").to_owned())
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            "'@type'", "\"9\"", "\"10\"", "P", "p", "p-1", "p2", "p2a", "p02", "p10", "é"
+        ]
+    );
 }
 
 #[test]
 fn any_two_keys_have_one_order() {
-    let keys = ["", "a", "a1", "a01", "a12", "a1b", "a2", "a-", "-", "0", "00", "é", "A", "a99999999999999999999999"];
+    let keys = [
+        "",
+        "a",
+        "a1",
+        "a01",
+        "a12",
+        "a1b",
+        "a2",
+        "a-",
+        "-",
+        "0",
+        "00",
+        "é",
+        "A",
+        "a99999999999999999999999",
+    ];
     for (x, y) in keys.iter().flat_map(|x| keys.map(|y| (x, y))) {
-        assert_eq!(order::compare(x, y), order::compare(y, x).reverse(), "{x} {y}");
+        assert_eq!(
+            order::compare(x, y),
+            order::compare(y, x).reverse(),
+            "{x} {y}"
+        );
         assert_eq!(order::compare(x, y).is_eq(), *x == y, "{x} {y}");
         for z in keys {
-            let circle = order::compare(x, y).is_lt() && order::compare(y, z).is_lt() && order::compare(z, x).is_lt();
+            let circle = order::compare(x, y).is_lt()
+                && order::compare(y, z).is_lt()
+                && order::compare(z, x).is_lt();
             assert!(!circle, "{x} {y} {z}");
         }
     }
@@ -168,8 +205,8 @@ fn a_string_that_reads_as_another_type_is_in_double_quotes() {
 #[test]
 fn a_string_with_an_indicator_is_in_single_quotes() {
     for text in [
-        "*", "@type", "#x", "x #y", "x: y", "x:", "- x", "-", "? x", ": x", "---", "...x", "[x", "]x", "{x", "}x",
-        ",x", "&x", "!x", "|x", ">x", "%x", "`x", "\"x", " x", "x ", " ",
+        "*", "@type", "#x", "x #y", "x: y", "x:", "- x", "-", "? x", ": x", "---", "...x", "[x",
+        "]x", "{x", "}x", ",x", "&x", "!x", "|x", ">x", "%x", "`x", "\"x", " x", "x ", " ",
     ] {
         assert_eq!(scalar(text), format!("'{text}'"));
     }
@@ -221,7 +258,16 @@ fn long_strings_are_never_folded() {
 #[test]
 fn a_key_that_is_long_or_of_several_lines_is_an_explicit_one() {
     let long = "k".repeat(129);
-    assert_eq!(yaml(&format!(r#"{{"{long}":[1,2]}}"#)), format!("? {long}\n: - 1\n  - 2\n"));
-    assert_eq!(yaml(&format!(r#"{{"{}":1}}"#, &long[1..])), format!("{}: 1\n", &long[1..]));
-    assert_eq!(yaml(r#"[{"a\nb":{"c":1,"d":2}}]"#), "- ? |-\n    a\n    b\n  : c: 1\n    d: 2\n");
+    assert_eq!(
+        yaml(&format!(r#"{{"{long}":[1,2]}}"#)),
+        format!("? {long}\n: - 1\n  - 2\n")
+    );
+    assert_eq!(
+        yaml(&format!(r#"{{"{}":1}}"#, &long[1..])),
+        format!("{}: 1\n", &long[1..])
+    );
+    assert_eq!(
+        yaml(r#"[{"a\nb":{"c":1,"d":2}}]"#),
+        "- ? |-\n    a\n    b\n  : c: 1\n    d: 2\n"
+    );
 }

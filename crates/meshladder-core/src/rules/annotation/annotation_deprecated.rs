@@ -21,16 +21,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (object, annotation) in written(facts.mesh).filter(|(_, annotation)| is_deprecated(&annotation.key)) {
+    for (object, annotation) in
+        written(facts.mesh).filter(|(_, annotation)| is_deprecated(&annotation.key))
+    {
         out.examined();
         let is_inject = &*annotation.key == INJECT;
         // Who has the label too knows, and serves an old istiod.
         if is_inject && object.label(INJECT).is_some() {
             continue;
         }
-        let instead = if is_inject { ": use the label of the same name" } else { "" };
-        let message = format!("{} has annotation {}, which is deprecated{instead}", object.id, annotation.key);
-        out.find(object.id.clone(), message, Evidence::of(object, &annotation.value, "the annotation"))
-            .fix(Fix::advice("say it as the page of annotations advises"));
+        let instead = if is_inject {
+            ": use the label of the same name"
+        } else {
+            ""
+        };
+        let message = format!(
+            "{} has annotation {}, which is deprecated{instead}",
+            object.id, annotation.key
+        );
+        out.find(
+            object.id.clone(),
+            message,
+            Evidence::of(object, &annotation.value, "the annotation"),
+        )
+        .fix(Fix::advice("say it as the page of annotations advises"));
     }
 }

@@ -29,19 +29,29 @@ const BY_DEFAULT: [&str; 4] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (object, annotation) in written(facts.mesh).filter(|(_, annotation)| is_alpha(&annotation.key)) {
+    for (object, annotation) in
+        written(facts.mesh).filter(|(_, annotation)| is_alpha(&annotation.key))
+    {
         out.examined();
         if BY_DEFAULT.contains(&&*annotation.key) && is_redirected_by_cni(object) {
             continue;
         }
-        let message = format!("{} has annotation {}, which is alpha: it may change or go", object.id, annotation.key);
-        out.find(object.id.clone(), message, Evidence::of(object, &annotation.value, "the annotation"))
-            .fix(Fix::advice("keep it in mind when Istio is upgraded"));
+        let message = format!(
+            "{} has annotation {}, which is alpha: it may change or go",
+            object.id, annotation.key
+        );
+        out.find(
+            object.id.clone(),
+            message,
+            Evidence::of(object, &annotation.value, "the annotation"),
+        )
+        .fix(Fix::advice("keep it in mind when Istio is upgraded"));
     }
 }
 
 /// Without the CNI plugin a container `istio-init` redirects.
 fn is_redirected_by_cni(object: &Stored) -> bool {
     let mut starting = object.spec_list("initContainers").iter();
-    object.id.kind == "Pod" && !starting.any(|container| container.str_at("name") == Some("istio-init"))
+    object.id.kind == "Pod"
+        && !starting.any(|container| container.str_at("name") == Some("istio-init"))
 }

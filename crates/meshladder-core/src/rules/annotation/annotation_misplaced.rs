@@ -22,13 +22,25 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (object, annotation) in written(facts.mesh) {
         out.examined();
-        let Some(kinds) = kinds(&annotation.key).filter(|_| !is_in_place(object, &annotation.key)) else { continue };
-        let message = format!("{} has annotation {}, which is for {}", object.id, annotation.key, kinds.join(", "));
+        let Some(kinds) = kinds(&annotation.key).filter(|_| !is_in_place(object, &annotation.key))
+        else {
+            continue;
+        };
+        let message = format!(
+            "{} has annotation {}, which is for {}",
+            object.id,
+            annotation.key,
+            kinds.join(", ")
+        );
         let advice = match object.id.kind.as_str() {
             "Deployment" if kinds == ["Pod"] => "put it into spec.template.metadata.annotations",
             _ => "put it where it is for, or remove it",
         };
-        out.find(object.id.clone(), message, Evidence::of(object, &annotation.value, "the annotation"))
-            .fix(Fix::advice(advice));
+        out.find(
+            object.id.clone(),
+            message,
+            Evidence::of(object, &annotation.value, "the annotation"),
+        )
+        .fix(Fix::advice(advice));
     }
 }

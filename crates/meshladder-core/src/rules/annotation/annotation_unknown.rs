@@ -27,9 +27,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         let meant = nearest(&annotation.key, names());
-        let instead = meant.map(|meant| format!("; {meant} is one")).unwrap_or_default();
-        let message = format!("{} has annotation {}, which Istio does not know{instead}", object.id, annotation.key);
-        out.find(object.id.clone(), message, Evidence::of(object, &annotation.value, "the annotation"))
-            .fix(Fix::advice("spell it as Istio does, or remove it"));
+        let instead = meant
+            .map(|meant| format!("; {meant} is one"))
+            .unwrap_or_default();
+        let message = format!(
+            "{} has annotation {}, which Istio does not know{instead}",
+            object.id, annotation.key
+        );
+        out.find(
+            object.id.clone(),
+            message,
+            Evidence::of(object, &annotation.value, "the annotation"),
+        )
+        .fix(Fix::advice("spell it as Istio does, or remove it"));
     }
 }

@@ -21,15 +21,26 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (object, annotation) in written(facts.mesh).filter(|(object, annotation)| is_in_place(object, &annotation.key))
+    for (object, annotation) in
+        written(facts.mesh).filter(|(object, annotation)| is_in_place(object, &annotation.key))
     {
         out.examined();
-        let Some((value, why)) = annotation.value.str().and_then(|value| Some((value, fault(&annotation.key, value)?)))
+        let Some((value, why)) = annotation
+            .value
+            .str()
+            .and_then(|value| Some((value, fault(&annotation.key, value)?)))
         else {
             continue;
         };
-        let message = format!("{} has annotation {} with value '{value}': {why}", object.id, annotation.key);
-        out.find(object.id.clone(), message, Evidence::of(object, &annotation.value, "the value"))
-            .fix(Fix::advice("give it a value that the injector takes"));
+        let message = format!(
+            "{} has annotation {} with value '{value}': {why}",
+            object.id, annotation.key
+        );
+        out.find(
+            object.id.clone(),
+            message,
+            Evidence::of(object, &annotation.value, "the value"),
+        )
+        .fix(Fix::advice("give it a value that the injector takes"));
     }
 }

@@ -20,7 +20,10 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("ambient.istio.io/bypass-inbound-capture", POD),
     ("ambient.istio.io/dns-capture", POD),
     ("ambient.istio.io/redirection", POD),
-    ("ambient.istio.io/waypoint-inbound-binding", &["GatewayClass"]),
+    (
+        "ambient.istio.io/waypoint-inbound-binding",
+        &["GatewayClass"],
+    ),
     ("galley.istio.io/analyze-suppress", ANY),
     ("gateway.istio.io/controller-version", GATEWAY),
     ("gateway.istio.io/name-override", GATEWAY),
@@ -114,23 +117,37 @@ const GROWN_UP: [&str; 4] = [
 ];
 
 /// Set by Istio itself, on whatever it makes.
-const OWN: [&str; 3] = ["sidecar.istio.io/status", "istio.io/rev", "gateway.istio.io/controller-version"];
+const OWN: [&str; 3] = [
+    "sidecar.istio.io/status",
+    "istio.io/rev",
+    "gateway.istio.io/controller-version",
+];
 
-/// Each annotation of Istio's on a Namespace, Service, Pod or Deployment that a person wrote. What istiod makes for a
-/// Gateway has the Gateway's annotations.
+/// Each annotation of Istio's on a Namespace, Service, Pod or Deployment that a person wrote. What
+/// istiod makes for a Gateway has the Gateway's annotations.
 pub(super) fn written(mesh: &Mesh) -> impl Iterator<Item = (&Stored, &Member)> {
-    let core = ["Namespace", "Service", "Pod"].into_iter().flat_map(|kind| mesh.objects.of(kind, ""));
+    let core = ["Namespace", "Service", "Pod"]
+        .into_iter()
+        .flat_map(|kind| mesh.objects.of(kind, ""));
     let objects = core.chain(mesh.objects.of_kind("Deployment"));
     let by_hand = objects.filter(|object| object.label(GATEWAY_MANAGED).is_none());
     by_hand.flat_map(|object| {
-        let all = object.node.at(["metadata", "annotations"]).map_or(&[][..], Node::members).iter();
-        all.filter(|member| is_istios(&member.key)).map(move |member| (object, member))
+        let all = object
+            .node
+            .at(["metadata", "annotations"])
+            .map_or(&[][..], Node::members)
+            .iter();
+        all.filter(|member| is_istios(&member.key))
+            .map(move |member| (object, member))
     })
 }
 
 /// The kinds that an annotation is for, none at all meaning any; nothing for one that is not known.
 pub(super) fn kinds(key: &str) -> Option<&'static [&'static str]> {
-    KNOWN.iter().find(|(known, _)| *known == key).map(|(_, kinds)| *kinds)
+    KNOWN
+        .iter()
+        .find(|(known, _)| *known == key)
+        .map(|(_, kinds)| *kinds)
 }
 
 /// Whether it is on a kind that it is for.

@@ -18,18 +18,22 @@ pub(super) fn fault(key: &str, value: &str) -> Option<String> {
         {
             "it is no whole number"
         }
-        "traffic.sidecar.istio.io/includeOutboundIPRanges" if value != "*" && !are_ranges(value) => {
+        "traffic.sidecar.istio.io/includeOutboundIPRanges"
+            if value != "*" && !are_ranges(value) =>
+        {
             "it is neither * nor a list of ranges such as 10.0.0.0/8"
         }
         "traffic.sidecar.istio.io/excludeOutboundIPRanges" if !are_ranges(value) => {
             "it is no list of ranges such as 10.0.0.0/8"
         }
-        "traffic.sidecar.istio.io/includeInboundPorts" | "traffic.sidecar.istio.io/includeOutboundPorts"
+        "traffic.sidecar.istio.io/includeInboundPorts"
+        | "traffic.sidecar.istio.io/includeOutboundPorts"
             if value != "*" && !are_ports(value) =>
         {
             "it is neither * nor a list of ports"
         }
-        "traffic.sidecar.istio.io/excludeInboundPorts" | "traffic.sidecar.istio.io/excludeOutboundPorts"
+        "traffic.sidecar.istio.io/excludeInboundPorts"
+        | "traffic.sidecar.istio.io/excludeOutboundPorts"
             if !are_ports(value) =>
         {
             "it is no list of ports"
@@ -63,33 +67,48 @@ fn are_ranges(list: &str) -> bool {
 }
 
 fn is_range(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return false };
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
     let most = match address.parse::<IpAddr>() {
         Ok(IpAddr::V4(_)) => 32,
         Ok(IpAddr::V6(_)) => 128,
         Err(_) => return false,
     };
-    length.parse::<u8>().is_ok_and(|length| length <= most) && length.bytes().all(|byte| byte.is_ascii_digit())
+    length.parse::<u8>().is_ok_and(|length| length <= most)
+        && length.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// As Go reads one.
 fn is_bool(text: &str) -> bool {
-    ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"].contains(&text)
+    [
+        "1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False",
+    ]
+    .contains(&text)
 }
 
 fn is_mapping(text: &str) -> bool {
     let loaded = yaml::load(text);
     let first = loaded.documents.first();
-    loaded.problems.is_empty() && first.is_none_or(|node| node.items().is_empty() && node.str().is_none())
+    loaded.problems.is_empty()
+        && first.is_none_or(|node| node.items().is_empty() && node.str().is_none())
 }
 
 /// `128Mi`, `0.5`, `100m`, `1e3`
 fn is_quantity(text: &str) -> bool {
-    const SUFFIXES: [&str; 15] = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi"];
+    const SUFFIXES: [&str; 15] = [
+        "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi",
+    ];
     let digits = text.trim_start_matches(['+', '-']);
-    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(digits.len());
     let (number, suffix) = digits.split_at(end);
-    let is_exponent = || suffix.strip_prefix(['e', 'E']).is_some_and(|power| power.parse::<i32>().is_ok());
+    let is_exponent = || {
+        suffix
+            .strip_prefix(['e', 'E'])
+            .is_some_and(|power| power.parse::<i32>().is_ok())
+    };
     number.parse::<f64>().is_ok() && (SUFFIXES.contains(&suffix) || suffix == "Ei" || is_exponent())
 }
 
@@ -100,20 +119,56 @@ mod tests {
     #[test]
     fn values_are_taken_or_refused_as_the_injector_does() {
         for (key, taken, refused) in [
-            ("sidecar.istio.io/interceptionMode", &["REDIRECT", "TPROXY", "NONE"][..], &["redirect", ""][..]),
-            ("status.sidecar.istio.io/port", &["0", " 15020 "], &["", "70000", "http"]),
-            ("readiness.status.sidecar.istio.io/periodSeconds", &["10"], &["bar", "-1", "1.5", "+1", ""]),
+            (
+                "sidecar.istio.io/interceptionMode",
+                &["REDIRECT", "TPROXY", "NONE"][..],
+                &["redirect", ""][..],
+            ),
+            (
+                "status.sidecar.istio.io/port",
+                &["0", " 15020 "],
+                &["", "70000", "http"],
+            ),
+            (
+                "readiness.status.sidecar.istio.io/periodSeconds",
+                &["10"],
+                &["bar", "-1", "1.5", "+1", ""],
+            ),
             (
                 "traffic.sidecar.istio.io/includeOutboundIPRanges",
                 &["*", "", "10.0.0.0/8,::/0"],
                 &["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8, 11.0.0.0/8"],
             ),
-            ("traffic.sidecar.istio.io/excludeOutboundIPRanges", &["", "10.0.0.0/8"], &["*"]),
-            ("traffic.sidecar.istio.io/includeInboundPorts", &["*", "", "80, 443"], &["80,", "http"]),
-            ("traffic.sidecar.istio.io/excludeOutboundPorts", &["", "80"], &["*"]),
-            ("prometheus.istio.io/merge-metrics", &["true", "F"], &["yes", ""]),
-            ("proxy.istio.io/config", &["{}", "concurrency: 2", ""], &["- a", "text", "a: [", "a: b: c"]),
-            ("sidecar.istio.io/proxyMemory", &["128Mi", "1e3", "0.5", "100m"], &["", "128MB", "much"]),
+            (
+                "traffic.sidecar.istio.io/excludeOutboundIPRanges",
+                &["", "10.0.0.0/8"],
+                &["*"],
+            ),
+            (
+                "traffic.sidecar.istio.io/includeInboundPorts",
+                &["*", "", "80, 443"],
+                &["80,", "http"],
+            ),
+            (
+                "traffic.sidecar.istio.io/excludeOutboundPorts",
+                &["", "80"],
+                &["*"],
+            ),
+            (
+                "prometheus.istio.io/merge-metrics",
+                &["true", "F"],
+                &["yes", ""],
+            ),
+            (
+                "proxy.istio.io/config",
+                &["{}", "concurrency: 2", ""],
+                &["- a", "text", "a: [", "a: b: c"],
+            ),
+            (
+                "sidecar.istio.io/proxyMemory",
+                &["128Mi", "1e3", "0.5", "100m"],
+                &["", "128MB", "much"],
+            ),
             ("sidecar.istio.io/logLevel", &["anything"], &[]),
         ] {
             for value in taken {

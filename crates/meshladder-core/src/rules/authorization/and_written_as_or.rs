@@ -21,15 +21,22 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
-        let is_met =
-            asked.is_none_or(|asked| asked.servers.iter().any(|pod| facts.mesh.reaches(&policy.id, &pod.reference())));
+        let is_met = asked.is_none_or(|asked| {
+            asked
+                .servers
+                .iter()
+                .any(|pod| facts.mesh.reaches(&policy.id, &pod.reference()))
+        });
         if !is_met || is_dry_run(policy) {
             continue;
         }
         out.examined();
         let rules = policy.spec_list("rules");
-        let has = |rule: &Node, key: &str| rule.get(key).is_some_and(|list| !list.items().is_empty());
-        let only = |rule: &Node, key: &str, other: &str| has(rule, key) && !has(rule, other) && !has(rule, "when");
+        let has =
+            |rule: &Node, key: &str| rule.get(key).is_some_and(|list| !list.items().is_empty());
+        let only = |rule: &Node, key: &str, other: &str| {
+            has(rule, key) && !has(rule, other) && !has(rule, "when")
+        };
         for (number, pair) in rules.windows(2).enumerate() {
             if !(only(&pair[0], "from", "to") && only(&pair[1], "to", "from")) {
                 continue;
@@ -40,10 +47,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 number + 1,
                 action_of(policy)
             );
-            let finding = out.find(policy.id.clone(), message, Evidence::of(policy, &pair[1], "a rule of its own"));
-            finding.confidence(Confidence::Possible).when_asked(Severity::Warning);
+            let finding = out.find(
+                policy.id.clone(),
+                message,
+                Evidence::of(policy, &pair[1], "a rule of its own"),
+            );
+            finding
+                .confidence(Confidence::Possible)
+                .when_asked(Severity::Warning);
             // Who asks why a call works expected that it does not.
-            if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) && action_of(policy) == "ALLOW" {
+            if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success))
+                && action_of(policy) == "ALLOW"
+            {
                 finding.severity(Severity::Warning);
             }
             finding

@@ -15,7 +15,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "a caller that policy knows by its identity shows it by mutual TLS",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &[
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/destinationrules.networking.istio.io.json",
@@ -39,10 +42,22 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(found) = unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::PlainText)) else { return };
-    let Some(caller) = witness::caller(facts, asked) else { return };
-    let pod = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name);
-    if let Some((key, node)) = pod.filter(|_| caller.has_proxy).and_then(|pod| bypassed(pod, asked)) {
+    let Some(found) =
+        unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::PlainText))
+    else {
+        return;
+    };
+    let Some(caller) = witness::caller(facts, asked) else {
+        return;
+    };
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &caller.namespace, &caller.name);
+    if let Some((key, node)) = pod
+        .filter(|_| caller.has_proxy)
+        .and_then(|pod| bypassed(pod, asked))
+    {
         let message = format!(
             "{} keeps its calls to {} from its proxy ({key}), so they leave in plain text, and {} admits callers by an identity that only mutual TLS shows",
             caller.workload(),
@@ -71,7 +86,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             ));
             see(finding, found);
         }
-        _ => match denial::plain_server(facts, asked, found.denial.server).filter(|_| caller.has_proxy) {
+        _ => match denial::plain_server(facts, asked, found.denial.server)
+            .filter(|_| caller.has_proxy)
+        {
             Some((policy, mode)) => {
                 let message = format!(
                     "{} makes {} take plain text only, and {} admits callers by an identity that only mutual TLS shows",
@@ -79,8 +96,17 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                     found.denial.server.workload(),
                     found.policies[0].id
                 );
-                let finding = out.find(policy.id.clone(), message, Evidence::of(policy, mode, "no mutual TLS"));
-                finding.fix(met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\""));
+                let finding = out.find(
+                    policy.id.clone(),
+                    message,
+                    Evidence::of(policy, mode, "no mutual TLS"),
+                );
+                finding.fix(met::put(
+                    policy,
+                    "replace",
+                    &policy.path_of(mode),
+                    "\"PERMISSIVE\"",
+                ));
                 see(finding, found);
             }
             None => without_proxy(facts, caller, found, out),
@@ -89,20 +115,34 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 fn without_proxy(facts: &Facts<'_>, caller: &PodFacts, found: Unmatched<'_>, out: &mut Sink) {
-    let Some(pod) = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name) else { return };
+    let Some(pod) = facts
+        .mesh
+        .objects
+        .get("Pod", &caller.namespace, &caller.name)
+    else {
+        return;
+    };
     let message = format!(
         "{} calls in plain text, and {} admits callers by an identity that only mutual TLS shows",
         caller.workload(),
         found.policies[0].id
     );
-    let finding = out.find(caller.workload(), message, Evidence::object(pod, "the caller"));
-    finding.fix(Fix::advice("bring the caller into the mesh, so that it shows its identity"));
+    let finding = out.find(
+        caller.workload(),
+        message,
+        Evidence::object(pod, "the caller"),
+    );
+    finding.fix(Fix::advice(
+        "bring the caller into the mesh, so that it shows its identity",
+    ));
     see(finding, found);
 }
 
 fn see(finding: &mut crate::finding::Finding, found: Unmatched<'_>) {
     finding.see(Evidence::object(found.policies[0], "it wants an identity"));
-    finding.hits(found.denial.server.reference()).see(found.denial.proof);
+    finding
+        .hits(found.denial.server.reference())
+        .see(found.denial.proof);
 }
 
 fn disables_tls<'r>(
@@ -110,8 +150,13 @@ fn disables_tls<'r>(
     asked: &Asked<'_>,
     caller: &PodFacts,
 ) -> Option<(&'r Stored, &'r crate::doc::tree::Node)> {
-    let pod = facts.mesh.objects.get("Pod", &caller.namespace, &caller.name)?;
-    let rule = facts.mesh.destination_rule(facts.mesh.scope(pod), &asked.host)?;
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &caller.namespace, &caller.name)?;
+    let rule = facts
+        .mesh
+        .destination_rule(facts.mesh.scope(pod), &asked.host)?;
     let (rule, tls) = rule.setting("tls", asked.question.to.port, None)?;
     (tls.str_at("mode") == Some("DISABLE")).then_some((rule, tls))
 }

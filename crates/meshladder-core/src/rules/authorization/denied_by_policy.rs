@@ -35,7 +35,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     for denial in denial::denials(facts, asked) {
-        let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else { continue };
+        let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
+            continue;
+        };
         let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
             Some(policy) if matches(facts, asked, &denial, policy) => {
@@ -58,12 +60,25 @@ fn matches(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &S
     }
 }
 
-fn read(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored, rule: usize, out: &mut Sink) {
+fn read(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    denial: &Denial<'_>,
+    policy: &Stored,
+    rule: usize,
+    out: &mut Sink,
+) {
     let call = witness::call(asked);
     let message = format!("{} denies {call}: its rule {rule} matches", policy.id);
     let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
-    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, node, "the rule that matches"));
-    finding.see(denial.proof.clone()).hits(denial.server.reference());
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, node, "the rule that matches"),
+    );
+    finding
+        .see(denial.proof.clone())
+        .hits(denial.server.reference());
     finding.is_asked_for(denial::is_asked_for(facts, asked, denial.server));
     if let Some(patch) = except_path(asked, policy, node) {
         finding.fix(Fix::json_patch(&policy.id, patch));
@@ -81,7 +96,11 @@ fn read(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stor
 /// Takes the path out of every operation that the rule lists.
 fn except_path(asked: &Asked<'_>, policy: &Stored, rule: &Node) -> Option<String> {
     let path = asked.question.to.path.split(['?', '#']).next()?;
-    let operations = rule.get("to")?.items().iter().filter_map(|to| to.get("operation"));
+    let operations = rule
+        .get("to")?
+        .items()
+        .iter()
+        .filter_map(|to| to.get("operation"));
     except(policy, operations, "notPaths", path)
 }
 
@@ -94,12 +113,21 @@ fn except_caller(
     rule: &Node,
 ) -> Option<String> {
     let principal = denial::principal(facts, asked, denial.server)?;
-    let sources = rule.get("from")?.items().iter().filter_map(|from| from.get("source"));
+    let sources = rule
+        .get("from")?
+        .items()
+        .iter()
+        .filter_map(|from| from.get("source"));
     except(policy, sources, "notPrincipals", &principal)
 }
 
 /// Adds a value to a list of exceptions in each of these parts.
-fn except<'n>(policy: &Stored, parts: impl Iterator<Item = &'n Node>, list: &str, value: &str) -> Option<String> {
+fn except<'n>(
+    policy: &Stored,
+    parts: impl Iterator<Item = &'n Node>,
+    list: &str,
+    value: &str,
+) -> Option<String> {
     let value = escape(value);
     let patches: Vec<String> = parts
         .map(|part| {
@@ -121,6 +149,9 @@ fn unread(asked: &Asked<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, ou
     let server = denial.server.reference();
     let finding = out.find(id.clone(), message, denial.proof);
     finding.hits(server).confidence(Confidence::Likely);
-    finding.fix(Fix::look(format!("kubectl get authorizationpolicy {} -n {} -o yaml", id.name, id.namespace)));
+    finding.fix(Fix::look(format!(
+        "kubectl get authorizationpolicy {} -n {} -o yaml",
+        id.name, id.namespace
+    )));
     finding.fix(Fix::delete(id).unchecked("the object could not be read"));
 }

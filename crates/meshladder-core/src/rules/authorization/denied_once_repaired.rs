@@ -17,7 +17,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Info,
     claim: "no policy would deny a request that fails before it gets there",
-    needs: &["k8s/pods.json", "k8s/services.json", "k8s/authorizationpolicies.security.istio.io.json"],
+    needs: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+    ],
     uses: &[
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/deployments.apps.json",
@@ -36,15 +40,30 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(server) = server(facts, asked).filter(|_| ends_before(asked)) else { return };
-    let caller = As { account: None, mutual_tls: asked.client.is_some_and(|client| client.has_proxy) };
-    let Some(Verdict::Denied { policy }) = denial::verdict(facts, asked, server, caller) else { return };
+    let Some(server) = server(facts, asked).filter(|_| ends_before(asked)) else {
+        return;
+    };
+    let caller = As {
+        account: None,
+        mutual_tls: asked.client.is_some_and(|client| client.has_proxy),
+    };
+    let Some(Verdict::Denied { policy }) = denial::verdict(facts, asked, server, caller) else {
+        return;
+    };
     let named = policy.as_deref().and_then(PolicyName::parse);
     let id = match named {
-        Some(name) => Some(ObjectRef::new("AuthorizationPolicy", name.namespace, name.name)),
-        None => denial::policies(facts, server, "ALLOW").first().map(|policy| policy.id.clone()),
+        Some(name) => Some(ObjectRef::new(
+            "AuthorizationPolicy",
+            name.namespace,
+            name.name,
+        )),
+        None => denial::policies(facts, server, "ALLOW")
+            .first()
+            .map(|policy| policy.id.clone()),
     };
-    let Some(stored) = id.and_then(|id| facts.mesh.objects.find(&id)) else { return };
+    let Some(stored) = id.and_then(|id| facts.mesh.objects.find(&id)) else {
+        return;
+    };
     let message = format!(
         "once that is repaired, {} will still deny {} at {}",
         stored.id,
@@ -52,14 +71,28 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         server.workload()
     );
     let rules = stored.spec_at(["rules"]).unwrap_or(&stored.node);
-    out.find(stored.id.clone(), message, Evidence::of(stored, rules, "what it lets through, or denies"))
-        .hits(server.reference());
+    out.find(
+        stored.id.clone(),
+        message,
+        Evidence::of(stored, rules, "what it lets through, or denies"),
+    )
+    .hits(server.reference());
 }
 
 /// Whether the caller's own proxy ends the request.
 fn ends_before(asked: &Asked<'_>) -> bool {
-    let early = |kind: Kind| matches!(kind, Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::NoListener);
-    !asked.trace.branches.is_empty() && asked.trace.branches.iter().all(|branch| early(branch.end.kind))
+    let early = |kind: Kind| {
+        matches!(
+            kind,
+            Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::NoListener
+        )
+    };
+    !asked.trace.branches.is_empty()
+        && asked
+            .trace
+            .branches
+            .iter()
+            .all(|branch| early(branch.end.kind))
 }
 
 /// A pod that the request is meant for.
@@ -70,5 +103,10 @@ fn server<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
         let pod = meant_pods(facts.mesh, service).into_iter().next()?;
         facts.mesh.pod(&pod.id.namespace, &pod.id.name)
     };
-    asked.servers.first().copied().or_else(meant).filter(|pod| pod.has_proxy)
+    asked
+        .servers
+        .first()
+        .copied()
+        .or_else(meant)
+        .filter(|pod| pod.has_proxy)
 }

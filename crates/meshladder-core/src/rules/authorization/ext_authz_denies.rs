@@ -25,17 +25,35 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, asked).into_iter().find(|told| told.details == "ext_authz_denied") else {
+    let Some(told) = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.details == "ext_authz_denied")
+    else {
         return;
     };
     let Some(pod) = told.pod else { return };
-    let policy = denial::policies(facts, pod, "CUSTOM").into_iter().next().map(|policy| (policy, &policy.node));
-    let Some((object, node)) = policy.or_else(|| witness::envoy_filters(facts, pod, TYPE).into_iter().next()) else {
+    let policy = denial::policies(facts, pod, "CUSTOM")
+        .into_iter()
+        .next()
+        .map(|policy| (policy, &policy.node));
+    let Some((object, node)) =
+        policy.or_else(|| witness::envoy_filters(facts, pod, TYPE).into_iter().next())
+    else {
         return;
     };
-    let message =
-        format!("the authorization service that {} asks denies {} with {}", object.id, witness::call(asked), told.code);
-    let finding = out.find(object.id.clone(), message, Evidence::of(object, node, "who asks it"));
+    let message = format!(
+        "the authorization service that {} asks denies {} with {}",
+        object.id,
+        witness::call(asked),
+        told.code
+    );
+    let finding = out.find(
+        object.id.clone(),
+        message,
+        Evidence::of(object, node, "who asks it"),
+    );
     finding.see(told.proof).hits(pod.reference());
-    finding.fix(Fix::advice("look into the log of the authorization service: no proxy knows why it denies"));
+    finding.fix(Fix::advice(
+        "look into the log of the authorization service: no proxy knows why it denies",
+    ));
 }

@@ -12,7 +12,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "a request to a workload that wants a token has one",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &[
         "k8s/peerauthentications.security.istio.io.json",
         "k8s/requestauthentications.security.istio.io.json",
@@ -34,12 +37,22 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(found) = unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::NoToken)) else { return };
+    let Some(found) =
+        unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::NoToken))
+    else {
+        return;
+    };
     let policy = found.policies[0];
-    let message = format!("{} has no token, and {} admits only callers with one", witness::call(asked), policy.id);
+    let message = format!(
+        "{} has no token, and {} admits only callers with one",
+        witness::call(asked),
+        policy.id
+    );
     let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);
     let proof = Evidence::of(policy, rules, "every rule wants a token");
     let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
     finding.see(found.denial.proof);
-    finding.fix(Fix::advice("send a token of an issuer that the workload's RequestAuthentication accepts"));
+    finding.fix(Fix::advice(
+        "send a token of an issuer that the workload's RequestAuthentication accepts",
+    ));
 }

@@ -52,19 +52,31 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
     let policy = found.policies[0];
     let principal = denial::principal(facts, asked, found.denial.server);
-    let by = principal.as_ref().map(|principal| format!(" by {principal}")).unwrap_or_default();
+    let by = principal
+        .as_ref()
+        .map(|principal| format!(" by {principal}"))
+        .unwrap_or_default();
     let message = format!(
         "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
         policy.id,
         found.denial.server.workload(),
         witness::call(asked),
     );
-    let rules = policy.spec_at(["rules"]).or(policy.spec()).unwrap_or(&policy.node);
-    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, rules, "all that it allows"));
+    let rules = policy
+        .spec_at(["rules"])
+        .or(policy.spec())
+        .unwrap_or(&policy.node);
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, rules, "all that it allows"),
+    );
     for other in &found.policies[1..] {
         finding.see(Evidence::object(other, "it allows something else"));
     }
-    finding.see(found.denial.proof.clone()).hits(found.denial.server.reference());
+    finding
+        .see(found.denial.proof.clone())
+        .hits(found.denial.server.reference());
     finding.is_asked_for(denial::is_asked_for(facts, asked, found.denial.server));
     let caller = denial::caller(facts, asked, found.denial.server);
     let port = denial::server_port(facts, asked, found.denial.server).to_string();
@@ -73,22 +85,40 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
     }
     // A rule for the caller's identity alone would go round the token.
     if denial::wants_token(policy) {
-        finding.fix(Fix::advice("call with a token that has what the policy asks for"));
+        finding.fix(Fix::advice(
+            "call with a token that has what the policy asks for",
+        ));
     } else if finding.fixes.is_empty() {
-        finding.fixes.extend(principal.as_deref().map(|principal| admit(policy, found.denial.server, principal)));
+        finding.fixes.extend(
+            principal
+                .as_deref()
+                .map(|principal| admit(policy, found.denial.server, principal)),
+        );
     }
-    finding.fix(Fix::advice("call from a workload that the policy admits, if the call was never meant to be allowed"));
+    finding.fix(Fix::advice(
+        "call from a workload that the policy admits, if the call was never meant to be allowed",
+    ));
 }
 
-/// Lets this caller in alone: by one more rule, or by a policy beside one that is there to allow nothing.
+/// Lets this caller in alone: by one more rule, or by a policy beside one that is there to allow
+/// nothing.
 fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
     if !policy.spec_list("rules").is_empty() {
-        let rule = format!(r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#, escape(principal));
-        return Fix::json_patch(&policy.id, format!(r#"[{{"op":"add","path":"/spec/rules/-","value":{rule}}}]"#));
+        let rule = format!(
+            r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#,
+            escape(principal)
+        );
+        return Fix::json_patch(
+            &policy.id,
+            format!(r#"[{{"op":"add","path":"/spec/rules/-","value":{rule}}}]"#),
+        );
     }
     let name = format!("{}-callers", server.workload().name);
     let id = ObjectRef::new("AuthorizationPolicy", &server.namespace, &name);
-    let label = server.labels.get("app").map(|app| format!("  selector:\n    matchLabels:\n      app: {app}\n"));
+    let label = server
+        .labels
+        .get("app")
+        .map(|app| format!("  selector:\n    matchLabels:\n      app: {app}\n"));
     let yaml = format!(
         "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata:\n  name: {name}\n  namespace: {}\nspec:\n{}  action: ALLOW\n  rules:\n  - from:\n    - source:\n        principals: [{principal}]",
         server.namespace,
@@ -100,12 +130,18 @@ fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
 /// The objects are kept from us, but the server's proxy has their names.
 fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let denials = denial::denials(facts, asked);
-    let Some(denial) = denials.into_iter().find(|denial| denial.policy.is_none()) else { return };
+    let Some(denial) = denials.into_iter().find(|denial| denial.policy.is_none()) else {
+        return;
+    };
     let Some((name, at)) = dumped::allow_policy(facts, denial.server) else {
         let server = denial.server.workload();
-        return out.unknown(format!("the AuthorizationPolicies for {server}, of which no ALLOW matches"));
+        return out.unknown(format!(
+            "the AuthorizationPolicies for {server}, of which no ALLOW matches"
+        ));
     };
-    let Some(id) = PolicyName::parse(&name).map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name)) else {
+    let Some(id) = PolicyName::parse(&name)
+        .map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name))
+    else {
         return;
     };
     let message = format!(
@@ -114,11 +150,18 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         witness::call(asked)
     );
     let finding = out.find(id.clone(), message, at);
-    finding.see(denial.proof).hits(denial.server.reference()).confidence(Confidence::Likely);
-    finding.fix(Fix::look(format!("kubectl get authorizationpolicy {} -n {} -o yaml", id.name, id.namespace)));
+    finding
+        .see(denial.proof)
+        .hits(denial.server.reference())
+        .confidence(Confidence::Likely);
+    finding.fix(Fix::look(format!(
+        "kubectl get authorizationpolicy {} -n {} -o yaml",
+        id.name, id.namespace
+    )));
 }
 
-/// Patches that add the caller, or what it does, to one list each; the ladder keeps those that help.
+/// Patches that add the caller, or what it does, to one list each; the ladder keeps those that
+/// help.
 fn lists(
     asked: &Asked<'_>,
     policy: &Stored,
@@ -128,12 +171,27 @@ fn lists(
 ) -> Vec<String> {
     let path = asked.question.to.path.split(['?', '#']).next();
     let authority = asked.question.to.authority();
-    let given = asked.question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
+    let given = asked
+        .question
+        .headers
+        .iter()
+        .find(|(name, _)| name == "host")
+        .map(|(_, value)| value.as_str());
     let host = Some(given.unwrap_or(&authority));
     let added = [
         ("from", "source", "principals", principal),
-        ("from", "source", "namespaces", caller.map(|caller| caller.namespace.as_str())),
-        ("to", "operation", "methods", Some(asked.question.method.as_str())),
+        (
+            "from",
+            "source",
+            "namespaces",
+            caller.map(|caller| caller.namespace.as_str()),
+        ),
+        (
+            "to",
+            "operation",
+            "methods",
+            Some(asked.question.method.as_str()),
+        ),
         ("to", "operation", "paths", path),
         ("to", "operation", "ports", Some(port)),
         ("to", "operation", "hosts", host),
@@ -141,10 +199,20 @@ fn lists(
     let mut patches = Vec::new();
     for rule in policy.spec_list("rules") {
         for (entries, part, key, value) in added {
-            let parts = rule.get(entries).map_or(&[][..], Node::items).iter().filter_map(|entry| entry.get(part));
-            for (list, value) in parts.filter_map(|part| part.get(key)).zip(value.into_iter().cycle()) {
+            let parts = rule
+                .get(entries)
+                .map_or(&[][..], Node::items)
+                .iter()
+                .filter_map(|entry| entry.get(part));
+            for (list, value) in parts
+                .filter_map(|part| part.get(key))
+                .zip(value.into_iter().cycle())
+            {
                 let at = policy.path_of(list);
-                patches.push(format!(r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#, escape(value)));
+                patches.push(format!(
+                    r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#,
+                    escape(value)
+                ));
             }
         }
     }
@@ -160,7 +228,10 @@ mod tests {
     #[test]
     fn a_policy_that_asks_for_a_token_is_not_gone_round() {
         for (rule, expected) in [
-            ("{when: [{key: 'request.auth.claims[group]', values: [admin]}]}", true),
+            (
+                "{when: [{key: 'request.auth.claims[group]', values: [admin]}]}",
+                true,
+            ),
             ("{from: [{source: {requestPrincipals: ['*']}}]}", true),
             (
                 "{from: [{source: {principals: [cluster.local/ns/shop/sa/web]}}], to: [{operation: {paths: [/a]}}]}",
@@ -173,7 +244,10 @@ mod tests {
             let mut builder = Builder::new();
             builder.add(DocId::new("k8s/a.yaml"), "a.yaml", text.into_bytes());
             let mesh = Mesh::build(&builder.finish());
-            let policy = mesh.objects.get("AuthorizationPolicy", "shop", "a").expect("it is there");
+            let policy = mesh
+                .objects
+                .get("AuthorizationPolicy", "shop", "a")
+                .expect("it is there");
             assert_eq!(denial::wants_token(policy), expected, "{rule}");
         }
     }

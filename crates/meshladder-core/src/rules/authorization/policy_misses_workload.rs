@@ -11,7 +11,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "every policy with a selector selects a workload",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &[
         "k8s/requestauthentications.security.istio.io.json",
         "k8s/deployments.apps.json",
@@ -35,7 +38,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
         return;
     }
-    out.examined += KINDS.iter().map(|kind| facts.mesh.objects.of_kind(kind).len()).sum::<usize>();
+    out.examined += KINDS
+        .iter()
+        .map(|kind| facts.mesh.objects.of_kind(kind).len())
+        .sum::<usize>();
     for policy in for_nobody(facts, &KINDS) {
         tell_nobody(facts, asked, policy, out);
     }

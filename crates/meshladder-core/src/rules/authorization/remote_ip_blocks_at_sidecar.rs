@@ -15,7 +15,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "who decides by the client's address trusts as many proxies as there are before it",
-    needs: &["k8s/authorizationpolicies.security.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &["k8s/configmaps.json"],
     explains: &["ML0902"],
     docs: include_str!("remote_ip_blocks_at_sidecar.md"),
@@ -27,17 +30,41 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         return;
     }
     // The mesh's own setting reaches gateways and sidecars alike.
-    let everywhere = facts.mesh.config.default_config("gatewayTopology").and_then(|t| t.get("numTrustedProxies"));
-    let gateways = facts.mesh.objects.of_kind("Pod").iter().filter(|pod| is_router(pod) && trusts(pod));
-    let (None, Some(gateway)) = (everywhere, gateways.into_iter().next()) else { return };
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy").iter().filter(|policy| !is_dry_run(policy)) {
-        let Some(node) = remote_ip_blocks(policy) else { continue };
+    let everywhere = facts
+        .mesh
+        .config
+        .default_config("gatewayTopology")
+        .and_then(|t| t.get("numTrustedProxies"));
+    let gateways = facts
+        .mesh
+        .objects
+        .of_kind("Pod")
+        .iter()
+        .filter(|pod| is_router(pod) && trusts(pod));
+    let (None, Some(gateway)) = (everywhere, gateways.into_iter().next()) else {
+        return;
+    };
+    for policy in facts
+        .mesh
+        .objects
+        .of_kind("AuthorizationPolicy")
+        .iter()
+        .filter(|policy| !is_dry_run(policy))
+    {
+        let Some(node) = remote_ip_blocks(policy) else {
+            continue;
+        };
         out.examined();
         let root = &facts.mesh.config.root_namespace;
         let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(|pod| {
             !is_router(pod)
                 && !trusts(pod)
-                && asked.is_none_or(|asked| asked.servers.iter().any(|server| server.reference() == pod.id))
+                && asked.is_none_or(|asked| {
+                    asked
+                        .servers
+                        .iter()
+                        .any(|server| server.reference() == pod.id)
+                })
                 && crate::mesh::policies::reaches(&policy.node, &Workload::of(pod), root)
         });
         if let Some(pod) = pods.next() {
@@ -48,12 +75,17 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// Whether the pod's own settings say how many proxies stand before it.
 fn trusts(pod: &Stored) -> bool {
-    pod.annotation("proxy.istio.io/config").is_some_and(|config| config.contains("numTrustedProxies"))
+    pod.annotation("proxy.istio.io/config")
+        .is_some_and(|config| config.contains("numTrustedProxies"))
 }
 
 fn remote_ip_blocks(policy: &Stored) -> Option<&Node> {
     let wanted = ["remoteIpBlocks", "notRemoteIpBlocks", "remote.ip"];
-    let mut found = policy.spec_list("rules").iter().flat_map(fields).filter(|(field, _)| wanted.contains(field));
+    let mut found = policy
+        .spec_list("rules")
+        .iter()
+        .flat_map(fields)
+        .filter(|(field, _)| wanted.contains(field));
     found.next().map(|(_, node)| node)
 }
 
@@ -62,8 +94,17 @@ fn tell(policy: &Stored, node: &Node, gateway: &Stored, pod: &Stored, out: &mut 
         "{} looks at the client's address in {}, whose proxy trusts no proxy before it, while {} trusts some",
         policy.id, pod.id, gateway.id
     );
-    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, node, "the addresses it looks for"));
-    finding.see(Evidence::object(gateway, "numTrustedProxies is set here only"));
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, node, "the addresses it looks for"),
+    );
+    finding.see(Evidence::object(
+        gateway,
+        "numTrustedProxies is set here only",
+    ));
     finding.confidence(Confidence::Likely).hits(pod.id.clone());
-    finding.fix(Fix::advice("enforce the policy at the gateway, or set numTrustedProxies for the workload too"));
+    finding.fix(Fix::advice(
+        "enforce the policy at the gateway, or set numTrustedProxies for the workload too",
+    ));
 }

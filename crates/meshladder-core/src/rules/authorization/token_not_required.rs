@@ -28,12 +28,26 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let root = &facts.mesh.config.root_namespace;
     for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
         out.examined();
-        let is_asked =
-            |pod: &&Stored| asked.is_none_or(|asked| asked.servers.iter().any(|server| server.reference() == pod.id));
+        let is_asked = |pod: &&Stored| {
+            asked.is_none_or(|asked| {
+                asked
+                    .servers
+                    .iter()
+                    .any(|server| server.reference() == pod.id)
+            })
+        };
         let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
-        let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root)) else { continue };
-        let policies = facts.mesh.policies("AuthorizationPolicy", &Workload::of(pod));
-        if policies.iter().any(|policy| !is_dry_run(policy) && wants_token(policy)) {
+        let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root))
+        else {
+            continue;
+        };
+        let policies = facts
+            .mesh
+            .policies("AuthorizationPolicy", &Workload::of(pod));
+        if policies
+            .iter()
+            .any(|policy| !is_dry_run(policy) && wants_token(policy))
+        {
             continue;
         }
         let message = format!(
@@ -44,10 +58,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let finding = out.find(authentication.id.clone(), message, proof);
         finding.hits(pod.id.clone()).when_asked(Severity::Warning);
         // Who asks why a call without a token works expected that it does not.
-        let works = |asked: &Asked<'_>| asked.seen.is_some_and(Seen::is_success) && !has_token(asked);
+        let works =
+            |asked: &Asked<'_>| asked.seen.is_some_and(Seen::is_success) && !has_token(asked);
         if asked.is_some_and(works) {
             finding.severity(Severity::Warning);
         }
-        finding.fix(Fix::advice("if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`"));
+        finding.fix(Fix::advice(
+            "if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`",
+        ));
     }
 }

@@ -15,7 +15,12 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the token of the request is one that the workload accepts",
     needs: &[],
-    uses: &["k8s/requestauthentications.security.istio.io.json", "k8s/pods.json", "proxies/", "logs/"],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/pods.json",
+        "proxies/",
+        "logs/",
+    ],
     explains: &[],
     docs: include_str!("token_refused.md"),
     check: Check::Request(check),
@@ -24,16 +29,29 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     let told = refusals(facts, asked);
-    let Some((reason, told)) = told.into_iter().find(|(reason, _)| !is_of_keys(facts, asked, reason)) else { return };
-    let at = told.pod.or(asked.servers.first().copied()).map(|pod| pod.workload().to_string());
-    let message = format!("{} refuses the token of the request: {reason}", at.unwrap_or_else(|| asked.host.clone()));
+    let Some((reason, told)) = told
+        .into_iter()
+        .find(|(reason, _)| !is_of_keys(facts, asked, reason))
+    else {
+        return;
+    };
+    let at = told
+        .pod
+        .or(asked.servers.first().copied())
+        .map(|pod| pod.workload().to_string());
+    let message = format!(
+        "{} refuses the token of the request: {reason}",
+        at.unwrap_or_else(|| asked.host.clone())
+    );
     let policies = authentications(facts, asked);
     if let Some(slip) = token_slip::slip(asked, &policies, &reason) {
         let message = format!("{message}: {} is to blame, {}", slip.policy.id, slip.what);
         let proof = Evidence::of(slip.policy, slip.node, "what the token does not fit");
         let finding = out.find(slip.policy.id.clone(), message, proof);
         finding.see(told.proof).confidence(Confidence::Likely);
-        finding.hits.extend(asked.servers.iter().map(|pod| pod.reference()));
+        finding
+            .hits
+            .extend(asked.servers.iter().map(|pod| pod.reference()));
         finding.fix(slip.fix);
         return;
     }
@@ -43,7 +61,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     finding.fix(Fix::advice(advice(&reason)));
     let accept = match reason.as_str() {
-        "Audiences in Jwt are not allowed" => "if it should be accepted, add its audience to `audiences`",
+        "Audiences in Jwt are not allowed" => {
+            "if it should be accepted, add its audience to `audiences`"
+        }
         "Jwt issuer is not configured" => "if it should be accepted, add its issuer to `jwtRules`",
         _ => return,
     };
@@ -54,7 +74,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 pub(super) fn refusals<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<(String, Told<'r>)> {
     let told = witness::told(facts, asked).into_iter();
     told.filter_map(|told| {
-        let reason = told.details.strip_prefix("jwt_authn_access_denied{")?.strip_suffix('}')?;
+        let reason = told
+            .details
+            .strip_prefix("jwt_authn_access_denied{")?
+            .strip_suffix('}')?;
         Some((reason.replace('_', " "), told))
     })
     .collect()
@@ -68,9 +91,21 @@ fn is_of_keys(facts: &Facts<'_>, asked: &Asked<'_>, reason: &str) -> bool {
 }
 
 /// The RequestAuthentications that reach the servers.
-pub(super) fn authentications<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r crate::mesh::Stored> {
-    let server = asked.servers.first().and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
-    server.map(|pod| facts.mesh.policies("RequestAuthentication", &Workload::of(pod))).unwrap_or_default()
+pub(super) fn authentications<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+) -> Vec<&'r crate::mesh::Stored> {
+    let server = asked
+        .servers
+        .first()
+        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    server
+        .map(|pod| {
+            facts
+                .mesh
+                .policies("RequestAuthentication", &Workload::of(pod))
+        })
+        .unwrap_or_default()
 }
 
 fn advice(reason: &str) -> &'static str {

@@ -26,13 +26,22 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
-        let Some(node) = rule.spec_at(["host"]) else { continue };
-        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let Some(node) = rule.spec_at(["host"]) else {
+            continue;
+        };
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         if host.starts_with('*') {
             continue;
         }
         let is_known = facts.mesh.registered(&host).next().is_some();
-        let meant = if is_known { None } else { nearest_service(facts.mesh, &host) };
+        let meant = if is_known {
+            None
+        } else {
+            nearest_service(facts.mesh, &host)
+        };
         if asked.is_some_and(|asked| !meets(facts, asked, rule, meant.as_deref())) {
             continue;
         }
@@ -46,17 +55,35 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// Whether the request goes where the rule was meant for, and would see it.
 fn meets(facts: &Facts<'_>, asked: &Asked<'_>, rule: &Stored, meant: Option<&str>) -> bool {
-    let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(rule, scope.namespace));
+    let is_seen = met::scope(facts, asked)
+        .is_none_or(|scope| facts.mesh.is_exported_to(rule, scope.namespace));
     is_seen && met::fails(asked) && met::clusters(asked).any(|cluster| Some(cluster.host) == meant)
 }
 
-fn tell(facts: &Facts<'_>, rule: &Stored, node: &Node, host: &str, meant: Option<String>, out: &mut Sink) {
+fn tell(
+    facts: &Facts<'_>,
+    rule: &Stored,
+    node: &Node,
+    host: &str,
+    meant: Option<String>,
+    out: &mut Sink,
+) {
     let written = node.str().unwrap_or_default();
     let message = match &meant {
-        Some(meant) => format!("{} is for host {written}, which is no Service; {meant} is one", rule.id),
-        None => format!("{} is for host {host}, which no Service and no ServiceEntry has", rule.id),
+        Some(meant) => format!(
+            "{} is for host {written}, which is no Service; {meant} is one",
+            rule.id
+        ),
+        None => format!(
+            "{} is for host {host}, which no Service and no ServiceEntry has",
+            rule.id
+        ),
     };
-    let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "the host it is for"));
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, node, "the host it is for"),
+    );
     match meant {
         None => {
             finding.severity(Severity::Info);

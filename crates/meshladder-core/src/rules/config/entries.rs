@@ -17,7 +17,11 @@ pub(super) struct Entry<'m> {
 impl<'m> Entry<'m> {
     /// Whether it has an address of its own, or one that istiod allocated.
     pub(super) fn has_address(&self) -> bool {
-        let allocated = self.object.node.at(["status", "addresses"]).map_or(&[][..], Node::items);
+        let allocated = self
+            .object
+            .node
+            .at(["status", "addresses"])
+            .map_or(&[][..], Node::items);
         !self.object.spec_list("addresses").is_empty() || !allocated.is_empty()
     }
 
@@ -32,19 +36,30 @@ impl<'m> Entry<'m> {
 
 /// `resolution`; "NONE" when nothing is said.
 pub(super) fn resolution(entry: &Stored) -> &str {
-    entry.spec_at(["resolution"]).and_then(Node::str).unwrap_or("NONE")
+    entry
+        .spec_at(["resolution"])
+        .and_then(Node::str)
+        .unwrap_or("NONE")
 }
 
 /// Every port of every ServiceEntry.
 pub(super) fn entries(mesh: &Mesh) -> impl Iterator<Item = Entry<'_>> {
-    mesh.objects.of_kind("ServiceEntry").iter().flat_map(ports_of)
+    mesh.objects
+        .of_kind("ServiceEntry")
+        .iter()
+        .flat_map(ports_of)
 }
 
 /// The ports of a ServiceEntry.
 pub(super) fn ports_of(object: &Stored) -> impl Iterator<Item = Entry<'_>> {
     object.spec_list("ports").iter().filter_map(move |node| {
         let protocol = Protocol::of_name(node.str_at("protocol").unwrap_or_default());
-        Some(Entry { object, node, port: number(node.get("number")?)?, protocol })
+        Some(Entry {
+            object,
+            node,
+            port: number(node.get("number")?)?,
+            protocol,
+        })
     })
 }
 

@@ -27,8 +27,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         out.examined();
-        let beside = later.hosts().flat_map(|host| facts.mesh.registered(host).map(move |object| (host, object)));
-        let known = beside.filter(|(_, object)| object.id.kind == "ServiceEntry" && object.id < later.object.id);
+        let beside = later.hosts().flat_map(|host| {
+            facts
+                .mesh
+                .registered(host)
+                .map(move |object| (host, object))
+        });
+        let known = beside
+            .filter(|(_, object)| object.id.kind == "ServiceEntry" && object.id < later.object.id);
         for (host, object) in known {
             let other = ports_of(object).find(|other| {
                 other.port == later.port
@@ -46,7 +52,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 fn meets(asked: &Asked<'_>, entry: &Entry<'_>) -> bool {
     let wanted = met::authority(asked);
-    met::fails(asked) && asked.question.to.port == entry.port && entry.hosts().any(|host| covers(host, &wanted))
+    met::fails(asked)
+        && asked.question.to.port == entry.port
+        && entry.hosts().any(|host| covers(host, &wanted))
 }
 
 /// Whether one namespace can see both.
@@ -56,7 +64,13 @@ fn are_seen_together(mesh: &Mesh, a: &Entry<'_>, b: &Entry<'_>) -> bool {
 }
 
 fn tell(host: &str, first: &Entry<'_>, later: &Entry<'_>, out: &mut Sink) {
-    let protocol = |entry: &Entry<'_>| entry.node.str_at("protocol").unwrap_or("nothing").to_owned();
+    let protocol = |entry: &Entry<'_>| {
+        entry
+            .node
+            .str_at("protocol")
+            .unwrap_or("nothing")
+            .to_owned()
+    };
     let message = format!(
         "{} says {} for {host}:{}, and {} says {}: what clients get may change with any push",
         later.object.id,
@@ -67,7 +81,13 @@ fn tell(host: &str, first: &Entry<'_>, later: &Entry<'_>, out: &mut Sink) {
     );
     let proof = Evidence::of(later.object, later.node, "the port");
     let finding = out.find(later.object.id.clone(), message, proof);
-    finding.see(Evidence::of(first.object, first.node, "the same port with another protocol"));
+    finding.see(Evidence::of(
+        first.object,
+        first.node,
+        "the same port with another protocol",
+    ));
     finding.hits(first.object.id.clone());
-    finding.fix(Fix::advice("give both the same protocol, or keep one of them"));
+    finding.fix(Fix::advice(
+        "give both the same protocol, or keep one of them",
+    ));
 }

@@ -23,9 +23,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-/// "Top Level DNS names reserved for testing and documentation", and those that never leave a network. Nobody but the mesh
-/// can resolve them.
-const PRIVATE: [&str; 6] = [".internal", ".invalid", ".local", ".mesh", ".test", ".global"];
+/// "Top Level DNS names reserved for testing and documentation", and those that never leave a
+/// network. Nobody but the mesh can resolve them.
+const PRIVATE: [&str; 6] = [
+    ".internal",
+    ".invalid",
+    ".local",
+    ".mesh",
+    ".test",
+    ".global",
+];
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     if has_dns_capture(facts.mesh) {
@@ -50,9 +57,15 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// A client that cannot resolve a name gets no answer at all.
 fn meets(asked: &Asked<'_>, host: &str) -> bool {
     // A request that got as far as the proxy was sent to an address.
-    let resolved = asked.client_log.iter().any(|line| line.cluster.ends_with(&format!("||{host}")));
+    let resolved = asked
+        .client_log
+        .iter()
+        .any(|line| line.cluster.ends_with(&format!("||{host}")));
     let fails = asked.seen.is_some_and(|seen| seen.code == 0);
-    covers(host, &met::authority(asked)) && fails && !resolved && asked.question.to.scheme != Scheme::Https
+    covers(host, &met::authority(asked))
+        && fails
+        && !resolved
+        && asked.question.to.scheme != Scheme::Https
 }
 
 fn tell(facts: &Facts<'_>, entry: &Stored, host: &Node, is_asked: bool, out: &mut Sink) {
@@ -61,14 +74,30 @@ fn tell(facts: &Facts<'_>, entry: &Stored, host: &Node, is_asked: bool, out: &mu
         entry.id,
         host.str().unwrap_or_default()
     );
-    let finding = out.find(entry.id.clone(), message, Evidence::of(entry, host, "the host"));
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, host, "the host"),
+    );
     finding.confidence(Confidence::Possible);
     if !is_asked {
         finding.severity(Severity::Info);
     }
-    if let Some(map) = facts.mesh.config.object.as_ref().and_then(|id| facts.mesh.objects.find(id)) {
+    if let Some(map) = facts
+        .mesh
+        .config
+        .object
+        .as_ref()
+        .and_then(|id| facts.mesh.objects.find(id))
+    {
         let at = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
-        finding.see(Evidence::of(map, at, "the settings of the mesh, without ISTIO_META_DNS_CAPTURE"));
+        finding.see(Evidence::of(
+            map,
+            at,
+            "the settings of the mesh, without ISTIO_META_DNS_CAPTURE",
+        ));
     }
-    finding.fix(Fix::advice("give the ServiceEntry `addresses` and the name a DNS record, or turn DNS capture on"));
+    finding.fix(Fix::advice(
+        "give the ServiceEntry `addresses` and the name a DNS record, or turn DNS capture on",
+    ));
 }

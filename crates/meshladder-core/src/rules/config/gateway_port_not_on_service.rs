@@ -37,7 +37,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 continue;
             }
             out.examined();
-            if !services.iter().any(|service| leads_to(service, pod, server.port)) {
+            if !services
+                .iter()
+                .any(|service| leads_to(service, pod, server.port))
+            {
                 let free = free_port(facts.mesh, pod, &services);
                 tell(&server, pod, &services, free, out);
             }
@@ -50,7 +53,11 @@ fn meets(mesh: &Mesh, asked: &Asked<'_>, server: &Server<'_>, pod: &Stored) -> b
     let (port, host) = (asked.question.to.port, met::authority(asked));
     let is_missed = || {
         server.hosts().any(|(_, pattern)| covers(pattern, &host))
-            && !mesh.gateways_of(pod).into_iter().flat_map(servers).any(|other| other.port == port)
+            && !mesh
+                .gateways_of(pod)
+                .into_iter()
+                .flat_map(servers)
+                .any(|other| other.port == port)
     };
     met::is_through_gateway(asked) && met::fails(asked) && (port == server.port || is_missed())
 }
@@ -58,8 +65,16 @@ fn meets(mesh: &Mesh, asked: &Asked<'_>, server: &Server<'_>, pod: &Stored) -> b
 /// The one port of the Services that leads to the pod, and that no server is on.
 fn free_port(mesh: &Mesh, pod: &Stored, services: &[&Stored]) -> Option<u16> {
     const STATUS: u16 = 15021;
-    let served: Vec<u16> = mesh.gateways_of(pod).into_iter().flat_map(servers).map(|server| server.port).collect();
-    let all = services.iter().flat_map(|service| ports(service)).map(|port| port.number);
+    let served: Vec<u16> = mesh
+        .gateways_of(pod)
+        .into_iter()
+        .flat_map(servers)
+        .map(|server| server.port)
+        .collect();
+    let all = services
+        .iter()
+        .flat_map(|service| ports(service))
+        .map(|port| port.number);
     let mut free = all.filter(|port| *port != STATUS && !served.contains(port));
     free.next().filter(|_| free.next().is_none())
 }
@@ -71,15 +86,28 @@ fn leads_to(service: &Stored, pod: &Stored, wanted: u16) -> bool {
 
 /// A port of the node leads to the pod without any Service.
 fn has_host_ports(pod: &Stored) -> bool {
-    let on_host = pod.spec_at(["hostNetwork"]).is_some_and(|on| on.value == Value::Bool(true));
+    let on_host = pod
+        .spec_at(["hostNetwork"])
+        .is_some_and(|on| on.value == Value::Bool(true));
     let containers = pod.spec_list("containers").iter();
-    let mut ports = containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+    let mut ports =
+        containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
     on_host || ports.any(|port| port.get("hostPort").is_some())
 }
 
-fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], free: Option<u16>, out: &mut Sink) {
+fn tell(
+    server: &Server<'_>,
+    pod: &Stored,
+    services: &[&Stored],
+    free: Option<u16>,
+    out: &mut Sink,
+) {
     let service = services[0];
-    let has: Vec<String> = services.iter().flat_map(|s| ports(s)).map(|port| port.number.to_string()).collect();
+    let has: Vec<String> = services
+        .iter()
+        .flat_map(|s| ports(s))
+        .map(|port| port.number.to_string())
+        .collect();
     let message = format!(
         "{} serves port {}, but {} leads to its pods on {} only",
         server.gateway.id,
@@ -88,14 +116,26 @@ fn tell(server: &Server<'_>, pod: &Stored, services: &[&Stored], free: Option<u1
         has.join(", ")
     );
     let at = server.node.get("port").unwrap_or(server.node);
-    let finding = out.find(server.gateway.id.clone(), message, Evidence::of(server.gateway, at, "the port it serves"));
+    let finding = out.find(
+        server.gateway.id.clone(),
+        message,
+        Evidence::of(server.gateway, at, "the port it serves"),
+    );
     let has_ports = service.spec_at(["ports"]).unwrap_or(&service.node);
     finding.see(Evidence::of(service, has_ports, "the ports there are"));
     finding.hits(service.id.clone()).hits(pod.id.clone());
     if let (Some(free), Some(number)) = (free, server.node.at(["port", "number"])) {
         finding.fix(patch::replace(server.gateway, number, &free.to_string()));
     }
-    let name = format!("{}-{}", server.node.at(["port", "name"]).and_then(Node::str).unwrap_or("tcp"), server.port);
+    let name = format!(
+        "{}-{}",
+        server
+            .node
+            .at(["port", "name"])
+            .and_then(Node::str)
+            .unwrap_or("tcp"),
+        server.port
+    );
     let port = server.port;
     let value = format!(r#"{{"name":"{name}","port":{port},"targetPort":{port}}}"#);
     finding.fix(patch::set(service, has_ports, "-", &value));

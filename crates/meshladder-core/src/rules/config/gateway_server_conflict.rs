@@ -29,7 +29,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
         let gateways = facts.mesh.gateways_of(pod);
-        let names: Vec<String> = gateways.iter().map(|gateway| gateway.id.to_string()).collect();
+        let names: Vec<String> = gateways
+            .iter()
+            .map(|gateway| gateway.id.to_string())
+            .collect();
         // Pods of one workload have the same Gateways.
         if gateways.is_empty() || seen.contains(&names) {
             continue;
@@ -47,9 +50,17 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The servers of a port are in the order in which istiod takes them: the oldest Gateway's first.
-fn conflicts(mesh: &Mesh, pod: &Stored, on_port: &[Server<'_>], asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn conflicts(
+    mesh: &Mesh,
+    pod: &Stored,
+    on_port: &[Server<'_>],
+    asked: Option<&Asked<'_>>,
+    out: &mut Sink,
+) {
     for (i, later) in on_port.iter().enumerate() {
-        let first = on_port[..i].iter().find_map(|first| Some((first, conflict(first, later)?)));
+        let first = on_port[..i]
+            .iter()
+            .find_map(|first| Some((first, conflict(first, later)?)));
         let Some((first, why)) = first else { continue };
         let meets = |asked: &Asked<'_>| {
             let wanted = met::authority(asked);
@@ -63,35 +74,81 @@ fn conflicts(mesh: &Mesh, pod: &Stored, on_port: &[Server<'_>], asked: Option<&A
     }
 }
 
-/// Plain HTTP servers of one port are merged, whatever their hosts; TLS servers are told apart by host.
+/// Plain HTTP servers of one port are merged, whatever their hosts; TLS servers are told apart by
+/// host.
 fn conflict(first: &Server<'_>, later: &Server<'_>) -> Option<String> {
     let is_tls = |server: &Server<'_>| matches!(server.protocol, Protocol::Https | Protocol::Tls);
     if is_tls(first) && is_tls(later) {
         let taken: Vec<&str> = first.hosts().map(|(_, host)| host).collect();
-        let twice: Vec<&str> = later.hosts().map(|(_, host)| host).filter(|host| taken.contains(host)).collect();
-        return (!twice.is_empty()).then(|| format!("{} has {} there already", first.gateway.id, twice.join(", ")));
+        let twice: Vec<&str> = later
+            .hosts()
+            .map(|(_, host)| host)
+            .filter(|host| taken.contains(host))
+            .collect();
+        return (!twice.is_empty()).then(|| {
+            format!(
+                "{} has {} there already",
+                first.gateway.id,
+                twice.join(", ")
+            )
+        });
     }
-    let kind = |server: &Server<'_>| if is_tls(server) { 0 } else { u8::from(server.protocol.is_http()) + 1 };
-    (kind(first) != kind(later))
-        .then(|| format!("{} speaks {} there, not {}", first.gateway.id, protocol_of(first), protocol_of(later)))
+    let kind = |server: &Server<'_>| {
+        if is_tls(server) {
+            0
+        } else {
+            u8::from(server.protocol.is_http()) + 1
+        }
+    };
+    (kind(first) != kind(later)).then(|| {
+        format!(
+            "{} speaks {} there, not {}",
+            first.gateway.id,
+            protocol_of(first),
+            protocol_of(later)
+        )
+    })
 }
 
 fn protocol_of<'m>(server: &Server<'m>) -> &'m str {
-    server.node.at(["port", "protocol"]).and_then(Node::str).unwrap_or_default()
+    server
+        .node
+        .at(["port", "protocol"])
+        .and_then(Node::str)
+        .unwrap_or_default()
 }
 
-fn tell(mesh: &Mesh, pod: &Stored, first: &Server<'_>, later: &Server<'_>, why: &str, out: &mut Sink) {
-    let message = format!("istiod drops the server on port {} of {}: {why}", later.port, later.gateway.id);
+fn tell(
+    mesh: &Mesh,
+    pod: &Stored,
+    first: &Server<'_>,
+    later: &Server<'_>,
+    why: &str,
+    out: &mut Sink,
+) {
+    let message = format!(
+        "istiod drops the server on port {} of {}: {why}",
+        later.port, later.gateway.id
+    );
     let at = later.node.get("port").unwrap_or(later.node);
-    let finding =
-        out.find(later.gateway.id.clone(), message, Evidence::of(later.gateway, at, "the server that is lost"));
-    finding.see(Evidence::of(first.gateway, first.node, "the server that came first"));
+    let finding = out.find(
+        later.gateway.id.clone(),
+        message,
+        Evidence::of(later.gateway, at, "the server that is lost"),
+    );
+    finding.see(Evidence::of(
+        first.gateway,
+        first.node,
+        "the server that came first",
+    ));
     finding.hits(pod.id.clone());
     // Routes may be bound to both, and then nothing is lost but a copy.
     let both = |service: &&Stored| {
         let names = |gateway: &Stored| {
             let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
-            service.spec_strings("gateways").any(|entry| gateway_name(entry, &service.id.namespace) == id)
+            service
+                .spec_strings("gateways")
+                .any(|entry| gateway_name(entry, &service.id.namespace) == id)
         };
         names(first.gateway) && names(later.gateway)
     };
@@ -99,5 +156,7 @@ fn tell(mesh: &Mesh, pod: &Stored, first: &Server<'_>, later: &Server<'_>, why: 
     if bound.iter().all(both) {
         finding.severity(Severity::Info);
     }
-    finding.fix(Fix::advice("keep the host on one Gateway, or give the servers different ports"));
+    finding.fix(Fix::advice(
+        "keep the host on one Gateway, or give the servers different ports",
+    ));
 }

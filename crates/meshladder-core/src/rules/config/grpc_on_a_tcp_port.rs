@@ -39,26 +39,40 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn meets(asked: &Asked<'_>, service: &Stored, port: u16) -> bool {
-    let is_called = asked.service.is_some_and(|s| s.name == service.id.name && s.namespace == service.id.namespace);
+    let is_called = asked
+        .service
+        .is_some_and(|s| s.name == service.id.name && s.namespace == service.id.namespace);
     is_called && asked.question.to.port == port
 }
 
-/// What says that gRPC is spoken there: the port's own name, or the container's port or probe behind it.
+/// What says that gRPC is spoken there: the port's own name, or the container's port or probe
+/// behind it.
 fn proof(mesh: &Mesh, service: &Stored, port: &ServicePort<'_>) -> Option<Evidence> {
     let speaks = |name: &str| name.split('-').any(|word| word == "grpc");
     if speaks(port.name) {
-        return Some(Evidence::of(service, port.node.get("name")?, "the name says gRPC, but not in front"));
+        return Some(Evidence::of(
+            service,
+            port.node.get("name")?,
+            "the name says gRPC, but not in front",
+        ));
     }
     let pod = mesh.selected_pods(service).into_iter().next()?;
     let target = target_port(port, pod)?;
     for container in pod.spec_list("containers") {
         let ports = container.get("ports").map_or(&[][..], Node::items).iter();
         let named = ports.filter(|p| p.get("containerPort").and_then(number) == Some(target));
-        let named = named.filter_map(|p| p.get("name")).find(|name| name.str().is_some_and(speaks));
-        let grpc = ["readinessProbe", "livenessProbe", "startupProbe"].map(|probe| container.at([probe, "grpc"]));
+        let named = named
+            .filter_map(|p| p.get("name"))
+            .find(|name| name.str().is_some_and(speaks));
+        let grpc = ["readinessProbe", "livenessProbe", "startupProbe"]
+            .map(|probe| container.at([probe, "grpc"]));
         let is_target = |grpc: &&Node| grpc.get("port").and_then(number) == Some(target);
         if let Some(node) = named.or_else(|| grpc.into_iter().flatten().find(is_target)) {
-            return Some(Evidence::of(pod, node, "the container speaks gRPC on that port"));
+            return Some(Evidence::of(
+                pod,
+                node,
+                "the container speaks gRPC on that port",
+            ));
         }
     }
     None
@@ -66,16 +80,35 @@ fn proof(mesh: &Mesh, service: &Stored, port: &ServicePort<'_>) -> Option<Eviden
 
 fn tell(service: &Stored, port: &ServicePort<'_>, proof: Evidence, out: &mut Sink) {
     let (takes, harm) = match port.protocol {
-        Protocol::Tcp => ("takes it for TCP", "all calls of a connection go to one pod"),
-        _ => ("has to guess its protocol", "it looks at the first bytes of each connection"),
+        Protocol::Tcp => (
+            "takes it for TCP",
+            "all calls of a connection go to one pod",
+        ),
+        _ => (
+            "has to guess its protocol",
+            "it looks at the first bytes of each connection",
+        ),
     };
-    let called = if port.name.is_empty() { "without a name".to_owned() } else { format!("named {}", port.name) };
-    let message = format!("port {} of {}, {called}, serves gRPC, but Istio {takes}: {harm}", port.number, service.id);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, "the port"));
+    let called = if port.name.is_empty() {
+        "without a name".to_owned()
+    } else {
+        format!("named {}", port.name)
+    };
+    let message = format!(
+        "port {} of {}, {called}, serves gRPC, but Istio {takes}: {harm}",
+        port.number, service.id
+    );
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the port"),
+    );
     finding.see(proof);
     if port.protocol == Protocol::Sniffed {
         finding.severity(Severity::Info);
     }
     finding.fix(patch::set(service, port.node, "appProtocol", "\"grpc\""));
-    finding.fix(Fix::advice("start the port's name with grpc, or set appProtocol: grpc"));
+    finding.fix(Fix::advice(
+        "start the port's name with grpc, or set appProtocol: grpc",
+    ));
 }

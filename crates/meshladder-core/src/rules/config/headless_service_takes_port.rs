@@ -31,7 +31,8 @@ const LOOKED_AT: usize = 3;
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let services = || facts.mesh.objects.of("Service", "");
-    let headless = |service: &&Stored| service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None");
+    let headless =
+        |service: &&Stored| service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None");
     let mut http: BTreeMap<u16, Vec<&Stored>> = BTreeMap::new();
     for service in services() {
         for port in ports(service).filter(|port| port.protocol.is_http()) {
@@ -41,14 +42,23 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for service in services().filter(headless) {
         for port in ports(service).filter(|port| port.protocol == Protocol::Tcp) {
             out.examined();
-            let Some(shared) = http.get(&port.number) else { continue };
-            let host = facts.mesh.domain.service(&service.id.name, &service.id.namespace);
+            let Some(shared) = http.get(&port.number) else {
+                continue;
+            };
+            let host = facts
+                .mesh
+                .domain
+                .service(&service.id.name, &service.id.namespace);
             let cluster = format!("outbound|{}||{host}", port.number);
-            let is_met = |asked: &Asked<'_>| !cluster.ends_with(&asked.host) && asked.clusters().any(|c| c == cluster);
+            let is_met = |asked: &Asked<'_>| {
+                !cluster.ends_with(&asked.host) && asked.clusters().any(|c| c == cluster)
+            };
             if asked.is_some_and(|asked| !is_met(asked)) {
                 continue;
             }
-            if let Some(proof) = proxies(facts, asked).find_map(|proxy| taken(facts, &proxy, port.number, &cluster)) {
+            if let Some(proof) =
+                proxies(facts, asked).find_map(|proxy| taken(facts, &proxy, port.number, &cluster))
+            {
                 tell(service, &port, shared, proof, out);
             }
         }
@@ -56,13 +66,24 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The proxies whose listeners are looked at: the caller's, or any few.
-fn proxies<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> impl Iterator<Item = ProxyRef> + use<'f> {
+fn proxies<'f>(
+    facts: &Facts<'f>,
+    asked: Option<&Asked<'_>>,
+) -> impl Iterator<Item = ProxyRef> + use<'f> {
     let of = |namespace: &str, pod: &str| ProxyRef {
         source: String::new(),
         namespace: namespace.to_owned(),
         pod: pod.to_owned(),
     };
-    let first = asked.and_then(|asked| asked.trace.hops.first()?.proxy.split_once('/').map(|(ns, pod)| of(ns, pod)));
+    let first = asked.and_then(|asked| {
+        asked
+            .trace
+            .hops
+            .first()?
+            .proxy
+            .split_once('/')
+            .map(|(ns, pod)| of(ns, pod))
+    });
     let is_asked = asked.is_some();
     let mesh = facts.mesh;
     let is_sidecar = move |pod: &&PodFacts| {
@@ -70,15 +91,22 @@ fn proxies<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> impl Iterator<It
         pod.has_proxy && !is_asked && !stored.is_some_and(is_router)
     };
     let any = mesh.pods.iter().filter(is_sidecar).take(LOOKED_AT);
-    first.into_iter().chain(any.map(move |pod| of(&pod.namespace, &pod.name)))
+    first
+        .into_iter()
+        .chain(any.map(move |pod| of(&pod.namespace, &pod.name)))
 }
 
 /// Whether the listener for every address of a port is a TCP proxy to that cluster.
 fn taken(facts: &Facts<'_>, proxy: &ProxyRef, port: u16, cluster: &str) -> Option<Evidence> {
-    let document = facts.snapshot.open(&DocId::of_proxy(proxy, "config_dump.json")).ok()?;
+    let document = facts
+        .snapshot
+        .open(&DocId::of_proxy(proxy, "config_dump.json"))
+        .ok()?;
     let dump = Dump::index(&document.text, &[Section::Listeners]).ok()?;
     let name = format!("0.0.0.0_{port}");
-    let listener = dump.of(Section::Listeners).find(|one| one.name == name && one.state == State::Active)?;
+    let listener = dump
+        .of(Section::Listeners)
+        .find(|one| one.name == name && one.state == State::Active)?;
     let text = listener.raw?.text();
     let is_tcp = !text.contains("http_connection_manager") && text.contains(cluster);
     is_tcp.then(|| {
@@ -90,17 +118,38 @@ fn taken(facts: &Facts<'_>, proxy: &ProxyRef, port: u16, cluster: &str) -> Optio
     })
 }
 
-fn tell(service: &Stored, port: &ServicePort<'_>, shared: &[&Stored], proof: Evidence, out: &mut Sink) {
-    let first = shared.first().map(|service| service.id.to_string()).unwrap_or_default();
-    let more = if shared.len() > 1 { format!(" and {} more", shared.len() - 1) } else { String::new() };
+fn tell(
+    service: &Stored,
+    port: &ServicePort<'_>,
+    shared: &[&Stored],
+    proof: Evidence,
+    out: &mut Sink,
+) {
+    let first = shared
+        .first()
+        .map(|service| service.id.to_string())
+        .unwrap_or_default();
+    let more = if shared.len() > 1 {
+        format!(" and {} more", shared.len() - 1)
+    } else {
+        String::new()
+    };
     let message = format!(
         "{} is headless, has no pod and speaks TCP on port {}, so proxies send it all calls to that port, also those \
          to {first}{more}, which speak HTTP there",
         service.id, port.number
     );
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, "TCP, and no address"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "TCP, and no address"),
+    );
     finding.see(proof);
     finding.hits(service.id.clone());
-    finding.hits.extend(shared.iter().map(|service| service.id.clone()));
-    finding.fix(Fix::advice("give the headless Service another port, or pods: proxies then listen on their addresses"));
+    finding
+        .hits
+        .extend(shared.iter().map(|service| service.id.clone()));
+    finding.fix(Fix::advice(
+        "give the headless Service another port, or pods: proxies then listen on their addresses",
+    ));
 }

@@ -27,7 +27,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
         let gateways = facts.mesh.gateways_of(pod);
-        let names: Vec<String> = gateways.iter().map(|gateway| gateway.id.to_string()).collect();
+        let names: Vec<String> = gateways
+            .iter()
+            .map(|gateway| gateway.id.to_string())
+            .collect();
         if gateways.is_empty() || seen.contains(&names) {
             continue;
         }
@@ -49,7 +52,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// Whether a client may use a connection to one server for the other's hosts.
 fn share(first: &Server<'_>, later: &Server<'_>) -> bool {
-    let hosts = |server: &Server<'_>| -> Vec<String> { server.hosts().map(|(_, host)| host.to_owned()).collect() };
+    let hosts = |server: &Server<'_>| -> Vec<String> {
+        server.hosts().map(|(_, host)| host.to_owned()).collect()
+    };
     first.credential_name.is_some()
         && first.credential_name == later.credential_name
         && first.port == later.port
@@ -57,15 +62,36 @@ fn share(first: &Server<'_>, later: &Server<'_>) -> bool {
 }
 
 /// A request that came for one host on a connection made for another, and found no route.
-fn asked_about(asked: &Asked<'_>, pod: &Stored, first: &Server<'_>, later: &Server<'_>, out: &mut Sink) {
-    let takes = |server: &Server<'_>, host: &str| server.hosts().any(|(_, pattern)| covers(pattern, host));
+fn asked_about(
+    asked: &Asked<'_>,
+    pod: &Stored,
+    first: &Server<'_>,
+    later: &Server<'_>,
+    out: &mut Sink,
+) {
+    let takes =
+        |server: &Server<'_>, host: &str| server.hosts().any(|(_, pattern)| covers(pattern, host));
     let is_reused = |line: &&Line| {
         let host = line.authority.split(':').next().unwrap_or_default();
-        let crosses = |a: &Server<'_>, b: &Server<'_>| takes(a, &line.server_name) && takes(b, host) && !takes(a, host);
-        line.has("NR") && !line.server_name.is_empty() && (crosses(first, later) || crosses(later, first))
+        let crosses = |a: &Server<'_>, b: &Server<'_>| {
+            takes(a, &line.server_name) && takes(b, host) && !takes(a, host)
+        };
+        line.has("NR")
+            && !line.server_name.is_empty()
+            && (crosses(first, later) || crosses(later, first))
     };
-    let Some(line) = asked.client_log.iter().find(is_reused).filter(|_| met::lacks_route(asked)) else { return };
-    let shows = format!("asked for {} on a connection made for {}", line.authority, line.server_name);
+    let Some(line) = asked
+        .client_log
+        .iter()
+        .find(is_reused)
+        .filter(|_| met::lacks_route(asked))
+    else {
+        return;
+    };
+    let shows = format!(
+        "asked for {} on a connection made for {}",
+        line.authority, line.server_name
+    );
     tell(pod, first, later, out).see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
 }
 
@@ -83,7 +109,11 @@ fn tell<'o>(
         later.credential_name.unwrap_or_default()
     );
     let at = later.node.get("tls").unwrap_or(later.node);
-    let finding = out.find(later.gateway.id.clone(), message, Evidence::of(later.gateway, at, "the certificate"));
+    let finding = out.find(
+        later.gateway.id.clone(),
+        message,
+        Evidence::of(later.gateway, at, "the certificate"),
+    );
     let at = first.node.get("tls").unwrap_or(first.node);
     finding.see(Evidence::of(first.gateway, at, "the same certificate"));
     finding.hits(pod.id.clone());

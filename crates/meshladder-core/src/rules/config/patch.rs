@@ -11,9 +11,17 @@ pub(super) fn replace(object: &Stored, part: &Node, value: &str) -> Fix {
 
 /// Sets a member of `part` to a value (JSON text), whether it is there or not; `-` adds to a list.
 pub(super) fn set(object: &Stored, part: &Node, member: &str, value: &str) -> Fix {
-    operation(object, "add", &format!("{}/{member}", object.path_of(part)), value)
+    operation(
+        object,
+        "add",
+        &format!("{}/{member}", object.path_of(part)),
+        value,
+    )
 }
 
 fn operation(object: &Stored, op: &str, path: &str, value: &str) -> Fix {
-    Fix::json_patch(&object.id, format!(r#"[{{"op":"{op}","path":"{path}","value":{value}}}]"#))
+    Fix::json_patch(
+        &object.id,
+        format!(r#"[{{"op":"{op}","path":"{path}","value":{value}}}]"#),
+    )
 }

@@ -38,25 +38,47 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored) -> bool {
-    let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
+    let is_seen = met::scope(facts, asked)
+        .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     is_seen && met::is_for_host(facts, service, &met::authority(asked)) && met::fails(asked)
 }
 
 fn judge(service: &Stored, kind: &str, route: &Node, is_used: bool, out: &mut Sink) {
     let to = route.get("route").map_or(&[][..], Node::items);
-    let answers = ["redirect", "directResponse", "delegate"].iter().any(|key| route.get(key).is_some());
-    let weights: Vec<u64> = to.iter().map(|to| to.get("weight").and_then(weight).unwrap_or(0)).collect();
+    let answers = ["redirect", "directResponse", "delegate"]
+        .iter()
+        .any(|key| route.get(key).is_some());
+    let weights: Vec<u64> = to
+        .iter()
+        .map(|to| to.get("weight").and_then(weight).unwrap_or(0))
+        .collect();
     let total: u64 = weights.iter().sum();
-    let name = route.str_at("name").map(|name| format!(" {name}")).unwrap_or_default();
+    let name = route
+        .str_at("name")
+        .map(|name| format!(" {name}"))
+        .unwrap_or_default();
     let (message, severity, at) = match to {
-        [] if !answers => {
-            (format!("the {kind} route{name} of {} has no destination", service.id), Severity::Error, route)
-        }
+        [] if !answers => (
+            format!(
+                "the {kind} route{name} of {} has no destination",
+                service.id
+            ),
+            Severity::Error,
+            route,
+        ),
         [_, _, ..] if total == 0 => {
-            let message = format!("the weights of the {kind} route{name} of {} are all 0", service.id);
-            (message, Severity::Error, route.get("route").unwrap_or(route))
+            let message = format!(
+                "the weights of the {kind} route{name} of {} are all 0",
+                service.id
+            );
+            (
+                message,
+                Severity::Error,
+                route.get("route").unwrap_or(route),
+            )
         }
-        // "A request is sent to a destination with probability of weight divided by the sum of all."
+        // "A request is sent to a destination with probability of weight divided by the sum of
+        // all."
         [_, _, ..] if total != 100 => {
             let shares: Vec<String> = weights.iter().map(u64::to_string).collect();
             let message = format!(
@@ -68,14 +90,24 @@ fn judge(service: &Stored, kind: &str, route: &Node, is_used: bool, out: &mut Si
         }
         _ => return,
     };
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, at, "the route"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "the route"),
+    );
     finding.severity(if is_used { severity } else { Severity::Info });
     if total == 0 && !to.is_empty() {
         finding.fix(patch::set(service, &to[0], "weight", "100"));
     }
-    finding.fix(Fix::advice("give the route a destination, and weights that add up to 100"));
+    finding.fix(Fix::advice(
+        "give the route a destination, and weights that add up to 100",
+    ));
 }
 
 fn weight(node: &Node) -> Option<u64> {
-    if let Value::Number(text) = &node.value { text.parse().ok() } else { None }
+    if let Value::Number(text) = &node.value {
+        text.parse().ok()
+    } else {
+        None
+    }
 }

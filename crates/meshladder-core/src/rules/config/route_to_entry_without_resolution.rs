@@ -36,10 +36,16 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 continue;
             }
             let mut owners = facts.mesh.registered(&to.host);
-            let Some(owner) = owners.next().filter(|owner| owner.id.kind == "ServiceEntry") else { continue };
+            let Some(owner) = owners
+                .next()
+                .filter(|owner| owner.id.kind == "ServiceEntry")
+            else {
+                continue;
+            };
             out.examined();
             // A sidecar's call to the same host still goes where the client wanted.
-            let keeps_host = binds_mesh(service) && hosts(service, &facts.mesh.domain).all(|(_, host)| host == to.host);
+            let keeps_host = binds_mesh(service)
+                && hosts(service, &facts.mesh.domain).all(|(_, host)| host == to.host);
             if resolution(owner) == "NONE" && owners.next().is_none() && !keeps_host {
                 let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
                 tell(service, &to, owner, is_used, out);
@@ -53,8 +59,15 @@ fn tell(service: &Stored, to: &Destination<'_>, owner: &Stored, is_used: bool, o
         "{} routes to {}, but {} has resolution NONE: the connection goes on to where the client was going, not there",
         service.id, to.host, owner.id
     );
-    let at = owner.spec_at(["resolution"]).or_else(|| owner.spec_at(["hosts"])).unwrap_or(&owner.node);
-    let finding = out.find(owner.id.clone(), message, Evidence::of(owner, at, "how the host is resolved"));
+    let at = owner
+        .spec_at(["resolution"])
+        .or_else(|| owner.spec_at(["hosts"]))
+        .unwrap_or(&owner.node);
+    let finding = out.find(
+        owner.id.clone(),
+        message,
+        Evidence::of(owner, at, "how the host is resolved"),
+    );
     finding.see(Evidence::of(service, to.node, "the route to it"));
     finding.hits(service.id.clone());
     if !is_used {

@@ -39,7 +39,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             Some(_) => continue,
             None => clients.of_virtual_service(service),
         };
-        for to in to.iter().filter(|to| !to.host.ends_with(OF_SEVERAL_CLUSTERS)) {
+        for to in to
+            .iter()
+            .filter(|to| !to.host.ends_with(OF_SEVERAL_CLUSTERS))
+        {
             if asked.is_none_or(|asked| meets(facts, asked, service, to)) {
                 out.examined();
                 judge(facts.mesh, service, to, &scopes, out);
@@ -49,16 +52,26 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
-    let is_seen = met::scope(facts, asked).is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
+    let is_seen = met::scope(facts, asked)
+        .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     is_seen
         && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
         && met::clusters(asked).any(|cluster| cluster.host == to.host)
 }
 
-fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_>], out: &mut Sink) {
+fn judge(
+    mesh: &Mesh,
+    service: &Stored,
+    to: &Destination<'_>,
+    scopes: &[Scope<'_>],
+    out: &mut Sink,
+) {
     let owner = mesh.registered(&to.host).next();
-    let is_visible = |scope: &Scope<'_>| mesh.registered(&to.host).any(|o| mesh.is_exported_to(o, scope.namespace));
+    let is_visible = |scope: &Scope<'_>| {
+        mesh.registered(&to.host)
+            .any(|o| mesh.is_exported_to(o, scope.namespace))
+    };
     // Hidden from some of the clients is their affair: they may never call it.
     if owner.is_some() && (scopes.is_empty() || scopes.iter().any(is_visible)) {
         return;
@@ -71,7 +84,11 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
     };
     let message = format!("{} routes to host {}: {why}", service.id, to.host);
     let at = to.node.get("host").unwrap_or(to.node);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, at, "the host it routes to"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "the host it routes to"),
+    );
     if scopes.is_empty() {
         finding.severity(Severity::Info);
     }
@@ -87,5 +104,7 @@ fn judge(mesh: &Mesh, service: &Stored, to: &Destination<'_>, scopes: &[Scope<'_
     if let Some(meant) = meant {
         finding.fix(patch::replace(service, at, &escape(&meant)));
     }
-    finding.fix(Fix::advice("write the full name of a Service that exists, or create a ServiceEntry for the host"));
+    finding.fix(Fix::advice(
+        "write the full name of a Service that exists, or create a ServiceEntry for the host",
+    ));
 }

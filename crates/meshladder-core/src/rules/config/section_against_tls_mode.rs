@@ -26,7 +26,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         let pods = facts.mesh.gateway_pods(gateway);
-        let namespace = pods.first().map_or(&gateway.id.namespace, |pod| &pod.id.namespace);
+        let namespace = pods
+            .first()
+            .map_or(&gateway.id.namespace, |pod| &pod.id.namespace);
         for server in servers(gateway) {
             let bound = facts.mesh.bound(server, namespace);
             if bound.is_empty() || asked.is_some_and(|asked| !meets(asked, &server)) {
@@ -34,7 +36,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             }
             out.examined();
             let wants = sections(&server);
-            let fits = |service: &&Stored| wants.iter().any(|section| !service.spec_list(section).is_empty());
+            let fits = |service: &&Stored| {
+                wants
+                    .iter()
+                    .any(|section| !service.spec_list(section).is_empty())
+            };
             if !bound.iter().any(fits) {
                 tell(facts.mesh, &server, wants, &bound, &pods, out);
             }
@@ -50,8 +56,8 @@ fn meets(asked: &Asked<'_>, server: &Server<'_>) -> bool {
         && asked.question.to.port == server.port
 }
 
-/// The sections of a VirtualService that a server can use. Requests are seen only where TLS ends; the name a client asks
-/// for only where it does not.
+/// The sections of a VirtualService that a server can use. Requests are seen only where TLS ends;
+/// the name a client asks for only where it does not.
 fn sections(server: &Server<'_>) -> &'static [&'static str] {
     let passes = matches!(server.tls_mode, Some("PASSTHROUGH" | "AUTO_PASSTHROUGH"));
     match server.protocol {
@@ -61,16 +67,28 @@ fn sections(server: &Server<'_>) -> &'static [&'static str] {
     }
 }
 
-fn tell(mesh: &Mesh, server: &Server<'_>, wants: &[&str], bound: &[&Stored], pods: &[&Stored], out: &mut Sink) {
+fn tell(
+    mesh: &Mesh,
+    server: &Server<'_>,
+    wants: &[&str],
+    bound: &[&Stored],
+    pods: &[&Stored],
+    out: &mut Sink,
+) {
     let service = bound[0];
-    let has: Vec<&str> =
-        ["http", "tls", "tcp"].into_iter().filter(|section| !service.spec_list(section).is_empty()).collect();
+    let has: Vec<&str> = ["http", "tls", "tcp"]
+        .into_iter()
+        .filter(|section| !service.spec_list(section).is_empty())
+        .collect();
     // One without any route, or that leaves AUTO_PASSTHROUGH to the name, is another matter.
     let Some(section) = has.first() else { return };
     if server.tls_mode == Some("AUTO_PASSTHROUGH") {
         return;
     }
-    let mode = server.tls_mode.map(|mode| format!(" in mode {mode}")).unwrap_or_default();
+    let mode = server
+        .tls_mode
+        .map(|mode| format!(" in mode {mode}"))
+        .unwrap_or_default();
     let gateway = &server.gateway.id;
     let message = format!(
         "{} has routes of `{section}`, but {gateway} can use `{}` only on port {}, which is {}{mode}",
@@ -79,13 +97,24 @@ fn tell(mesh: &Mesh, server: &Server<'_>, wants: &[&str], bound: &[&Stored], pod
         server.port,
         server.protocol.word()
     );
-    // Where the routes serve another server, or several VirtualServices agree, the server is the odd one.
+    // Where the routes serve another server, or several VirtualServices agree, the server is the
+    // odd one.
     let is_served = servers(server.gateway).any(|other| {
-        mesh.bound(other, &service.id.namespace).iter().any(|one| one.id == service.id)
+        mesh.bound(other, &service.id.namespace)
+            .iter()
+            .any(|one| one.id == service.id)
             && sections(&other).iter().any(|section| has.contains(section))
     });
-    let routes = Evidence::of(service, service.spec_at([section]).unwrap_or(&service.node), "the routes it has");
-    let at = server.node.get("tls").or_else(|| server.node.get("port")).unwrap_or(server.node);
+    let routes = Evidence::of(
+        service,
+        service.spec_at([section]).unwrap_or(&service.node),
+        "the routes it has",
+    );
+    let at = server
+        .node
+        .get("tls")
+        .or_else(|| server.node.get("port"))
+        .unwrap_or(server.node);
     let at = Evidence::of(server.gateway, at, "what the server takes");
     let finding = if is_served || bound.len() > 1 {
         let finding = out.find(gateway.clone(), message, at);
@@ -109,18 +138,28 @@ fn tell(mesh: &Mesh, server: &Server<'_>, wants: &[&str], bound: &[&Stored], pod
     )));
 }
 
-/// The server as the routes need it, where that is certain: requests are seen where TLS ends or is not used.
+/// The server as the routes need it, where that is certain: requests are seen where TLS ends or is
+/// not used.
 fn patch(server: &Server<'_>, section: &str) -> Option<Fix> {
     let (path, value) = match (section, server.protocol, server.tls_mode) {
         ("http", Protocol::Tcp, None) => ("/port/protocol", "HTTP"),
         ("http", Protocol::Tls | Protocol::Tcp, Some("SIMPLE" | "MUTUAL" | "OPTIONAL_MUTUAL")) => {
             ("/port/protocol", "HTTPS")
         }
-        ("http", Protocol::Https, Some("PASSTHROUGH")) if server.credential_name.is_some() => ("/tls/mode", "SIMPLE"),
+        ("http", Protocol::Https, Some("PASSTHROUGH")) if server.credential_name.is_some() => {
+            ("/tls/mode", "SIMPLE")
+        }
         ("tls", Protocol::Https | Protocol::Tls, Some(_)) => ("/tls/mode", "PASSTHROUGH"),
-        ("tcp", Protocol::Http | Protocol::Http2 | Protocol::Grpc, None) => ("/port/protocol", "TCP"),
+        ("tcp", Protocol::Http | Protocol::Http2 | Protocol::Grpc, None) => {
+            ("/port/protocol", "TCP")
+        }
         _ => return None,
     };
     let path = format!("{}{path}", server.gateway.path_of(server.node));
-    Some(put(server.gateway, "replace", &path, &format!("\"{value}\"")))
+    Some(put(
+        server.gateway,
+        "replace",
+        &path,
+        &format!("\"{value}\""),
+    ))
 }

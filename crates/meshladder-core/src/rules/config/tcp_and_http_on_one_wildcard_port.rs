@@ -22,14 +22,20 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for entry in entries(facts.mesh).filter(|entry| entry.protocol == Protocol::Tcp && !entry.has_address()) {
+    for entry in
+        entries(facts.mesh).filter(|entry| entry.protocol == Protocol::Tcp && !entry.has_address())
+    {
         if asked.is_some_and(|asked| asked.question.to.port != entry.port || !met::fails(asked)) {
             continue;
         }
         out.examined();
         let services = facts.mesh.objects.of("Service", "");
         let http = services.filter_map(|service| Some((service, http_port(service, entry.port)?)));
-        let seen = http.filter(|(service, _)| facts.mesh.is_exported_to(entry.object, &service.id.namespace));
+        let seen = http.filter(|(service, _)| {
+            facts
+                .mesh
+                .is_exported_to(entry.object, &service.id.namespace)
+        });
         let all: Vec<(&Stored, ServicePort<'_>)> = seen.collect();
         if let Some(first) = all.first() {
             tell(&entry, *first, &all, out);
@@ -47,16 +53,25 @@ fn tell(
     all: &[(&Stored, ServicePort<'_>)],
     out: &mut Sink,
 ) {
-    let more = if all.len() > 1 { format!(" and {} more", all.len() - 1) } else { String::new() };
+    let more = if all.len() > 1 {
+        format!(" and {} more", all.len() - 1)
+    } else {
+        String::new()
+    };
     let message = format!(
         "{} speaks TCP on every address of port {}, where {}{more} speaks HTTP: sidecars listen there for one of them only",
         entry.object.id, entry.port, service.id
     );
-    let finding =
-        out.find(entry.object.id.clone(), message, Evidence::of(entry.object, entry.node, "TCP, and no address"));
+    let finding = out.find(
+        entry.object.id.clone(),
+        message,
+        Evidence::of(entry.object, entry.node, "TCP, and no address"),
+    );
     finding.see(Evidence::of(service, port.node, "HTTP on the same port"));
     for (service, _) in all {
         finding.hits(service.id.clone());
     }
-    finding.fix(Fix::advice("give the ServiceEntry `addresses`, or another port"));
+    finding.fix(Fix::advice(
+        "give the ServiceEntry `addresses`, or another port",
+    ));
 }

@@ -27,7 +27,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for (i, entry) in all.iter().enumerate() {
         out.examined();
         let rival = all[..i].iter().find(|other| {
-            other.port == entry.port && other.object.id != entry.object.id && hosts(other) != hosts(entry)
+            other.port == entry.port
+                && other.object.id != entry.object.id
+                && hosts(other) != hosts(entry)
         });
         match asked {
             Some(asked) if takes_from(asked, entry) => {
@@ -35,8 +37,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             }
             Some(_) => {}
             None => {
-                let severity = if rival.is_some() && !captures { Severity::Warning } else { Severity::Info };
-                tell(entry, rival, out).severity(severity).when_asked(Severity::Warning);
+                let severity = if rival.is_some() && !captures {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                tell(entry, rival, out)
+                    .severity(severity)
+                    .when_asked(Severity::Warning);
             }
         }
     }
@@ -61,17 +69,28 @@ fn takes_from(asked: &Asked<'_>, entry: &Entry<'_>) -> bool {
 }
 
 fn tell<'o>(entry: &Entry<'_>, rival: Option<&Entry<'_>>, out: &'o mut Sink) -> &'o mut Finding {
-    let beside = rival.map(|rival| format!(", and so does {}: the first wins", rival.object.id)).unwrap_or_default();
+    let beside = rival
+        .map(|rival| format!(", and so does {}: the first wins", rival.object.id))
+        .unwrap_or_default();
     let message = format!(
         "{} has no address, so it takes every connection to port {} that nothing else takes{beside}",
         entry.object.id, entry.port
     );
-    let finding =
-        out.find(entry.object.id.clone(), message, Evidence::of(entry.object, entry.node, "TCP, and no address"));
+    let finding = out.find(
+        entry.object.id.clone(),
+        message,
+        Evidence::of(entry.object, entry.node, "TCP, and no address"),
+    );
     if let Some(rival) = rival {
-        finding.see(Evidence::of(rival.object, rival.node, "another one on the same port"));
+        finding.see(Evidence::of(
+            rival.object,
+            rival.node,
+            "another one on the same port",
+        ));
         finding.hits(rival.object.id.clone());
     }
-    finding.fix(Fix::advice("give the ServiceEntry `addresses`, or turn DNS capture on so that istiod allocates them"));
+    finding.fix(Fix::advice(
+        "give the ServiceEntry `addresses`, or turn DNS capture on so that istiod allocates them",
+    ));
     finding
 }

@@ -32,7 +32,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             if name == "mesh" {
                 continue;
             }
-            let Some(severity) = severity(facts, &clients, service, name, asked) else { continue };
+            let Some(severity) = severity(facts, &clients, service, name, asked) else {
+                continue;
+            };
             out.examined();
             let (namespace, name) = gateway_name(name, &service.id.namespace);
             if facts.mesh.gateway(namespace, name).is_none() {
@@ -42,7 +44,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-/// How bad it would be if the entry led nowhere; none when the request does not meet the VirtualService.
+/// How bad it would be if the entry led nowhere; none when the request does not meet the
+/// VirtualService.
 fn severity(
     facts: &Facts<'_>,
     clients: &Clients<'_>,
@@ -57,7 +60,11 @@ fn severity(
         } else {
             !clients.routers_seeing(service).is_empty()
         };
-        return Some(if is_seen { Severity::Error } else { Severity::Info });
+        return Some(if is_seen {
+            Severity::Error
+        } else {
+            Severity::Info
+        });
     };
     let scope = met::scope(facts, asked);
     let is_visible = scope.is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
@@ -71,29 +78,51 @@ fn severity(
     }
 }
 
-fn missing(mesh: &Mesh, clients: &Clients<'_>, service: &Stored, entry: &Node, severity: Severity, out: &mut Sink) {
+fn missing(
+    mesh: &Mesh,
+    clients: &Clients<'_>,
+    service: &Stored,
+    entry: &Node,
+    severity: Severity,
+    out: &mut Sink,
+) {
     let written = entry.str().unwrap_or_default();
     let (namespace, name) = gateway_name(written, &service.id.namespace);
     let meant = meant(mesh, service, written);
-    let instead = meant.as_ref().map(|meant| format!("; {meant} exists")).unwrap_or_default();
-    let message = format!("{} names Gateway {namespace}/{name}, which does not exist{instead}", service.id);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, entry, "the Gateway it names"));
+    let instead = meant
+        .as_ref()
+        .map(|meant| format!("; {meant} exists"))
+        .unwrap_or_default();
+    let message = format!(
+        "{} names Gateway {namespace}/{name}, which does not exist{instead}",
+        service.id
+    );
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, entry, "the Gateway it names"),
+    );
     finding.severity(severity);
     for router in clients.routers_seeing(service) {
         finding.hits(router.id.clone());
     }
     if let Some(meant) = meant {
-        if let Some(gateway) = meant.split_once('/').and_then(|(namespace, name)| mesh.gateway(namespace, name)) {
+        if let Some(gateway) = meant
+            .split_once('/')
+            .and_then(|(namespace, name)| mesh.gateway(namespace, name))
+        {
             finding.see(Evidence::object(gateway, "the Gateway that may be meant"));
         }
         finding.fix(patch::replace(service, entry, &escape(&meant)));
     }
-    finding.fix(Fix::advice("name a Gateway that exists, as namespace/name, or create this one"));
+    finding.fix(Fix::advice(
+        "name a Gateway that exists, as namespace/name, or create this one",
+    ));
     finding.fix(Fix::look("kubectl get gateways.networking.istio.io -A"));
 }
 
-/// The Gateway that is probably meant: one with pods that takes the VirtualService's hosts, of several the one with the
-/// nearest name. `mesh` when that is one letter away.
+/// The Gateway that is probably meant: one with pods that takes the VirtualService's hosts, of
+/// several the one with the nearest name. `mesh` when that is one letter away.
 fn meant(mesh: &Mesh, service: &Stored, written: &str) -> Option<String> {
     if let Some(all) = nearest(written, ["mesh"].into_iter()) {
         return Some(all.to_owned());
@@ -101,10 +130,17 @@ fn meant(mesh: &Mesh, service: &Stored, written: &str) -> Option<String> {
     let (_, name) = gateway_name(written, &service.id.namespace);
     let takes = |gateway: &&Stored| {
         let hosts = service.spec_list("hosts");
-        servers(gateway).any(|server| hosts.iter().any(|host| server.takes(service, host, &mesh.domain)))
-            && !mesh.gateway_pods(gateway).is_empty()
+        servers(gateway).any(|server| {
+            hosts
+                .iter()
+                .any(|host| server.takes(service, host, &mesh.domain))
+        }) && !mesh.gateway_pods(gateway).is_empty()
     };
-    let gateways = mesh.objects.of("Gateway", "networking.istio.io").filter(takes);
-    let best = gateways.min_by_key(|gateway| (distance(name, &gateway.id.name), gateway.id.clone()))?;
+    let gateways = mesh
+        .objects
+        .of("Gateway", "networking.istio.io")
+        .filter(takes);
+    let best =
+        gateways.min_by_key(|gateway| (distance(name, &gateway.id.name), gateway.id.clone()))?;
     Some(format!("{}/{}", best.id.namespace, best.id.name))
 }

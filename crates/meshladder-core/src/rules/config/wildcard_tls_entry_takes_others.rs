@@ -31,23 +31,43 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         out.examined();
         let Some(asked) = asked else {
             if entry.hosts().count() > 1 {
-                tell(&entry, "several names share one kind of cluster", Severity::Info, out);
+                tell(
+                    &entry,
+                    "several names share one kind of cluster",
+                    Severity::Info,
+                    out,
+                );
             }
             continue;
         };
         let wanted = met::authority(asked);
         let is_own = entry.hosts().any(|host| covers(host, &wanted));
-        if !is_own && met::clusters(asked).any(|cluster| entry.hosts().any(|host| host == cluster.host)) {
-            tell(&entry, &format!("a call to {wanted} is sent to it"), Severity::Warning, out);
+        if !is_own
+            && met::clusters(asked).any(|cluster| entry.hosts().any(|host| host == cluster.host))
+        {
+            tell(
+                &entry,
+                &format!("a call to {wanted} is sent to it"),
+                Severity::Warning,
+                out,
+            );
         }
     }
 }
 
 fn tell(entry: &Entry<'_>, why: &str, severity: Severity, out: &mut Sink) {
     let hosts: Vec<&str> = entry.hosts().collect();
-    let message = format!("{} is for TLS to {} without resolution: {why}", entry.object.id, hosts.join(", "));
+    let message = format!(
+        "{} is for TLS to {} without resolution: {why}",
+        entry.object.id,
+        hosts.join(", ")
+    );
     let at = entry.object.spec_at(["hosts"]).unwrap_or(entry.node);
-    let finding = out.find(entry.object.id.clone(), message, Evidence::of(entry.object, at, "the hosts"));
+    let finding = out.find(
+        entry.object.id.clone(),
+        message,
+        Evidence::of(entry.object, at, "the hosts"),
+    );
     finding.severity(severity);
     finding.fix(Fix::advice("give each host a ServiceEntry of its own"));
 }

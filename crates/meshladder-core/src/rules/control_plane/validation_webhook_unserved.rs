@@ -36,16 +36,24 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         let config = &hook.config.id;
-        let message = format!("{config} has every change of Istio's objects refused: {}", served.what);
+        let message = format!(
+            "{config} has every change of Istio's objects refused: {}",
+            served.what
+        );
         let subject = served.service.map_or(config, |service| &service.id);
-        let finding =
-            out.find(subject.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
+        let finding = out.find(
+            subject.clone(),
+            message,
+            Evidence::of(hook.config, served.node, "whom the API server asks"),
+        );
         // It hits no traffic: only who changes objects meets it.
         finding.hits(config.clone());
         if served.service.is_none() {
             finding.fix(Fix::delete(config));
         } else {
-            finding.fix(Fix::advice("bring istiod back: its Service has no ready endpoint"));
+            finding.fix(Fix::advice(
+                "bring istiod back: its Service has no ready endpoint",
+            ));
         }
     }
 }

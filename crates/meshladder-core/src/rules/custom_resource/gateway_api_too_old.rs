@@ -30,16 +30,32 @@ const LEAST: [(&str, (u64, u64)); 4] = [
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for crd in facts.mesh.objects.of_kind("CustomResourceDefinition") {
-        let Some((_, least)) = LEAST.iter().find(|(name, _)| *name == crd.id.name) else { continue };
+        let Some((_, least)) = LEAST.iter().find(|(name, _)| *name == crd.id.name) else {
+            continue;
+        };
         out.examined();
-        let Some(node) = crd.node.at(["metadata", "annotations", VERSION]) else { continue };
-        let Some(installed) = node.str().and_then(version).filter(|installed| installed < least) else { continue };
+        let Some(node) = crd.node.at(["metadata", "annotations", VERSION]) else {
+            continue;
+        };
+        let Some(installed) = node
+            .str()
+            .and_then(version)
+            .filter(|installed| installed < least)
+        else {
+            continue;
+        };
         let message = format!(
             "{} is of version {}.{}, and istiod reads it only from {}.{} on",
             crd.id, installed.0, installed.1, least.0, least.1
         );
-        out.find(crd.id.clone(), message, Evidence::of(crd, node, "its version"))
-            .fix(Fix::advice("install the CustomResourceDefinitions of a newer Gateway API"));
+        out.find(
+            crd.id.clone(),
+            message,
+            Evidence::of(crd, node, "its version"),
+        )
+        .fix(Fix::advice(
+            "install the CustomResourceDefinitions of a newer Gateway API",
+        ));
     }
 }
 

@@ -19,16 +19,27 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
-const KINDS: [&str; 4] = ["ClusterRbacConfig", "RbacConfig", "ServiceRole", "ServiceRoleBinding"];
+const KINDS: [&str; 4] = [
+    "ClusterRbacConfig",
+    "RbacConfig",
+    "ServiceRole",
+    "ServiceRoleBinding",
+];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for crd in facts.mesh.objects.of_kind("CustomResourceDefinition") {
         out.examined();
         let is_rbac = crd.spec_at(["group"]).and_then(Node::str) == Some("rbac.istio.io");
-        let Some(kind) = crd.spec_at(["names", "kind"]).filter(|_| is_rbac) else { continue };
-        let Some(name) = kind.str().filter(|name| KINDS.contains(name)) else { continue };
+        let Some(kind) = crd.spec_at(["names", "kind"]).filter(|_| is_rbac) else {
+            continue;
+        };
+        let Some(name) = kind.str().filter(|name| KINDS.contains(name)) else {
+            continue;
+        };
         let message = format!("{} is for {name}, which Istio no longer reads", crd.id);
         out.find(crd.id.clone(), message, Evidence::of(crd, kind, "the kind"))
-            .fix(Fix::advice("write what is left as AuthorizationPolicies, then delete the definition"));
+            .fix(Fix::advice(
+                "write what is left as AuthorizationPolicies, then delete the definition",
+            ));
     }
 }

@@ -24,15 +24,26 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for Behind { deployments, services } in all(facts.mesh) {
+    for Behind {
+        deployments,
+        services,
+    } in all(facts.mesh)
+    {
         for _ in &deployments {
             out.examined();
         }
         let mut by_port: BTreeMap<u16, Vec<(&str, &Stored)>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {
-                let protocol = port.node.str_at("protocol").filter(|protocol| !protocol.is_empty()).unwrap_or("TCP");
-                by_port.entry(port.number).or_default().push((protocol, service));
+                let protocol = port
+                    .node
+                    .str_at("protocol")
+                    .filter(|protocol| !protocol.is_empty())
+                    .unwrap_or("TCP");
+                by_port
+                    .entry(port.number)
+                    .or_default()
+                    .push((protocol, service));
             }
         }
         for (port, uses) in by_port {
@@ -53,7 +64,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 for (_, service) in uses.iter().take(MOST_SHOWN) {
                     finding.see(Evidence::object(service, "one of the Services"));
                 }
-                finding.fix(Fix::advice("use the port with one protocol, or make it one Service"));
+                finding.fix(Fix::advice(
+                    "use the port with one protocol, or make it one Service",
+                ));
             }
         }
     }

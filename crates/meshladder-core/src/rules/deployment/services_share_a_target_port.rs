@@ -25,14 +25,21 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for Behind { deployments, services } in all(facts.mesh) {
+    for Behind {
+        deployments,
+        services,
+    } in all(facts.mesh)
+    {
         for _ in &deployments {
             out.examined();
         }
         let mut by_target: BTreeMap<String, BTreeMap<u16, &Stored>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {
-                by_target.entry(target(&port)).or_default().insert(port.number, service);
+                by_target
+                    .entry(target(&port))
+                    .or_default()
+                    .insert(port.number, service);
             }
         }
         for (target, uses) in by_target.iter().filter(|(_, uses)| uses.len() > 1) {
@@ -48,7 +55,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 for service in uses.values().take(MOST_SHOWN) {
                     finding.see(Evidence::object(service, "one of the Services"));
                 }
-                finding.fix(Fix::advice("let one port lead there, or let the pods listen on one port for each"));
+                finding.fix(Fix::advice(
+                    "let one port lead there, or let the pods listen on one port for each",
+                ));
             }
         }
     }
@@ -56,6 +65,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// "By default and for convenience, the targetPort is set to the same value as the port field."
 fn target(port: &ServicePort<'_>) -> String {
-    let written = port.target_port.map(|target| target.str().map_or_else(|| Node::to_json(target), str::to_owned));
-    written.filter(|text| !["", "0", "null"].contains(&text.as_str())).unwrap_or_else(|| port.number.to_string())
+    let written = port.target_port.map(|target| {
+        target
+            .str()
+            .map_or_else(|| Node::to_json(target), str::to_owned)
+    });
+    written
+        .filter(|text| !["", "0", "null"].contains(&text.as_str()))
+        .unwrap_or_else(|| port.number.to_string())
 }

@@ -27,13 +27,19 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
-        let Some(mode) = tls_mode(rule).filter(|mode| mode.str() == Some("ISTIO_MUTUAL")) else { continue };
+        let Some(mode) = tls_mode(rule).filter(|mode| mode.str() == Some("ISTIO_MUTUAL")) else {
+            continue;
+        };
         let (namespace, place) = match reach(facts, rule) {
             Reach::Mesh => (&*facts.mesh.config.root_namespace, "the mesh".to_owned()),
             Reach::Namespace(namespace) => (namespace, format!("namespace {namespace}")),
             Reach::Service(_) | Reach::Other => continue,
         };
-        let workload = Workload { namespace, labels: None, service: None };
+        let workload = Workload {
+            namespace,
+            labels: None,
+            service: None,
+        };
         if facts.mesh.mutual_tls(&workload, 0).by.is_some() {
             continue;
         }
@@ -41,7 +47,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "{} has clients use mutual TLS in {place}, and no PeerAuthentication demands it, so plain text is taken too",
             rule.id
         );
-        out.find(rule.id.clone(), message, Evidence::of(rule, mode, "clients use mutual TLS"))
-            .fix(Fix::advice("add a PeerAuthentication of mode STRICT if plain text should be refused"));
+        out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, mode, "clients use mutual TLS"),
+        )
+        .fix(Fix::advice(
+            "add a PeerAuthentication of mode STRICT if plain text should be refused",
+        ));
     }
 }

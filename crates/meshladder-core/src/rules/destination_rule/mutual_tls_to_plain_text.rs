@@ -16,7 +16,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no DestinationRule has clients use mutual TLS where it is turned off",
-    needs: &[DESTINATION_RULES, PEER_AUTHENTICATIONS, SERVICES, NAMESPACES],
+    needs: &[
+        DESTINATION_RULES,
+        PEER_AUTHENTICATIONS,
+        SERVICES,
+        NAMESPACES,
+    ],
     uses: workloads::PATHS,
     explains: &[],
     docs: include_str!("mutual_tls_to_plain_text.md"),
@@ -26,16 +31,27 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("DestinationRule").len();
     for clash in clashes(facts, &["ISTIO_MUTUAL"], MutualTls::Disable) {
-        let host = clash.rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let message =
-            format!("{} turns mutual TLS off, and {} has clients of {host} use it", clash.policy.id, clash.rule.id);
+        let host = clash
+            .rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let message = format!(
+            "{} turns mutual TLS off, and {} has clients of {host} use it",
+            clash.policy.id, clash.rule.id
+        );
         let taken = Evidence::of(clash.policy, clash.takes, "mutual TLS is off");
         let sent = Evidence::of(clash.rule, clash.sends, "clients use mutual TLS");
         // The narrower of the two is the exception that does not fit.
-        let (subject, first, second) =
-            if clash.is_narrow { (clash.rule, sent, taken) } else { (clash.policy, taken, sent) };
+        let (subject, first, second) = if clash.is_narrow {
+            (clash.rule, sent, taken)
+        } else {
+            (clash.policy, taken, sent)
+        };
         out.find(subject.id.clone(), message, first)
             .see(second)
-            .fix(Fix::advice("use PERMISSIVE, or have clients send plain text there with tls mode DISABLE"));
+            .fix(Fix::advice(
+                "use PERMISSIVE, or have clients send plain text there with tls mode DISABLE",
+            ));
     }
 }

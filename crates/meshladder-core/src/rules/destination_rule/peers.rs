@@ -50,11 +50,16 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Stored) -> Reach<'m> {
     if host.starts_with('*') && covers(host, &format!("*.svc.{}", domain.name())) {
         return Reach::Mesh;
     }
-    let namespace = host.strip_prefix("*.").and_then(|rest| domain.without(rest));
+    let namespace = host
+        .strip_prefix("*.")
+        .and_then(|rest| domain.without(rest));
     if let Some(namespace) = namespace.filter(|namespace| !namespace.contains('.')) {
         return Reach::Namespace(namespace);
     }
-    facts.mesh.service_of_host(&domain.fqdn(host, &rule.id.namespace)).map_or(Reach::Other, Reach::Service)
+    facts
+        .mesh
+        .service_of_host(&domain.fqdn(host, &rule.id.namespace))
+        .map_or(Reach::Other, Reach::Service)
 }
 
 /// The rules that have clients send one of these, where the server accepts this alone.
@@ -63,21 +68,44 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls)
     if policies.is_empty() {
         return Vec::new();
     }
-    let sends = |rule: &'m Stored| tls_mode(rule).filter(|mode| mode.str().is_some_and(|mode| sent.contains(&mode)));
-    let rules = facts.mesh.objects.of_kind("DestinationRule").iter().filter_map(|rule| Some((rule, sends(rule)?)));
+    let sends = |rule: &'m Stored| {
+        tls_mode(rule).filter(|mode| mode.str().is_some_and(|mode| sent.contains(&mode)))
+    };
+    let rules = facts
+        .mesh
+        .objects
+        .of_kind("DestinationRule")
+        .iter()
+        .filter_map(|rule| Some((rule, sends(rule)?)));
     let servers = Servers::of(facts, rules.clone().map(|(rule, _)| rule));
     let mut found = Vec::new();
     for (rule, sends) in rules {
         let reach = reach(facts, rule);
-        let mut modes = servers.accept(rule, reach).into_iter().filter(|peer| peer.mode == accepted);
+        let mut modes = servers
+            .accept(rule, reach)
+            .into_iter()
+            .filter(|peer| peer.mode == accepted);
         let is_narrow = matches!(reach, Reach::Service(_));
         let clash = modes.find_map(|peer| peer.by);
-        found.extend(clash.map(|(policy, takes)| Clash { rule, sends, policy, takes, is_narrow }));
+        found.extend(clash.map(|(policy, takes)| Clash {
+            rule,
+            sends,
+            policy,
+            takes,
+            is_narrow,
+        }));
     }
     found.extend(policies.iter().filter_map(|policy| {
         let (rule, takes) = servers.overridden(policy)?;
         let is_accepted = servers.accepted.by_default(&policy.id.namespace).mode == accepted;
-        Some(Clash { rule, sends: sends(rule)?, policy, takes, is_narrow: false }).filter(|_| is_accepted)
+        Some(Clash {
+            rule,
+            sends: sends(rule)?,
+            policy,
+            takes,
+            is_narrow: false,
+        })
+        .filter(|_| is_accepted)
     }));
     found
 }
@@ -105,10 +133,18 @@ impl<'f, 'm> Servers<'f, 'm> {
                 chosen.extend(services.into_iter().map(|(number, _)| (number, template)));
             }
         }
-        let of_service =
-            |(number, template)| selectors.numbered(number).iter().map(move |service| (&service.id, template));
+        let of_service = |(number, template)| {
+            selectors
+                .numbered(number)
+                .iter()
+                .map(move |service| (&service.id, template))
+        };
         let behind = chosen.into_iter().flat_map(of_service).collect();
-        Self { facts, accepted: Accepted::of(facts), behind }
+        Self {
+            facts,
+            accepted: Accepted::of(facts),
+            behind,
+        }
     }
 
     /// What the servers of a rule accept.
@@ -116,7 +152,10 @@ impl<'f, 'm> Servers<'f, 'm> {
         let objects = &self.facts.mesh.objects;
         match reach {
             Reach::Mesh if self.is_used(rule, objects.of_kind("Service").iter()) => {
-                vec![self.accepted.by_default(&self.facts.mesh.config.root_namespace)]
+                vec![
+                    self.accepted
+                        .by_default(&self.facts.mesh.config.root_namespace),
+                ]
             }
             Reach::Namespace(namespace) if self.is_used_in(rule, namespace) => {
                 vec![self.accepted.by_default(namespace)]
@@ -129,11 +168,13 @@ impl<'f, 'm> Servers<'f, 'm> {
     /// For a namespace's policy, the rule for the whole mesh that its clients fall under.
     fn overridden(&self, policy: &'m Stored) -> Option<(&'m Stored, &'m Node)> {
         let namespace = policy.id.namespace.as_str();
-        if namespace == &*self.facts.mesh.config.root_namespace || selector(policy.spec()).is_some() {
+        if namespace == &*self.facts.mesh.config.root_namespace || selector(policy.spec()).is_some()
+        {
             return None;
         }
         let rule = self.narrowest(&self.facts.mesh.domain.service("*", namespace))?;
-        let is_wide = matches!(reach(self.facts, rule), Reach::Mesh) && self.is_used_in(rule, namespace);
+        let is_wide =
+            matches!(reach(self.facts, rule), Reach::Mesh) && self.is_used_in(rule, namespace);
         is_wide.then_some((rule, policy.spec_at(["mtls", "mode"])?))
     }
 
@@ -145,7 +186,12 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     fn is_used(&self, rule: &Stored, services: impl Iterator<Item = &'m Stored>) -> bool {
         let mut services = services.filter(|service| !service.is_assumed()).peekable();
-        let host = |service: &Stored| self.facts.mesh.domain.service(&service.id.name, &service.id.namespace);
+        let host = |service: &Stored| {
+            self.facts
+                .mesh
+                .domain
+                .service(&service.id.name, &service.id.namespace)
+        };
         // Clients of other namespaces may fall under a rule of their own for the same host.
         let is_same = |used: &Stored| host_of(used) == host_of(rule);
         let falls_under = |service: &Stored| self.narrowest(&host(service)).is_some_and(is_same);
@@ -154,20 +200,43 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     /// The rule with the narrowest host that covers this one.
     fn narrowest(&self, host: &str) -> Option<&'m Stored> {
-        self.facts.mesh.destination_rules_of(host).into_iter().min_by_key(|rule| specificity(host_of(rule)))
+        self.facts
+            .mesh
+            .destination_rules_of(host)
+            .into_iter()
+            .min_by_key(|rule| specificity(host_of(rule)))
     }
 
-    /// What the workload behind a Service accepts, on the ports for which the rule says nothing of their own.
+    /// What the workload behind a Service accepts, on the ports for which the rule says nothing of
+    /// their own.
     fn behind(&self, rule: &Stored, service: &'m Stored) -> Vec<PeerMode<'m>> {
-        let Some(template) = self.behind.get(&service.id) else { return Vec::new() };
-        let own = rule.spec_at(["trafficPolicy", "portLevelSettings"]).map_or(&[][..], Node::items);
-        let has_own = |port: u16| own.iter().any(|own| own.at(["port", "number"]).and_then(number) == Some(port));
+        let Some(template) = self.behind.get(&service.id) else {
+            return Vec::new();
+        };
+        let own = rule
+            .spec_at(["trafficPolicy", "portLevelSettings"])
+            .map_or(&[][..], Node::items);
+        let has_own = |port: u16| {
+            own.iter()
+                .any(|own| own.at(["port", "number"]).and_then(number) == Some(port))
+        };
         let numbers = ports(service).filter(|port| !has_own(port.number));
-        let targets = numbers.map(|port| port.target_port.map_or(Some(port.number), number).unwrap_or_default());
-        targets.map(|port| self.accepted.by(template.namespace(), template.labels(), port)).collect()
+        let targets = numbers.map(|port| {
+            port.target_port
+                .map_or(Some(port.number), number)
+                .unwrap_or_default()
+        });
+        targets
+            .map(|port| {
+                self.accepted
+                    .by(template.namespace(), template.labels(), port)
+            })
+            .collect()
     }
 }
 
 fn host_of(rule: &Stored) -> &str {
-    rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default()
+    rule.spec_at(["host"])
+        .and_then(Node::str)
+        .unwrap_or_default()
 }

@@ -16,7 +16,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no DestinationRule turns TLS off for servers that demand mutual TLS",
-    needs: &[DESTINATION_RULES, PEER_AUTHENTICATIONS, SERVICES, NAMESPACES],
+    needs: &[
+        DESTINATION_RULES,
+        PEER_AUTHENTICATIONS,
+        SERVICES,
+        NAMESPACES,
+    ],
     uses: workloads::PATHS,
     explains: &[],
     docs: include_str!("plain_text_to_strict.md"),
@@ -26,13 +31,28 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("DestinationRule").len();
     for clash in clashes(facts, &["DISABLE"], MutualTls::Strict) {
-        let host = clash.rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
+        let host = clash
+            .rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
         let message = format!(
             "{} has clients of {host} send plain text, and {} demands mutual TLS there",
             clash.rule.id, clash.policy.id
         );
-        out.find(clash.rule.id.clone(), message, Evidence::of(clash.rule, clash.sends, "TLS is off"))
-            .see(Evidence::of(clash.policy, clash.takes, "mutual TLS is demanded"))
-            .fix(Fix::merge(&clash.rule.id, r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#));
+        out.find(
+            clash.rule.id.clone(),
+            message,
+            Evidence::of(clash.rule, clash.sends, "TLS is off"),
+        )
+        .see(Evidence::of(
+            clash.policy,
+            clash.takes,
+            "mutual TLS is demanded",
+        ))
+        .fix(Fix::merge(
+            &clash.rule.id,
+            r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+        ));
     }
 }

@@ -23,14 +23,26 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
-        let settings = rule.spec_at(["trafficPolicy", "portLevelSettings"]).map_or(&[][..], Node::items);
+        let settings = rule
+            .spec_at(["trafficPolicy", "portLevelSettings"])
+            .map_or(&[][..], Node::items);
         for setting in settings {
             out.examined();
-            let Some((tls, mode)) = unchecked(rule, setting) else { continue };
-            let port = setting.at(["port", "number"]).and_then(number).unwrap_or_default();
-            let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-            let message =
-                format!("{} opens TLS ({mode}) to {host}:{port} and names no CA to check the server with", rule.id);
+            let Some((tls, mode)) = unchecked(rule, setting) else {
+                continue;
+            };
+            let port = setting
+                .at(["port", "number"])
+                .and_then(number)
+                .unwrap_or_default();
+            let host = rule
+                .spec_at(["host"])
+                .and_then(Node::str)
+                .unwrap_or_default();
+            let message = format!(
+                "{} opens TLS ({mode}) to {host}:{port} and names no CA to check the server with",
+                rule.id
+            );
             out.find(rule.id.clone(), message, Evidence::of(rule, tls, "TLS without a CA")).fix(Fix::advice(
                 "name the CA in tls.caCertificates, or a Secret in tls.credentialName with a workloadSelector",
             ));

@@ -30,25 +30,49 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
-        let Some(node) = rule.spec_at(["host"]).filter(|_| rule.spec_at(["trafficPolicy", "tls"]).is_none()) else {
+        let Some(node) = rule
+            .spec_at(["host"])
+            .filter(|_| rule.spec_at(["trafficPolicy", "tls"]).is_none())
+        else {
             continue;
         };
-        let host = facts.mesh.domain.fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
         let is_wider = |other: &&Stored| {
-            let own = other.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-            specificity(own) > specificity(&host) && facts.mesh.is_exported_to(other, &rule.id.namespace)
+            let own = other
+                .spec_at(["host"])
+                .and_then(Node::str)
+                .unwrap_or_default();
+            specificity(own) > specificity(&host)
+                && facts.mesh.is_exported_to(other, &rule.id.namespace)
         };
-        let wider = facts.mesh.destination_rules_of(&host).into_iter().filter(is_wider);
+        let wider = facts
+            .mesh
+            .destination_rules_of(&host)
+            .into_iter()
+            .filter(is_wider);
         let widest = wider.filter_map(|other| Some((other, tls_mode(other)?)));
-        let Some((other, mode)) = widest.into_iter().find(|(_, mode)| mode.str() == Some("ISTIO_MUTUAL")) else {
+        let Some((other, mode)) = widest
+            .into_iter()
+            .find(|(_, mode)| mode.str() == Some("ISTIO_MUTUAL"))
+        else {
             continue;
         };
         let message = format!(
             "{} goes before {}, which has clients of {host} use mutual TLS, and says nothing of TLS, so they send plain text",
             rule.id, other.id
         );
-        out.find(rule.id.clone(), message, Evidence::of(rule, node, "the host that it is for"))
-            .see(Evidence::of(other, mode, "what no longer holds"))
-            .fix(Fix::merge(&rule.id, r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#));
+        out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, node, "the host that it is for"),
+        )
+        .see(Evidence::of(other, mode, "what no longer holds"))
+        .fix(Fix::merge(
+            &rule.id,
+            r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+        ));
     }
 }

@@ -23,17 +23,27 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
-/// Namespace, host, whom it is exported to and which clients it selects: rules that agree in these are put together.
+/// Namespace, host, whom it is exported to and which clients it selects: rules that agree in these
+/// are put together.
 type Key<'m> = (&'m str, String, String, String);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut groups: BTreeMap<Key<'_>, Vec<&Stored>> = BTreeMap::new();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
-        let host =
-            facts.mesh.domain.fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
+        let host = facts.mesh.domain.fqdn(
+            rule.spec_at(["host"])
+                .and_then(Node::str)
+                .unwrap_or_default(),
+            &rule.id.namespace,
+        );
         let clients = selector(rule.spec()).map(Node::to_json).unwrap_or_default();
-        let key = (rule.id.namespace.as_str(), host.into_owned(), format!("{:?}", facts.mesh.export(rule)), clients);
+        let key = (
+            rule.id.namespace.as_str(),
+            host.into_owned(),
+            format!("{:?}", facts.mesh.export(rule)),
+            clients,
+        );
         groups.entry(key).or_default().push(rule);
     }
     for ((_, host, ..), mut rules) in groups {
@@ -42,12 +52,20 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let mut seen = BTreeSet::new();
         for rule in rules.into_iter().filter(|rule| seen.insert(&rule.id)) {
             for (what, node) in says(rule) {
-                let Some(other) = before.get(&what) else { continue };
-                let message =
-                    format!("{} sets the {what} of {host}, and {}, which goes before it, does too", rule.id, other.id);
-                out.find(rule.id.clone(), message, Evidence::of(rule, node, "what does not count"))
-                    .see(Evidence::object(other, "what counts"))
-                    .fix(Fix::advice("make them one"));
+                let Some(other) = before.get(&what) else {
+                    continue;
+                };
+                let message = format!(
+                    "{} sets the {what} of {host}, and {}, which goes before it, does too",
+                    rule.id, other.id
+                );
+                out.find(
+                    rule.id.clone(),
+                    message,
+                    Evidence::of(rule, node, "what does not count"),
+                )
+                .see(Evidence::object(other, "what counts"))
+                .fix(Fix::advice("make them one"));
                 break;
             }
             for (what, _) in says(rule) {
@@ -59,7 +77,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// What a rule says of its host: of several rules the oldest counts, thing by thing.
 fn says(rule: &Stored) -> impl Iterator<Item = (String, &Node)> {
-    let policy = rule.spec_at(["trafficPolicy"]).map(|node| ("trafficPolicy".to_owned(), node));
+    let policy = rule
+        .spec_at(["trafficPolicy"])
+        .map(|node| ("trafficPolicy".to_owned(), node));
     let subsets = rule.spec_list("subsets").iter();
-    policy.into_iter().chain(subsets.map(|node| (format!("subset {}", node.str_at("name").unwrap_or_default()), node)))
+    policy.into_iter().chain(subsets.map(|node| {
+        (
+            format!("subset {}", node.str_at("name").unwrap_or_default()),
+            node,
+        )
+    }))
 }

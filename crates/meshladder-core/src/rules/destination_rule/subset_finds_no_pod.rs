@@ -30,11 +30,23 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if rule.spec_list("subsets").is_empty() {
             continue;
         }
-        let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let known = known(facts.mesh, rule, &facts.mesh.domain.fqdn(host, &rule.id.namespace));
+        let host = rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let known = known(
+            facts.mesh,
+            rule,
+            &facts.mesh.domain.fqdn(host, &rule.id.namespace),
+        );
         for subset in rule.spec_list("subsets") {
             out.examined();
-            let Some(labels) = subset.get("labels").filter(|labels| !labels.members().is_empty()) else { continue };
+            let Some(labels) = subset
+                .get("labels")
+                .filter(|labels| !labels.members().is_empty())
+            else {
+                continue;
+            };
             if known.is_empty() || known.iter().any(|owner| behind.has(owner, labels)) {
                 continue;
             }
@@ -44,8 +56,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 rule.id,
                 labels.to_json()
             );
-            out.find(rule.id.clone(), message, Evidence::of(rule, labels, "what the subset selects"))
-                .fix(Fix::advice("give the subset labels that the pods have"));
+            out.find(
+                rule.id.clone(),
+                message,
+                Evidence::of(rule, labels, "what the subset selects"),
+            )
+            .fix(Fix::advice("give the subset labels that the pods have"));
         }
     }
 }
@@ -63,8 +79,12 @@ impl<'m> Behind<'m> {
         let all = |kind| mesh.objects.of_kind(kind).iter();
         Self {
             mesh,
-            deployments: LabelIndex::of(all("Deployment").map(|deployment| members(made(deployment)))),
-            entries: LabelIndex::of(all("WorkloadEntry").map(|entry| members(entry.spec_at(["labels"])))),
+            deployments: LabelIndex::of(
+                all("Deployment").map(|deployment| members(made(deployment))),
+            ),
+            entries: LabelIndex::of(
+                all("WorkloadEntry").map(|entry| members(entry.spec_at(["labels"]))),
+            ),
         }
     }
 
@@ -72,24 +92,34 @@ impl<'m> Behind<'m> {
     fn has(&self, owner: &Stored, labels: &Node) -> bool {
         let namespace = owner.id.namespace.as_str();
         let selector = |path: &[&str]| {
-            let node = path.iter().try_fold(owner.spec()?, |node, key| node.get(key));
+            let node = path
+                .iter()
+                .try_fold(owner.spec()?, |node, key| node.get(key));
             node.filter(|selector| !selector.members().is_empty())
         };
         if owner.id.kind == "Service" {
             return match selector(&["selector"]) {
                 Some(selector) => {
-                    self.has_pod(namespace, Some(selector), labels) || self.is_made(namespace, selector, labels)
+                    self.has_pod(namespace, Some(selector), labels)
+                        || self.is_made(namespace, selector, labels)
                 }
                 // Its endpoints are kept by hand, so any pod of the namespace may be one.
                 None => self.has_pod(namespace, None, labels),
             };
         }
         let endpoints = owner.spec_list("endpoints");
-        // "NONE: Assume that incoming connections have already been resolved": there are no endpoints to choose from.
-        owner.spec_at(["resolution"]).and_then(Node::str).is_none_or(|resolution| resolution == "NONE")
-            || endpoints.iter().any(|endpoint| has_labels(labels, endpoint.get("labels")))
+        // "NONE: Assume that incoming connections have already been resolved": there are no
+        // endpoints to choose from.
+        owner
+            .spec_at(["resolution"])
+            .and_then(Node::str)
+            .is_none_or(|resolution| resolution == "NONE")
+            || endpoints
+                .iter()
+                .any(|endpoint| has_labels(labels, endpoint.get("labels")))
             || selector(&["workloadSelector", "labels"]).is_some_and(|selector| {
-                self.has_pod(namespace, Some(selector), labels) || self.has_entry(namespace, selector, labels)
+                self.has_pod(namespace, Some(selector), labels)
+                    || self.has_entry(namespace, selector, labels)
             })
     }
 
@@ -100,16 +130,19 @@ impl<'m> Behind<'m> {
         let wanted: Vec<&Node> = selector.into_iter().chain(own).collect();
         let mut near = self.mesh.pods_near(Some(namespace), &wanted);
         near.any(|pod| {
-            selector.is_none_or(|selector| has_labels(selector, pod.labels())) && has(self.mesh, pod, labels)
+            selector.is_none_or(|selector| has_labels(selector, pod.labels()))
+                && has(self.mesh, pod, labels)
         })
     }
 
     fn has_entry(&self, namespace: &str, selector: &Node, labels: &Node) -> bool {
         let entries = self.mesh.objects.of_kind("WorkloadEntry");
-        self.entries.near(entries, Some(namespace), &[selector, labels]).any(|entry| {
-            let own = entry.spec_at(["labels"]);
-            has_labels(selector, own) && has_labels(labels, own)
-        })
+        self.entries
+            .near(entries, Some(namespace), &[selector, labels])
+            .any(|entry| {
+                let own = entry.spec_at(["labels"]);
+                has_labels(selector, own) && has_labels(labels, own)
+            })
     }
 
     /// Whether a Deployment, perhaps one without pods now, would make such a pod.
@@ -117,7 +150,9 @@ impl<'m> Behind<'m> {
         let deployments = self.mesh.objects.of_kind("Deployment");
         self.deployments
             .near(deployments, Some(namespace), &[selector, labels])
-            .any(|deployment| has_labels(selector, made(deployment)) && has_labels(labels, made(deployment)))
+            .any(|deployment| {
+                has_labels(selector, made(deployment)) && has_labels(labels, made(deployment))
+            })
     }
 }
 
@@ -128,8 +163,11 @@ fn made(deployment: &Stored) -> Option<&Node> {
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// The labels of a node that its pods get. What follows one that is missing is not taken.
-const LOCALITY: [&str; 3] =
-    ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+const LOCALITY: [&str; 3] = [
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.istio.io/subzone",
+];
 
 /// Pods count with where they run.
 fn has(mesh: &Mesh, pod: &Stored, labels: &Node) -> bool {
@@ -140,8 +178,12 @@ fn has(mesh: &Mesh, pod: &Stored, labels: &Node) -> bool {
         let of_node = || match &*wanted.key {
             HOSTNAME => name == value,
             key => {
-                let parts = LOCALITY.iter().map_while(|part| Some((*part, node?.label(part)?)));
-                parts.filter(|(part, _)| *part == key).any(|(_, label)| Some(label) == value)
+                let parts = LOCALITY
+                    .iter()
+                    .map_while(|part| Some((*part, node?.label(part)?)));
+                parts
+                    .filter(|(part, _)| *part == key)
+                    .any(|(_, label)| Some(label) == value)
             }
         };
         pod.label(&wanted.key) == value || of_node()

@@ -22,15 +22,28 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         for subset in rule.spec_list("subsets") {
             out.examined();
-            let has_labels = subset.get("labels").is_some_and(|labels| !labels.members().is_empty());
+            let has_labels = subset
+                .get("labels")
+                .is_some_and(|labels| !labels.members().is_empty());
             // Without labels it is a name for all pods, under which another policy holds.
-            if has_labels || subset.get("trafficPolicy").is_some_and(|policy| !policy.members().is_empty()) {
+            if has_labels
+                || subset
+                    .get("trafficPolicy")
+                    .is_some_and(|policy| !policy.members().is_empty())
+            {
                 continue;
             }
             let name = subset.str_at("name").unwrap_or_default();
-            let message = format!("subset {name} of {} has no labels, so all pods of the host are in it", rule.id);
-            out.find(rule.id.clone(), message, Evidence::of(rule, subset, "no labels"))
-                .fix(Fix::advice("give it the labels of its pods"));
+            let message = format!(
+                "subset {name} of {} has no labels, so all pods of the host are in it",
+                rule.id
+            );
+            out.find(
+                rule.id.clone(),
+                message,
+                Evidence::of(rule, subset, "no labels"),
+            )
+            .fix(Fix::advice("give it the labels of its pods"));
         }
     }
 }

@@ -23,11 +23,20 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
-        let Some((tls, mode)) = rule.spec_at(["trafficPolicy"]).and_then(|policy| unchecked(rule, policy)) else {
+        let Some((tls, mode)) = rule
+            .spec_at(["trafficPolicy"])
+            .and_then(|policy| unchecked(rule, policy))
+        else {
             continue;
         };
-        let host = rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default();
-        let message = format!("{} opens TLS ({mode}) to {host} and names no CA to check the server with", rule.id);
+        let host = rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let message = format!(
+            "{} opens TLS ({mode}) to {host} and names no CA to check the server with",
+            rule.id
+        );
         out.find(rule.id.clone(), message, Evidence::of(rule, tls, "TLS without a CA")).fix(Fix::advice(
             "name the CA in tls.caCertificates, or a Secret in tls.credentialName with a workloadSelector",
         ));

@@ -25,16 +25,30 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else { return };
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
     for cluster in asked.clusters() {
-        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else { continue };
+        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else {
+            continue;
+        };
         out.examined();
         let name = ClusterName::parse(cluster);
-        let (Some(name), true) = (name, !hosts.is_empty() && hosts.iter().all(|host| host.ejected)) else { continue };
+        let (Some(name), true) = (
+            name,
+            !hosts.is_empty() && hosts.iter().all(|host| host.ejected),
+        ) else {
+            continue;
+        };
         let scope = facts.mesh.scope(client);
-        let detection = outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
-        let Some((rule, detection)) = detection.filter(|(_, node)| outliers::permits_all(node, hosts.len())) else {
+        let detection =
+            outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
+        let Some((rule, detection)) =
+            detection.filter(|(_, node)| outliers::permits_all(node, hosts.len()))
+        else {
             continue;
         };
         let percent = outliers::max_ejection_percent(detection);
@@ -45,7 +59,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             client.id,
             met::count(hosts.len(), "endpoint")
         );
-        let finding = out.find(rule.id.clone(), message, Evidence::of(rule, detection, "what ejects endpoints"));
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, detection, "what ejects endpoints"),
+        );
         finding.see(proof).hits(client.id.clone());
         if let Some(service) = facts.mesh.service_of_host(name.host) {
             finding.hits(service.id.clone());
@@ -54,7 +72,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
             finding.fix(met::put(rule, "add", &path, "50"));
         } else {
-            let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", rule.path_of(detection));
+            let remove = format!(
+                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
+                rule.path_of(detection)
+            );
             finding.fix(Fix::json_patch(&rule.id, remove));
             finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }

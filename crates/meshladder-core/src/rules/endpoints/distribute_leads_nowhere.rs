@@ -12,7 +12,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every locality distribution leads to a locality that has pods",
-    needs: &["k8s/destinationrules.networking.istio.io.json", "k8s/services.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
     uses: &["k8s/nodes.json"],
     explains: &["ML07"],
     docs: include_str!("distribute_leads_nowhere.md"),
@@ -22,21 +26,43 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let services = met::services(facts, asked);
-    let client = asked.and_then(|asked| met::client_pod(facts, asked)).map(|pod| locality::of_pod(mesh, pod));
+    let client = asked
+        .and_then(|asked| met::client_pod(facts, asked))
+        .map(|pod| locality::of_pod(mesh, pod));
     for rule in mesh.objects.of_kind("DestinationRule") {
-        let host =
-            facts.mesh.domain.fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace);
-        let Some(met) = services.iter().find(|met| met.host(facts) == host) else { continue };
-        let setting = rule.spec_at(["trafficPolicy", "loadBalancer", "localityLbSetting", "distribute"]);
+        let host = facts.mesh.domain.fqdn(
+            rule.spec_at(["host"])
+                .and_then(Node::str)
+                .unwrap_or_default(),
+            &rule.id.namespace,
+        );
+        let Some(met) = services.iter().find(|met| met.host(facts) == host) else {
+            continue;
+        };
+        let setting = rule.spec_at([
+            "trafficPolicy",
+            "loadBalancer",
+            "localityLbSetting",
+            "distribute",
+        ]);
         let pods = met.pods(mesh, None);
-        let places: Vec<String> =
-            pods.iter().map(|pod| locality::of_pod(mesh, pod)).filter(|l| !l.is_empty()).collect();
+        let places: Vec<String> = pods
+            .iter()
+            .map(|pod| locality::of_pod(mesh, pod))
+            .filter(|l| !l.is_empty())
+            .collect();
         for entry in setting.map_or(&[][..], Node::items) {
             out.examined();
             let Some(to) = entry.get("to") else { continue };
             let from = entry.str_at("from").unwrap_or_default();
-            let concerns = asked.is_none() || client.as_ref().is_some_and(|client| locality::covers(from, client));
-            let leads = to.members().iter().any(|m| places.iter().any(|place| locality::covers(&m.key, place)));
+            let concerns = asked.is_none()
+                || client
+                    .as_ref()
+                    .is_some_and(|client| locality::covers(from, client));
+            let leads = to
+                .members()
+                .iter()
+                .any(|m| places.iter().any(|place| locality::covers(&m.key, place)));
             if places.is_empty() || leads || !concerns {
                 continue;
             }
@@ -48,14 +74,23 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 wanted.join(", "),
                 distinct(&places)
             );
-            let finding = out.find(rule.id.clone(), message, Evidence::of(rule, to, "where calls are sent"));
+            let finding = out.find(
+                rule.id.clone(),
+                message,
+                Evidence::of(rule, to, "where calls are sent"),
+            );
             met::hit(finding, met.service, &pods, asked);
             if asked.is_none() {
                 finding.severity(Severity::Warning);
             }
-            let remove = format!("[{{\"op\":\"remove\",\"path\":\"{}\"}}]", rule.path_of(entry));
+            let remove = format!(
+                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
+                rule.path_of(entry)
+            );
             finding.fix(Fix::json_patch(&rule.id, remove));
-            finding.fix(Fix::advice("use failover instead of distribute, or distribute to localities that have pods"));
+            finding.fix(Fix::advice(
+                "use failover instead of distribute, or distribute to localities that have pods",
+            ));
         }
     }
 }

@@ -27,14 +27,28 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else { return };
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
     let scope = facts.mesh.scope(client);
     for cluster in asked.clusters() {
-        let Some(name) = ClusterName::parse(cluster) else { continue };
-        let Some(service) = facts.mesh.service_of_host(name.host) else { continue };
-        let is_service = facts.mesh.registry(scope, name.host).first().is_some_and(|first| first.id == service.id);
-        let (Some((hosts, proof)), true) = (met::hosts_of(&doc, cluster), is_service) else { continue };
+        let Some(name) = ClusterName::parse(cluster) else {
+            continue;
+        };
+        let Some(service) = facts.mesh.service_of_host(name.host) else {
+            continue;
+        };
+        let is_service = facts
+            .mesh
+            .registry(scope, name.host)
+            .first()
+            .is_some_and(|first| first.id == service.id);
+        let (Some((hosts, proof)), true) = (met::hosts_of(&doc, cluster), is_service) else {
+            continue;
+        };
         out.examined();
         let known = slices::addresses(facts.mesh, service, None);
         let is_gone = |address: &str| {
@@ -51,15 +65,34 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let subject = met::workload_ref(facts.mesh, client);
         let finding = out.find(subject, message, proof);
         finding.hits(client.id.clone()).hits(service.id.clone());
-        let at = |host: &str| gone.iter().any(|gone| host == format!("{}:{}", gone.address, gone.port));
-        for line in asked.client_log.iter().filter(|line| at(&line.upstream_host)).take(1) {
-            finding.see(Evidence::line(&DocId::new(&line.doc), line.number, "a request that went there"));
+        let at = |host: &str| {
+            gone.iter()
+                .any(|gone| host == format!("{}:{}", gone.address, gone.port))
+        };
+        for line in asked
+            .client_log
+            .iter()
+            .filter(|line| at(&line.upstream_host))
+            .take(1)
+        {
+            finding.see(Evidence::line(
+                &DocId::new(&line.doc),
+                line.number,
+                "a request that went there",
+            ));
         }
         let works = asked.seen.is_some_and(crate::rules::Seen::is_success);
         if works {
-            finding.severity(if gone.len() == hosts.len() { Severity::Warning } else { Severity::Info });
+            finding.severity(if gone.len() == hosts.len() {
+                Severity::Warning
+            } else {
+                Severity::Info
+            });
         }
-        finding.fix(Fix::look(format!("meshladder proxy-status {}.{}", client.id.name, client.id.namespace)));
+        finding.fix(Fix::look(format!(
+            "meshladder proxy-status {}.{}",
+            client.id.name, client.id.namespace
+        )));
         finding.fix(met::restart(facts.mesh, client));
     }
 }

@@ -13,7 +13,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service with ready pods, or without a selector, has endpoints in its EndpointSlices",
-    needs: &["k8s/services.json", "k8s/pods.json", "k8s/endpointslices.discovery.k8s.io.json"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
     uses: &["k8s/serviceentries.networking.istio.io.json"],
     explains: &["ML0707", "ML0708", "ML0709"],
     docs: include_str!("endpoint_slices_empty.md"),
@@ -22,15 +26,30 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for met in met::services(facts, asked) {
-        if met.service.spec_at(["type"]).and_then(crate::doc::tree::Node::str) == Some("ExternalName") {
+        if met
+            .service
+            .spec_at(["type"])
+            .and_then(crate::doc::tree::Node::str)
+            == Some("ExternalName")
+        {
             continue;
         }
         out.examined();
-        if facts.mesh.endpoints(met.service).iter().any(|endpoint| endpoint.is_ready) || has_entry(facts, &met) {
+        if facts
+            .mesh
+            .endpoints(met.service)
+            .iter()
+            .any(|endpoint| endpoint.is_ready)
+            || has_entry(facts, &met)
+        {
             continue;
         }
         let id = &met.service.id;
-        let ready: Vec<_> = met.pods(facts.mesh, None).into_iter().filter(|pod| is_ready(pod)).collect();
+        let ready: Vec<_> = met
+            .pods(facts.mesh, None)
+            .into_iter()
+            .filter(|pod| is_ready(pod))
+            .collect();
         let slices = facts.mesh.endpoint_slices(met.service).next();
         let proof = slices.map_or_else(
             || {
@@ -44,7 +63,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         match (met::selector(met.service).is_some(), ready.is_empty()) {
             (true, false) => {
                 let pods = met::count(ready.len(), "ready pod");
-                let message = format!("{id} selects {pods}, but no EndpointSlice of it has a ready endpoint");
+                let message =
+                    format!("{id} selects {pods}, but no EndpointSlice of it has a ready endpoint");
                 let finding = out.find(id.clone(), message, proof);
                 met::hit(finding, met.service, &ready, asked);
                 // Pods and slices are not read in the same instant.
@@ -53,11 +73,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                     "kubectl get endpointslices -n {} -l kubernetes.io/service-name={}",
                     id.namespace, id.name
                 )));
-                finding
-                    .fix(Fix::advice("see whether the kube-controller-manager, which fills EndpointSlices, is well"));
+                finding.fix(Fix::advice(
+                    "see whether the kube-controller-manager, which fills EndpointSlices, is well",
+                ));
             }
             (false, _) => {
-                let message = format!("{id} has no selector, and nobody made an EndpointSlice for it");
+                let message =
+                    format!("{id} has no selector, and nobody made an EndpointSlice for it");
                 let finding = out.find(id.clone(), message, proof);
                 met::hit(finding, met.service, &[], asked);
                 if asked.is_none() {
@@ -74,5 +96,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// A ServiceEntry of the same host brings endpoints of its own.
 fn has_entry(facts: &Facts<'_>, met: &Met<'_>) -> bool {
-    facts.mesh.registered(&met.host(facts)).any(|object| object.id.kind == "ServiceEntry")
+    facts
+        .mesh
+        .registered(&met.host(facts))
+        .any(|object| object.id.kind == "ServiceEntry")
 }

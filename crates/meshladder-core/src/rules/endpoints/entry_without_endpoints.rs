@@ -18,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every ServiceEntry with resolution STATIC has an endpoint, or selects one",
-    needs: &["k8s/serviceentries.networking.istio.io.json", "k8s/pods.json", "k8s/services.json"],
+    needs: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/pods.json",
+        "k8s/services.json",
+    ],
     uses: &[WORKLOAD_ENTRIES, "k8s/sidecars.networking.istio.io.json"],
     explains: &["ML10"],
     docs: include_str!("entry_without_endpoints.md"),
@@ -32,7 +36,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if !is_static || has_endpoints(facts.mesh, entry) {
             continue;
         }
-        match facts.unread(WORKLOAD_ENTRIES).filter(|_| selector(entry).is_some()) {
+        match facts
+            .unread(WORKLOAD_ENTRIES)
+            .filter(|_| selector(entry).is_some())
+        {
             Some(fact) if asked.is_some() => out.unknown(fact),
             Some(_) => {}
             None => tell(facts.mesh, entry, asked, out),
@@ -42,24 +49,37 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// The ServiceEntries that the request is sent to; without a request all there are.
 fn entries<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<&'f Stored> {
-    let Some(asked) = asked else { return facts.mesh.objects.of_kind("ServiceEntry").iter().collect() };
-    let Some(scope) = met::client_scope(facts, asked) else { return Vec::new() };
-    let hosts = asked.clusters().filter_map(ClusterName::parse).map(|cluster| cluster.host);
+    let Some(asked) = asked else {
+        return facts.mesh.objects.of_kind("ServiceEntry").iter().collect();
+    };
+    let Some(scope) = met::client_scope(facts, asked) else {
+        return Vec::new();
+    };
+    let hosts = asked
+        .clusters()
+        .filter_map(ClusterName::parse)
+        .map(|cluster| cluster.host);
     let first = hosts.filter_map(|host| facts.mesh.registry(scope, host).into_iter().next());
-    let mut found: Vec<&Stored> = first.filter(|owner| owner.id.kind == "ServiceEntry").collect();
+    let mut found: Vec<&Stored> = first
+        .filter(|owner| owner.id.kind == "ServiceEntry")
+        .collect();
     found.dedup_by(|a, b| a.id == b.id);
     found
 }
 
-/// Its own endpoints, those of others in its namespace with the same host, and whom its selector finds. "Only one of
-/// `endpoints` or `workloadSelector` can be specified."
+/// Its own endpoints, those of others in its namespace with the same host, and whom its selector
+/// finds. "Only one of `endpoints` or `workloadSelector` can be specified."
 fn has_endpoints(mesh: &Mesh, entry: &Stored) -> bool {
     let own = |entry: &Stored| {
-        let selected =
-            || selector(entry).is_some_and(|labels| selectable(mesh, entry).any(|(_, has)| fits(labels, has)));
+        let selected = || {
+            selector(entry)
+                .is_some_and(|labels| selectable(mesh, entry).any(|(_, has)| fits(labels, has)))
+        };
         !entry.spec_list("endpoints").is_empty() || selected()
     };
-    let others = entry.spec_strings("hosts").flat_map(|host| mesh.registered(host));
+    let others = entry
+        .spec_strings("hosts")
+        .flat_map(|host| mesh.registered(host));
     own(entry)
         || others
             .filter(|other| other.id != entry.id && other.id.namespace == entry.id.namespace)
@@ -71,16 +91,24 @@ fn fits(selector: &Node, labels: &Node) -> bool {
 }
 
 fn selector(entry: &Stored) -> Option<&Node> {
-    entry.spec_at(["workloadSelector", "labels"]).filter(|labels| !labels.members().is_empty())
+    entry
+        .spec_at(["workloadSelector", "labels"])
+        .filter(|labels| !labels.members().is_empty())
 }
 
-/// "… select WorkloadEntry objects and Kubernetes pods … in the same namespace": each with its labels.
+/// "… select WorkloadEntry objects and Kubernetes pods … in the same namespace": each with its
+/// labels.
 fn selectable<'m>(mesh: &'m Mesh, entry: &Stored) -> impl Iterator<Item = (&'m Stored, &'m Node)> {
     let namespace = entry.id.namespace.clone();
     let entries = mesh.objects.in_namespace("WorkloadEntry", &namespace);
-    let entries: Vec<_> = entries.filter_map(|entry| Some((entry, entry.spec_at(["labels"])?))).collect();
-    let pods: Vec<_> =
-        mesh.objects.in_namespace("Pod", &namespace).filter_map(|pod| Some((pod, pod.labels()?))).collect();
+    let entries: Vec<_> = entries
+        .filter_map(|entry| Some((entry, entry.spec_at(["labels"])?)))
+        .collect();
+    let pods: Vec<_> = mesh
+        .objects
+        .in_namespace("Pod", &namespace)
+        .filter_map(|pod| Some((pod, pod.labels()?)))
+        .collect();
     entries.into_iter().chain(pods)
 }
 
@@ -98,28 +126,60 @@ fn tell(mesh: &Mesh, entry: &Stored, asked: Option<&Asked<'_>>, out: &mut Sink) 
             near.value
         ),
         (Some(labels), None) => {
-            format!("selects {}, which nothing in {} has", met::labels_in_words(labels), entry.id.namespace)
+            format!(
+                "selects {}, which nothing in {} has",
+                met::labels_in_words(labels),
+                entry.id.namespace
+            )
         }
         (None, _) => "is STATIC without endpoints".to_owned(),
     };
-    let at = selector.or_else(|| entry.spec_at(["resolution"])).unwrap_or(&entry.node);
+    let at = selector
+        .or_else(|| entry.spec_at(["resolution"]))
+        .unwrap_or(&entry.node);
     let message = format!("{} {why}, so {hosts} has no endpoint", entry.id);
-    let finding = out.find(entry.id.clone(), message, Evidence::of(entry, at, "where endpoints should come from"));
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, at, "where endpoints should come from"),
+    );
     let works = asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success));
     // A workload may be away for a while; an entry without any place for endpoints never works.
-    if works || (asked.is_none() && selector.is_some() && !near.as_ref().is_some_and(|near| near.is_typo)) {
-        finding.severity(Severity::Info).when_asked(Severity::Warning);
+    if works
+        || (asked.is_none()
+            && selector.is_some()
+            && !near.as_ref().is_some_and(|near| near.is_typo))
+    {
+        finding
+            .severity(Severity::Info)
+            .when_asked(Severity::Warning);
     } else if asked.is_none() {
         finding.severity(Severity::Warning);
     }
-    finding.hits.extend(asked.and_then(|asked| asked.client).map(crate::mesh::PodFacts::reference));
+    finding.hits.extend(
+        asked
+            .and_then(|asked| asked.client)
+            .map(crate::mesh::PodFacts::reference),
+    );
     if let Some(Near { object, labels, .. }) = &near {
-        finding.see(Evidence::of(object, labels, format!("the labels of {}", object.id)));
+        finding.see(Evidence::of(
+            object,
+            labels,
+            format!("the labels of {}", object.id),
+        ));
     }
-    finding.fixes.extend(near.map(|near| near.fix(&entry.id, "workloadSelector/labels")));
-    if selector.is_none() && entry.spec_strings("hosts").all(|host| !host.starts_with('*')) {
+    finding
+        .fixes
+        .extend(near.map(|near| near.fix(&entry.id, "workloadSelector/labels")));
+    if selector.is_none()
+        && entry
+            .spec_strings("hosts")
+            .all(|host| !host.starts_with('*'))
+    {
         let dns = Fix::merge(&entry.id, "{\"spec\":{\"resolution\":\"DNS\"}}");
         finding.fix(dns.unchecked("whether DNS knows the host, no object tells"));
     }
-    finding.fix(Fix::advice("give it the addresses at which the host is served"));
+    finding.fix(Fix::advice(
+        "give it the addresses at which the host is served",
+    ));
 }

@@ -25,19 +25,41 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let host = facts
             .mesh
             .domain
-            .fqdn(rule.spec_at(["host"]).and_then(Node::str).unwrap_or_default(), &rule.id.namespace)
+            .fqdn(
+                rule.spec_at(["host"])
+                    .and_then(Node::str)
+                    .unwrap_or_default(),
+                &rule.id.namespace,
+            )
             .into_owned();
-        if met.as_ref().is_some_and(|met| !met.iter().any(|met| met.host(facts) == host)) {
+        if met
+            .as_ref()
+            .is_some_and(|met| !met.iter().any(|met| met.host(facts) == host))
+        {
             continue;
         }
         out.examined();
-        let Some(policy) = rule.spec_at(["trafficPolicy"]) else { continue };
+        let Some(policy) = rule.spec_at(["trafficPolicy"]) else {
+            continue;
+        };
         let setting = policy.at(["loadBalancer", "localityLbSetting"]);
-        let failover = setting.and_then(|setting| setting.get("failover").or_else(|| setting.get("failoverPriority")));
-        let Some(failover) = failover.filter(|_| policy.get("outlierDetection").is_none()) else { continue };
-        let message =
-            format!("{} asks for locality failover of {host}, which does nothing without outlierDetection", rule.id);
-        let finding = out.find(rule.id.clone(), message, Evidence::of(rule, failover, "what is asked for"));
+        let failover = setting.and_then(|setting| {
+            setting
+                .get("failover")
+                .or_else(|| setting.get("failoverPriority"))
+        });
+        let Some(failover) = failover.filter(|_| policy.get("outlierDetection").is_none()) else {
+            continue;
+        };
+        let message = format!(
+            "{} asks for locality failover of {host}, which does nothing without outlierDetection",
+            rule.id
+        );
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, failover, "what is asked for"),
+        );
         if let Some(service) = facts.mesh.service_of_host(&host) {
             finding.hits(service.id.clone());
         }
@@ -45,7 +67,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if asked.is_some_and(|asked| asked.seen.is_none_or(crate::rules::Seen::is_success)) {
             finding.severity(Severity::Info);
         }
-        let detection = "{\"consecutive5xxErrors\":5,\"interval\":\"10s\",\"baseEjectionTime\":\"30s\"}";
+        let detection =
+            "{\"consecutive5xxErrors\":5,\"interval\":\"10s\",\"baseEjectionTime\":\"30s\"}";
         finding.fix(Fix::merge(
             &rule.id,
             format!("{{\"spec\":{{\"trafficPolicy\":{{\"outlierDetection\":{detection}}}}}}}"),

@@ -13,7 +13,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "clients of a headless Service call addresses that it still has",
-    needs: &["k8s/services.json", "k8s/pods.json", "k8s/endpointslices.discovery.k8s.io.json", "logs/"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "logs/",
+    ],
     uses: &[],
     explains: &["ML10"],
     docs: include_str!("headless_endpoint_gone.md"),
@@ -34,17 +39,29 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 && !slices::has_pod(facts.mesh, address)
         };
         // Only the last line tells what happens now.
-        let last = asked.client_log.iter().rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
-        let Some(line) = last.filter(|line| !line.upstream_host.is_empty() && is_gone(&line.upstream_host)) else {
+        let last = asked
+            .client_log
+            .iter()
+            .rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
+        let Some(line) =
+            last.filter(|line| !line.upstream_host.is_empty() && is_gone(&line.upstream_host))
+        else {
             continue;
         };
         let message = format!(
             "{} still calls {} of the headless {}, an address that it no longer has: whoever resolved the name keeps the old answer",
-            asked.client.map_or_else(|| "the client".to_owned(), |client| client.workload().to_string()),
+            asked.client.map_or_else(
+                || "the client".to_owned(),
+                |client| client.workload().to_string()
+            ),
             line.upstream_host,
             met.service.id
         );
-        let proof = Evidence::line(&DocId::new(&line.doc), line.number, "a call to an address that is gone");
+        let proof = Evidence::line(
+            &DocId::new(&line.doc),
+            line.number,
+            "a call to an address that is gone",
+        );
         let finding = out.find(met.service.id.clone(), message, proof);
         finding.confidence(Confidence::Likely);
         met::hit(finding, met.service, &[], Some(asked));

@@ -3,14 +3,24 @@
 use crate::doc::tree::{Node, Value};
 use crate::mesh::{Mesh, Stored};
 
-const LABELS: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+const LABELS: [&str; 2] = [
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+];
 
 /// `region/zone` of a pod, from its node, else from its own labels; empty when nobody says.
 pub(super) fn of_pod(mesh: &Mesh, pod: &Stored) -> String {
-    let own = pod.label("istio-locality").map(|label| label.replace('.', "/"));
-    let node = pod.spec_at(["nodeName"]).and_then(Node::str).and_then(|name| mesh.objects.get("Node", "", name));
+    let own = pod
+        .label("istio-locality")
+        .map(|label| label.replace('.', "/"));
+    let node = pod
+        .spec_at(["nodeName"])
+        .and_then(Node::str)
+        .and_then(|name| mesh.objects.get("Node", "", name));
     own.unwrap_or_else(|| {
-        let source = node.filter(|node| node.label(LABELS[0]).is_some()).unwrap_or(pod);
+        let source = node
+            .filter(|node| node.label(LABELS[0]).is_some())
+            .unwrap_or(pod);
         let parts = LABELS.iter().map_while(|label| source.label(label));
         parts.collect::<Vec<_>>().join("/")
     })
@@ -22,10 +32,13 @@ pub(super) fn setting<'m>(mesh: &'m Mesh, load_balancer: Option<&'m Node>) -> Op
     own.or_else(|| mesh.config.tree.as_ref()?.get("localityLbSetting"))
 }
 
-/// Whether endpoints near the client come first: "Enable locality load balancing. This is DestinationRule-level and will
-/// override mesh wide settings in entirety." It is on unless it is switched off.
+/// Whether endpoints near the client come first: "Enable locality load balancing. This is
+/// DestinationRule-level and will override mesh wide settings in entirety." It is on unless it is
+/// switched off.
 pub(super) fn is_on(setting: Option<&Node>) -> bool {
-    setting.and_then(|node| node.get("enabled")).is_none_or(|on| on.value != Value::Bool(false))
+    setting
+        .and_then(|node| node.get("enabled"))
+        .is_none_or(|on| on.value != Value::Bool(false))
 }
 
 /// Whether a pattern such as `us-east/*` covers a locality.

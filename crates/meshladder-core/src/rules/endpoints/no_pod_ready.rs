@@ -29,26 +29,58 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for met in met::services_and_subsets(facts, asked) {
         out.examined();
         let pods = met.pods(facts.mesh, met.subset_labels(facts, asked));
-        let unready: Vec<(&Stored, Why<'_>)> = pods.iter().filter_map(|pod| Some((*pod, why(pod)?))).collect();
+        let unready: Vec<(&Stored, Why<'_>)> = pods
+            .iter()
+            .filter_map(|pod| Some((*pod, why(pod)?)))
+            .collect();
         let published = met::is_true(met.service.spec_at(["publishNotReadyAddresses"]));
-        let Some((pod, why)) = unready.first().filter(|_| unready.len() == pods.len() && !published) else { continue };
+        let Some((pod, why)) = unready
+            .first()
+            .filter(|_| unready.len() == pods.len() && !published)
+        else {
+            continue;
+        };
         let subject = met::workload_ref(facts.mesh, pod);
         // What the whole Service lacks is not told again of its subsets.
-        if out.findings.iter().any(|f| f.subject == subject && f.hits.contains(&met.service.id)) {
+        if out
+            .findings
+            .iter()
+            .any(|f| f.subject == subject && f.hits.contains(&met.service.id))
+        {
             continue;
         }
-        let of = if met.subset.is_empty() { String::new() } else { format!("subset {} of ", met.subset) };
-        let message =
-            format!("none of the {} of {of}{} is ready: {}", met::count(pods.len(), "pod"), met.service.id, why.words);
-        let finding = out.find(subject, message, Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)));
+        let of = if met.subset.is_empty() {
+            String::new()
+        } else {
+            format!("subset {} of ", met.subset)
+        };
+        let message = format!(
+            "none of the {} of {of}{} is ready: {}",
+            met::count(pods.len(), "pod"),
+            met.service.id,
+            why.words
+        );
+        let finding = out.find(
+            subject,
+            message,
+            Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)),
+        );
         met::hit(finding, met.service, &pods, asked);
         for (pod, why) in &unready[1..] {
-            finding.see(Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)));
+            finding.see(Evidence::of(
+                pod,
+                why.node,
+                format!("why {} is not ready", pod.id),
+            ));
         }
         let (namespace, name) = (&pod.id.namespace, &pod.id.name);
-        finding.fix(Fix::look(format!("kubectl describe pod {name} -n {namespace}")));
+        finding.fix(Fix::look(format!(
+            "kubectl describe pod {name} -n {namespace}"
+        )));
         if let Some(container) = why.container {
-            finding.fix(Fix::look(format!("kubectl logs {name} -n {namespace} -c {container} --previous")));
+            finding.fix(Fix::look(format!(
+                "kubectl logs {name} -n {namespace} -c {container} --previous"
+            )));
         }
     }
 }
@@ -64,12 +96,21 @@ fn why(pod: &Stored) -> Option<Why<'_>> {
     let status = pod.node.get("status")?;
     let conditions = status.get("conditions").map_or(&[][..], Node::items);
     let failed = |kind: &str| {
-        conditions.iter().find(|c| c.str_at("type") == Some(kind) && c.str_at("status").is_some_and(|s| s != "True"))
+        conditions.iter().find(|c| {
+            c.str_at("type") == Some(kind) && c.str_at("status").is_some_and(|s| s != "True")
+        })
     };
     if let Some(condition) = failed("PodScheduled") {
-        let words =
-            format!("{} cannot be scheduled: {}", pod.id, condition.str_at("message").unwrap_or("no reason given"));
-        return Some(Why { node: condition, words: words.trim_end_matches('.').to_owned(), container: None });
+        let words = format!(
+            "{} cannot be scheduled: {}",
+            pod.id,
+            condition.str_at("message").unwrap_or("no reason given")
+        );
+        return Some(Why {
+            node: condition,
+            words: words.trim_end_matches('.').to_owned(),
+            container: None,
+        });
     }
     let ready = failed("Ready")?;
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
@@ -79,18 +120,33 @@ fn why(pod: &Stored) -> Option<Why<'_>> {
         let waits = container.at(["state", "waiting"]);
         // An init container that is done is not ready either, and need not be.
         if waits.is_none()
-            && container.at(["state", "terminated"]).is_some_and(|t| t.str_at("reason") == Some("Completed"))
+            && container
+                .at(["state", "terminated"])
+                .is_some_and(|t| t.str_at("reason") == Some("Completed"))
         {
             continue;
         }
         let reason = waits.and_then(|waiting| waiting.str_at("reason"));
         let words = match (name, reason) {
             (Some(name), Some(reason)) => format!("container {name} of {} waits: {reason}", pod.id),
-            (Some(name), None) => format!("container {name} of {} fails its readiness probe", pod.id),
+            (Some(name), None) => {
+                format!("container {name} of {} fails its readiness probe", pod.id)
+            }
             (None, _) => continue,
         };
-        return Some(Why { node: container, words, container: name.filter(|_| reason == Some("CrashLoopBackOff")) });
+        return Some(Why {
+            node: container,
+            words,
+            container: name.filter(|_| reason == Some("CrashLoopBackOff")),
+        });
     }
-    let message = ready.str_at("message").or(ready.str_at("reason")).unwrap_or("no reason given");
-    Some(Why { node: ready, words: format!("{}: {message}", pod.id), container: None })
+    let message = ready
+        .str_at("message")
+        .or(ready.str_at("reason"))
+        .unwrap_or("no reason given");
+    Some(Why {
+        node: ready,
+        words: format!("{}: {message}", pod.id),
+        container: None,
+    })
 }

@@ -28,23 +28,40 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(scope) = met::client_scope(facts, asked) else { return };
+    let Some(scope) = met::client_scope(facts, asked) else {
+        return;
+    };
     for cluster in asked.clusters() {
-        let Some(name) = ClusterName::parse(cluster) else { continue };
-        let rule = outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
-        let Some((rule, detection)) = rule else { continue };
+        let Some(name) = ClusterName::parse(cluster) else {
+            continue;
+        };
+        let rule =
+            outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
+        let Some((rule, detection)) = rule else {
+            continue;
+        };
         out.examined();
         // "Defaults to 5"
         let threshold = outliers::whole(detection, "consecutive5xxErrors").unwrap_or(5);
         let mut runs: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        let lines = || asked.client_log.iter().filter(|line| line.cluster == cluster && !line.upstream_host.is_empty());
+        let lines = || {
+            asked
+                .client_log
+                .iter()
+                .filter(|line| line.cluster == cluster && !line.upstream_host.is_empty())
+        };
         for line in lines() {
             let (run, longest) = runs.entry(line.upstream_host.as_str()).or_default();
             *run = if line.code >= 500 { *run + 1 } else { 0 };
             *longest = (*longest).max(*run);
         }
-        let longest = runs.values().map(|(_, longest)| *longest).max().unwrap_or(0);
-        let (Some(last), true) = (lines().rfind(|line| line.code >= 500), longest < threshold) else {
+        let longest = runs
+            .values()
+            .map(|(_, longest)| *longest)
+            .max()
+            .unwrap_or(0);
+        let (Some(last), true) = (lines().rfind(|line| line.code >= 500), longest < threshold)
+        else {
             continue;
         };
         let message = format!(
@@ -53,8 +70,16 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             name.host,
             met::count(runs.len(), "endpoint")
         );
-        let finding = out.find(rule.id.clone(), message, Evidence::of(rule, detection, "the threshold"));
-        finding.see(Evidence::line(&DocId::new(&last.doc), last.number, "the last error"));
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, detection, "the threshold"),
+        );
+        finding.see(Evidence::line(
+            &DocId::new(&last.doc),
+            last.number,
+            "the last error",
+        ));
         finding.fix(Fix::advice(
             "lower consecutive5xxErrors: each proxy counts for itself, and requests are spread over all endpoints",
         ));

@@ -28,21 +28,33 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else { return };
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
     let scope = facts.mesh.scope(client);
     for cluster in asked.clusters() {
-        let (Some(name), Some((hosts, proof))) = (ClusterName::parse(cluster), met::hosts_of(&doc, cluster)) else {
+        let (Some(name), Some((hosts, proof))) =
+            (ClusterName::parse(cluster), met::hosts_of(&doc, cluster))
+        else {
             continue;
         };
         out.examined();
         let idle = hosts.iter().filter(|host| host.priority > 0).count();
         let near: Vec<_> = hosts.iter().filter(|host| host.priority == 0).collect();
         let port = name.port.parse().ok();
-        let Some((rule, detection)) = outliers::of_client(facts, scope, name.host, port, name.subset) else { continue };
+        let Some((rule, detection)) =
+            outliers::of_client(facts, scope, name.host, port, name.subset)
+        else {
+            continue;
+        };
         let subset = Some(name.subset).filter(|subset| !subset.is_empty());
         let rules = facts.mesh.destination_rule(scope, name.host);
-        let balancer = rules.as_ref().and_then(|rules| rules.setting("loadBalancer", port?, subset));
+        let balancer = rules
+            .as_ref()
+            .and_then(|rules| rules.setting("loadBalancer", port?, subset));
         let setting = locality::setting(facts.mesh, balancer.map(|(_, node)| node));
         if idle == 0 || near.is_empty() || !locality::is_on(setting) {
             continue;
@@ -55,7 +67,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             name.host,
             met::count(near.len(), "endpoint")
         );
-        let finding = out.find(rule.id.clone(), message, Evidence::of(rule, detection, "what makes priorities count"));
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, detection, "what makes priorities count"),
+        );
         finding.see(proof).hits(client.id.clone());
         if let Some(service) = facts.mesh.service_of_host(name.host) {
             finding.hits(service.id.clone());
@@ -73,11 +89,20 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 fn switch_off(rule: &Stored, detection: &Node) -> Fix {
     let own = rule.path_of(detection);
     let policy = own.strip_suffix("/outlierDetection").unwrap_or(&own);
-    let has_balancer = rule.node.pointer(policy).is_some_and(|policy| policy.get("loadBalancer").is_some());
+    let has_balancer = rule
+        .node
+        .pointer(policy)
+        .is_some_and(|policy| policy.get("loadBalancer").is_some());
     let (path, value) = if has_balancer {
-        (format!("{policy}/loadBalancer/localityLbSetting"), "{\"enabled\":false}")
+        (
+            format!("{policy}/loadBalancer/localityLbSetting"),
+            "{\"enabled\":false}",
+        )
     } else {
-        (format!("{policy}/loadBalancer"), "{\"localityLbSetting\":{\"enabled\":false}}")
+        (
+            format!("{policy}/loadBalancer"),
+            "{\"localityLbSetting\":{\"enabled\":false}}",
+        )
     };
     met::put(rule, "add", &path, value)
 }

@@ -22,21 +22,33 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some((pod, service)) = headless(facts, asked) else { return };
+    let Some((pod, service)) = headless(facts, asked) else {
+        return;
+    };
     out.examined();
     let number = asked.question.to.port;
-    let Some(port) = ports(service).find(|port| port.number == number && port.protocol.is_http()) else { return };
-    let no_route = asked.ends(Kind::NoRoute).next().is_some() || asked.seen.is_some_and(|seen| seen.has("NR"));
+    let Some(port) = ports(service).find(|port| port.number == number && port.protocol.is_http())
+    else {
+        return;
+    };
+    let no_route =
+        asked.ends(Kind::NoRoute).next().is_some() || asked.seen.is_some_and(|seen| seen.has("NR"));
     if !no_route {
         return;
     }
     let message = format!(
         "{} calls {pod} by its own name under the headless {}, and the proxy's routes for the HTTP port {number} know only the Service's name",
-        asked.client.map_or_else(|| "the client".to_owned(), |client| client.workload().to_string()),
+        asked.client.map_or_else(
+            || "the client".to_owned(),
+            |client| client.workload().to_string()
+        ),
         service.id
     );
-    let finding =
-        out.find(service.id.clone(), message, Evidence::of(service, port.node, "the port, as Istio reads it"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the port, as Istio reads it"),
+    );
     finding.confidence(Confidence::Likely);
     met::hit(finding, service, &[], Some(asked));
     finding.fix(Fix::advice(format!(
@@ -47,13 +59,31 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// `web-0.web.shop.svc.cluster.local`: the pod's name, and the headless Service.
 fn headless<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<(String, &'f Stored)> {
-    let host = asked.question.to.host.trim_end_matches('.').to_ascii_lowercase();
-    let short = facts.mesh.domain.without(&host).or_else(|| host.strip_suffix(".svc")).unwrap_or(&host);
+    let host = asked
+        .question
+        .to
+        .host
+        .trim_end_matches('.')
+        .to_ascii_lowercase();
+    let short = facts
+        .mesh
+        .domain
+        .without(&host)
+        .or_else(|| host.strip_suffix(".svc"))
+        .unwrap_or(&host);
     let mut parts = short.split('.');
     let (pod, name) = (parts.next()?, parts.next()?);
-    let own = asked.client.map_or("default", |client| client.namespace.as_str());
+    let own = asked
+        .client
+        .map_or("default", |client| client.namespace.as_str());
     let namespace = parts.next().unwrap_or(own);
-    let service = facts.mesh.service(namespace, name).filter(|_| parts.next().is_none())?;
-    let is_headless = service.spec_at(["clusterIP"]).and_then(crate::doc::tree::Node::str) == Some("None");
+    let service = facts
+        .mesh
+        .service(namespace, name)
+        .filter(|_| parts.next().is_none())?;
+    let is_headless = service
+        .spec_at(["clusterIP"])
+        .and_then(crate::doc::tree::Node::str)
+        == Some("None");
     is_headless.then(|| (pod.to_owned(), service))
 }

@@ -15,7 +15,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "proxies that are out of sync still have endpoints that exist",
-    needs: &["proxies/", "k8s/services.json", "k8s/pods.json", "k8s/endpointslices.discovery.k8s.io.json"],
+    needs: &[
+        "proxies/",
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
     uses: &["istiod/"],
     explains: &[],
     docs: include_str!("proxy_endpoints_differ.md"),
@@ -23,31 +28,50 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
-    let (Some(pod), Some(doc)) = (proxy.pod, &proxy.docs.clusters) else { return };
+    let (Some(pod), Some(doc)) = (proxy.pod, &proxy.docs.clusters) else {
+        return;
+    };
     out.examined();
     if is_current(facts.fleet, proxy, &pod.namespace, &pod.name) {
         return;
     }
-    let Ok(json) = clusters::as_json(&doc.text) else { return };
-    let Ok(all) = Clusters::read(&json) else { return };
+    let Ok(json) = clusters::as_json(&doc.text) else {
+        return;
+    };
+    let Ok(all) = Clusters::read(&json) else {
+        return;
+    };
     let mut gone: Vec<(String, String)> = Vec::new();
     for host in &all.hosts {
-        let Some(name) = ClusterName::parse(all.name(host)).filter(|name| name.direction == "outbound") else {
+        let Some(name) =
+            ClusterName::parse(all.name(host)).filter(|name| name.direction == "outbound")
+        else {
             continue;
         };
-        let Some(service) = facts.mesh.service_of_host(name.host) else { continue };
+        let Some(service) = facts.mesh.service_of_host(name.host) else {
+            continue;
+        };
         let address = host.address.host().into_owned();
         let known = slices::addresses(facts.mesh, service, None);
         // Without any EndpointSlice the hosts come from a ServiceEntry of the same name.
-        if known.is_empty() || known.iter().any(|one| one.address == address) || slices::has_pod(facts.mesh, &address) {
+        if known.is_empty()
+            || known.iter().any(|one| one.address == address)
+            || slices::has_pod(facts.mesh, &address)
+        {
             continue;
         }
         gone.push((name.host.to_owned(), address));
     }
     gone.sort();
     gone.dedup();
-    let Some((host, address)) = gone.first() else { return };
-    let more = if gone.len() > 1 { format!(", and {} more", gone.len() - 1) } else { String::new() };
+    let Some((host, address)) = gone.first() else {
+        return;
+    };
+    let more = if gone.len() > 1 {
+        format!(", and {} more", gone.len() - 1)
+    } else {
+        String::new()
+    };
     let message = format!(
         "the proxy of {} still has {address} for {host}, which Kubernetes no longer has{more}",
         pod.reference()
@@ -55,7 +79,10 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let proof = Evidence::document(&doc.id, "the endpoints that the proxy has");
     let finding = out.find(pod.workload(), message, proof);
     finding.hits(pod.reference());
-    finding.fix(Fix::look(format!("meshladder proxy-status {}.{}", pod.name, pod.namespace)));
+    finding.fix(Fix::look(format!(
+        "meshladder proxy-status {}.{}",
+        pod.name, pod.namespace
+    )));
     if let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) {
         finding.fix(met::restart(facts.mesh, stored));
     }
@@ -63,9 +90,17 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
 
 /// Whether an istiod says that the proxy has all endpoints, or nobody says that it has not.
 fn is_current(fleet: &Fleet, proxy: &Proxy<'_>, namespace: &str, pod: &str) -> bool {
-    let is_connected = proxy.stat("control_plane.connected_state").is_none_or(|(value, _)| value == 1);
+    let is_connected = proxy
+        .stat("control_plane.connected_state")
+        .is_none_or(|(value, _)| value == 1);
     let synced = |types: &std::collections::BTreeMap<String, crate::fleet::Watch>| {
-        types.get("EDS").is_some_and(|watch| matches!(watch.sync, Sync::Synced))
+        types
+            .get("EDS")
+            .is_some_and(|watch| matches!(watch.sync, Sync::Synced))
     };
-    is_connected && (fleet.istiods.is_empty() || fleet.streams_of(namespace, pod).any(|stream| synced(&stream.types)))
+    is_connected
+        && (fleet.istiods.is_empty()
+            || fleet
+                .streams_of(namespace, pod)
+                .any(|stream| synced(&stream.types)))
 }

@@ -13,7 +13,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "the client's proxy has the endpoints that Kubernetes has",
-    needs: &["proxies/", "k8s/services.json", "k8s/pods.json", "k8s/endpointslices.discovery.k8s.io.json"],
+    needs: &[
+        "proxies/",
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
     uses: &[
         "k8s/destinationrules.networking.istio.io.json",
         "k8s/serviceentries.networking.istio.io.json",
@@ -25,21 +30,37 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else { return };
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
     let scope = facts.mesh.scope(client);
     for met in met::services(facts, Some(asked)) {
         let cluster = asked.clusters().find(|cluster| {
-            ClusterName::parse(cluster).is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
+            ClusterName::parse(cluster)
+                .is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
         });
-        let is_service =
-            facts.mesh.registry(scope, &met.host(facts)).first().is_some_and(|first| first.id == met.service.id);
-        let Some((hosts, proof)) = cluster.and_then(|cluster| met::hosts_of(&doc, cluster)).filter(|_| is_service)
+        let is_service = facts
+            .mesh
+            .registry(scope, &met.host(facts))
+            .first()
+            .is_some_and(|first| first.id == met.service.id);
+        let Some((hosts, proof)) = cluster
+            .and_then(|cluster| met::hosts_of(&doc, cluster))
+            .filter(|_| is_service)
         else {
             continue;
         };
-        // A headless Service's cluster goes where the client wants, and has no hosts until somebody has called.
-        if met.service.spec_at(["clusterIP"]).and_then(crate::doc::tree::Node::str) == Some("None") {
+        // A headless Service's cluster goes where the client wants, and has no hosts until somebody
+        // has called.
+        if met
+            .service
+            .spec_at(["clusterIP"])
+            .and_then(crate::doc::tree::Node::str)
+            == Some("None")
+        {
             continue;
         }
         out.examined();
@@ -51,11 +72,17 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let pods = met.pods(facts.mesh, subset);
         let fits = |address: &&slices::Listed<'_>| {
             let is_one = |pod: &&&crate::mesh::Stored| {
-                pod.node.at(["status", "podIP"]).and_then(crate::doc::tree::Node::str) == Some(address.address)
+                pod.node
+                    .at(["status", "podIP"])
+                    .and_then(crate::doc::tree::Node::str)
+                    == Some(address.address)
             };
             address.is_ready
-                && subset
-                    .is_none_or(|labels| pods.iter().find(is_one).is_some_and(|pod| has_labels(labels, pod.labels())))
+                && subset.is_none_or(|labels| {
+                    pods.iter()
+                        .find(is_one)
+                        .is_some_and(|pod| has_labels(labels, pod.labels()))
+                })
         };
         let known = slices::addresses(facts.mesh, met.service, met.port);
         let ready: Vec<_> = known.iter().filter(fits).collect();
@@ -70,7 +97,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let finding = out.find(subject, message, proof);
         finding.see(Evidence::object(first.slice, "what Kubernetes has"));
         finding.hits(client.id.clone()).hits(met.service.id.clone());
-        finding.fix(Fix::look(format!("meshladder proxy-status {}.{}", client.id.name, client.id.namespace)));
+        finding.fix(Fix::look(format!(
+            "meshladder proxy-status {}.{}",
+            client.id.name, client.id.namespace
+        )));
         finding.fix(met::restart(facts.mesh, client));
     }
 }

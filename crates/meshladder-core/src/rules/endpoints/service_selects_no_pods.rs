@@ -16,7 +16,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service's selector matches a pod",
-    needs: &["k8s/services.json", "k8s/pods.json", "k8s/deployments.apps.json"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/deployments.apps.json",
+    ],
     uses: &[
         "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
@@ -33,7 +37,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for met in met::services(facts, asked) {
-        let Some(selector) = met::selector(met.service) else { continue };
+        let Some(selector) = met::selector(met.service) else {
+            continue;
+        };
         out.examined();
         if is_served(facts.mesh, &met, selector) {
             continue;
@@ -48,32 +54,59 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             ),
             None => format!("{id} selects {wants}, which no pod in {} has", id.namespace),
         };
-        let finding = out.find(id.clone(), message, Evidence::of(met.service, selector, "what the Service selects"));
+        let finding = out.find(
+            id.clone(),
+            message,
+            Evidence::of(met.service, selector, "what the Service selects"),
+        );
         met::hit(finding, met.service, &[], asked);
         // An idle Service harms nobody until it is called.
         if asked.is_none() {
-            let likely = near.as_ref().is_some_and(|near| near.is_typo && !is_selected(facts.mesh, near.object));
-            finding.severity(if likely { Severity::Warning } else { Severity::Info });
+            let likely = near
+                .as_ref()
+                .is_some_and(|near| near.is_typo && !is_selected(facts.mesh, near.object));
+            finding.severity(if likely {
+                Severity::Warning
+            } else {
+                Severity::Info
+            });
         }
         if let Some(near) = near {
-            finding.see(Evidence::of(near.object, near.labels, format!("the labels of {}", near.object.id)));
+            finding.see(Evidence::of(
+                near.object,
+                near.labels,
+                format!("the labels of {}", near.object.id),
+            ));
             finding.fix(near.fix(&met.service.id, "selector"));
         }
-        finding.fix(Fix::look(format!("kubectl get pods -n {} --show-labels", id.namespace)));
+        finding.fix(Fix::look(format!(
+            "kubectl get pods -n {} --show-labels",
+            id.namespace
+        )));
     }
 }
 
 fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
-    let entries = mesh.objects.in_namespace("WorkloadEntry", &met.service.id.namespace);
+    let entries = mesh
+        .objects
+        .in_namespace("WorkloadEntry", &met.service.id.namespace);
     !met.pods(mesh, None).is_empty()
         || !met.workloads(mesh, None).is_empty()
-        || entries.into_iter().any(|entry| has_labels(selector, entry.spec_at(["labels"])))
+        || entries
+            .into_iter()
+            .any(|entry| has_labels(selector, entry.spec_at(["labels"])))
 }
 
 /// Whether another Service takes the pod, or a workload's pods.
 fn is_selected(mesh: &Mesh, object: &Stored) -> bool {
-    let labels = if object.id.kind == "Pod" { object.labels() } else { met::template_labels(object) };
-    !mesh.services_selecting(&object.id.namespace, labels).is_empty()
+    let labels = if object.id.kind == "Pod" {
+        object.labels()
+    } else {
+        met::template_labels(object)
+    };
+    !mesh
+        .services_selecting(&object.id.namespace, labels)
+        .is_empty()
 }
 
 /// Something that differs from a selector in one label.
@@ -90,34 +123,54 @@ pub(super) struct Near<'m> {
 }
 
 impl Near<'_> {
-    /// Corrects the selector, which stands at a path of the object's spec: `selector`, `workloadSelector/labels`.
+    /// Corrects the selector, which stands at a path of the object's spec: `selector`,
+    /// `workloadSelector/labels`.
     pub(super) fn fix(&self, id: &ObjectRef, path: &str) -> Fix {
         let pair = format!("{}:{}", escape(&self.key), escape(&self.value));
-        let drop = if self.wrong == self.key { String::new() } else { format!("{}:null,", escape(&self.wrong)) };
+        let drop = if self.wrong == self.key {
+            String::new()
+        } else {
+            format!("{}:null,", escape(&self.wrong))
+        };
         let inner = format!("{{{drop}{pair}}}");
-        let spec = path.rsplit('/').fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
+        let spec = path
+            .rsplit('/')
+            .fold(inner, |inner, key| format!("{{{}:{inner}}}", escape(key)));
         Fix::merge(id, format!("{{\"spec\":{spec}}}"))
     }
 }
 
-/// The pods that a Service is meant for: those it selects, else those that its selector misses by one label.
+/// The pods that a Service is meant for: those it selects, else those that its selector misses by
+/// one label.
 pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored> {
-    let selected = Met { service, port: None, subset: String::new() }.pods(mesh, None);
-    let near = met::selector(service).filter(|_| selected.is_empty()).and_then(|all| nearest(mesh, service, all));
+    let selected = Met {
+        service,
+        port: None,
+        subset: String::new(),
+    }
+    .pods(mesh, None);
+    let near = met::selector(service)
+        .filter(|_| selected.is_empty())
+        .and_then(|all| nearest(mesh, service, all));
     let Some(near) = near else { return selected };
     if near.object.id.kind == "Pod" {
         return vec![near.object];
     }
     let pods = mesh.objects.in_namespace("Pod", &service.id.namespace);
-    pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id).collect()
+    pods.filter(|pod| met::workload_ref(mesh, pod) == near.object.id)
+        .collect()
 }
 
 fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near<'m>> {
     let namespace = &service.id.namespace;
     let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
     let workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
-    let workloads = workloads.filter_map(|workload| Some((workload, met::template_labels(workload)?)));
-    let pods = mesh.objects.in_namespace("Pod", namespace).filter_map(|pod| Some((pod, pod.labels()?)));
+    let workloads =
+        workloads.filter_map(|workload| Some((workload, met::template_labels(workload)?)));
+    let pods = mesh
+        .objects
+        .in_namespace("Pod", namespace)
+        .filter_map(|pod| Some((pod, pod.labels()?)));
     nearest_of(service, selector, workloads.chain(pods))
 }
 
@@ -131,10 +184,21 @@ pub(super) fn nearest_of<'m>(
     near.min_by(|a, b| (a.distance, &a.object.id).cmp(&(b.distance, &b.object.id)))
 }
 
-fn near<'m>(service: &Stored, selector: &Node, object: &'m Stored, labels: &'m Node) -> Option<Near<'m>> {
-    let fits = |key: &str, value: Option<&str>| labels.get(key).is_some_and(|label| label.str() == value);
-    let mut wrong = selector.members().iter().filter(|m| !fits(&m.key, m.value.str()));
-    let (Some(member), None) = (wrong.next(), wrong.next()) else { return None };
+fn near<'m>(
+    service: &Stored,
+    selector: &Node,
+    object: &'m Stored,
+    labels: &'m Node,
+) -> Option<Near<'m>> {
+    let fits =
+        |key: &str, value: Option<&str>| labels.get(key).is_some_and(|label| label.str() == value);
+    let mut wrong = selector
+        .members()
+        .iter()
+        .filter(|m| !fits(&m.key, m.value.str()));
+    let (Some(member), None) = (wrong.next(), wrong.next()) else {
+        return None;
+    };
     let wanted = member.value.str()?;
     let of = |key: &str, value: &str, distance, is_typo| Near {
         object,
@@ -151,6 +215,9 @@ fn near<'m>(service: &Stored, selector: &Node, object: &'m Stored, labels: &'m N
         let related = is_typo || selector.members().len() > 1 || object.id.name == service.id.name;
         return related.then(|| of(&member.key, value, distance, is_typo));
     }
-    let renamed = labels.members().iter().find(|m| m.value.str() == Some(wanted))?;
+    let renamed = labels
+        .members()
+        .iter()
+        .find(|m| m.value.str() == Some(wanted))?;
     Some(of(&renamed.key, wanted, 1, true))
 }

@@ -27,11 +27,22 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mut told = Vec::new();
     for met in met::services(facts, asked) {
         out.examined();
-        let Some(pod) = met.pods(facts.mesh, None).into_iter().find(|pod| has_proxy(facts, pod)) else { continue };
+        let Some(pod) = met
+            .pods(facts.mesh, None)
+            .into_iter()
+            .find(|pod| has_proxy(facts, pod))
+        else {
+            continue;
+        };
         for (number, mut claims) in claims(facts, pod) {
             claims.sort_by_key(|(service, _)| age(&service.node));
-            let Some(((first, port), others)) = claims.split_first() else { continue };
-            let Some((other, clash)) = others.iter().find(|(_, other)| kind(other) != kind(port)) else { continue };
+            let Some(((first, port), others)) = claims.split_first() else {
+                continue;
+            };
+            let Some((other, clash)) = others.iter().find(|(_, other)| kind(other) != kind(port))
+            else {
+                continue;
+            };
             let is_asked = first.id == met.service.id || other.id == met.service.id;
             if !is_asked || told.contains(&(first.id.clone(), other.id.clone(), number)) {
                 continue;
@@ -45,26 +56,39 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 kind(port),
                 kind(clash)
             );
-            let finding =
-                out.find(other.id.clone(), message, Evidence::of(other, clash.node, "the younger Service's port"));
+            let finding = out.find(
+                other.id.clone(),
+                message,
+                Evidence::of(other, clash.node, "the younger Service's port"),
+            );
             finding.see(Evidence::of(first, port.node, "the older Service's port"));
             finding.hits(first.id.clone());
             met::hit(finding, other, &[pod], asked);
             // What is sniffed may still be told apart on the wire.
-            if [port, clash].iter().any(|port| port.protocol == Protocol::Sniffed) {
+            if [port, clash]
+                .iter()
+                .any(|port| port.protocol == Protocol::Sniffed)
+            {
                 finding.severity(Severity::Info);
             }
-            finding.fix(Fix::advice("give both ports a name or appProtocol that says the same protocol"));
+            finding.fix(Fix::advice(
+                "give both ports a name or appProtocol that says the same protocol",
+            ));
         }
     }
 }
 
 /// For each port of a pod, the Services' ports that lead there.
-fn claims<'m>(facts: &Facts<'m>, pod: &'m Stored) -> BTreeMap<u16, Vec<(&'m Stored, ServicePort<'m>)>> {
+fn claims<'m>(
+    facts: &Facts<'m>,
+    pod: &'m Stored,
+) -> BTreeMap<u16, Vec<(&'m Stored, ServicePort<'m>)>> {
     let mut claims: BTreeMap<u16, Vec<_>> = BTreeMap::new();
     for service in facts.mesh.services_of(pod) {
         for port in ports(service) {
-            if let Some(number) = target_port(&port, pod).filter(|_| !matches!(port.protocol, Protocol::Udp)) {
+            if let Some(number) =
+                target_port(&port, pod).filter(|_| !matches!(port.protocol, Protocol::Udp))
+            {
                 claims.entry(number).or_default().push((service, port));
             }
         }
@@ -82,5 +106,8 @@ fn kind(port: &ServicePort<'_>) -> &'static str {
 }
 
 fn has_proxy(facts: &Facts<'_>, pod: &Stored) -> bool {
-    facts.mesh.pod(&pod.id.namespace, &pod.id.name).is_some_and(|pod| pod.has_proxy)
+    facts
+        .mesh
+        .pod(&pod.id.namespace, &pod.id.name)
+        .is_some_and(|pod| pod.has_proxy)
 }

@@ -13,7 +13,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "a Service that is called has a workload with replicas",
-    needs: &["k8s/services.json", "k8s/pods.json", "k8s/deployments.apps.json"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/deployments.apps.json",
+    ],
     uses: &[
         "k8s/replicasets.apps.json",
         "k8s/statefulsets.apps.json",
@@ -33,25 +37,48 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         out.examined();
         let subset = met.subset_labels(facts, asked);
         let workloads = met.workloads(facts.mesh, subset);
-        let idle = workloads.iter().all(|workload| replicas(workload).is_some());
+        let idle = workloads
+            .iter()
+            .all(|workload| replicas(workload).is_some());
         if workloads.is_empty() || !idle || !met.pods(facts.mesh, subset).is_empty() {
             continue;
         }
         for workload in workloads {
-            let Some(node) = replicas(workload) else { continue };
+            let Some(node) = replicas(workload) else {
+                continue;
+            };
             // What the whole Service lacks is not told again of its subsets.
-            if out.findings.iter().any(|f| f.subject == workload.id && f.hits.contains(&met.service.id)) {
+            if out
+                .findings
+                .iter()
+                .any(|f| f.subject == workload.id && f.hits.contains(&met.service.id))
+            {
                 continue;
             }
-            let of = if met.subset.is_empty() { String::new() } else { format!("subset {} of ", met.subset) };
-            let message = format!("{} is scaled to zero, so {of}{} has no endpoint", workload.id, met.service.id);
-            let finding = out.find(workload.id.clone(), message, Evidence::of(workload, node, "no replicas"));
+            let of = if met.subset.is_empty() {
+                String::new()
+            } else {
+                format!("subset {} of ", met.subset)
+            };
+            let message = format!(
+                "{} is scaled to zero, so {of}{} has no endpoint",
+                workload.id, met.service.id
+            );
+            let finding = out.find(
+                workload.id.clone(),
+                message,
+                Evidence::of(workload, node, "no replicas"),
+            );
             met::hit(finding, met.service, &[], asked);
             // Nobody may need it just now.
             if asked.is_none() {
                 finding.severity(Severity::Warning);
             }
-            finding.see(Evidence::of(met.service, selector_or_all(met.service), "the Service that selects its pods"));
+            finding.see(Evidence::of(
+                met.service,
+                selector_or_all(met.service),
+                "the Service that selects its pods",
+            ));
             finding.fix(Fix::merge(&workload.id, "{\"spec\":{\"replicas\":1}}"));
         }
     }

@@ -29,20 +29,35 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if container::is_native(stored) || holds(stored) {
             continue;
         }
-        let Some((name, end)) = failed_at_start(stored) else { continue };
+        let Some((name, end)) = failed_at_start(stored) else {
+            continue;
+        };
         let workload = pod.workload();
-        let message =
-            format!("container {name} of {}/{} ended while its proxy was still starting", pod.namespace, pod.name);
-        let finding = out.find(workload.clone(), message, Evidence::of(stored, end, "how it ended"));
-        finding.confidence(Confidence::Possible).hits(pod.reference());
+        let message = format!(
+            "container {name} of {}/{} ended while its proxy was still starting",
+            pod.namespace, pod.name
+        );
+        let finding = out.find(
+            workload.clone(),
+            message,
+            Evidence::of(stored, end, "how it ended"),
+        );
+        finding
+            .confidence(Confidence::Possible)
+            .hits(pod.reference());
         if is_ready(stored) {
             finding.severity(Severity::Info);
         }
         let annotation = r#"{"spec":{"template":{"metadata":{"annotations":{"proxy.istio.io/config":"holdApplicationUntilProxyStarts: true"}}}}}"#;
         if workload.kind != "Pod" {
-            finding.fix(Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"));
+            finding.fix(
+                Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"),
+            );
         }
-        finding.fix(Fix::look(format!("kubectl logs {} -n {} -c {name} --previous", pod.name, pod.namespace)));
+        finding.fix(Fix::look(format!(
+            "kubectl logs {} -n {} -c {name} --previous",
+            pod.name, pod.namespace
+        )));
     }
 }
 
@@ -50,7 +65,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn holds(pod: &Stored) -> bool {
     let first = pod.spec_list("containers").first();
     first.is_some_and(|container| {
-        container.str_at("name") == Some(PROXY) && container.at(["lifecycle", "postStart"]).is_some()
+        container.str_at("name") == Some(PROXY)
+            && container.at(["lifecycle", "postStart"]).is_some()
     })
 }
 
@@ -60,7 +76,12 @@ fn failed_at_start(pod: &Stored) -> Option<(&str, &Node)> {
     let time = |node: Option<&Node>| node.and_then(Node::str).and_then(Time::parse);
     let proxy = time(container::status(pod, PROXY)?.at(["state", "running", "startedAt"]))?;
     let apps = container::statuses(pod).filter(|status| status.str_at("name") != Some(PROXY));
-    let mut ended = apps.filter_map(|status| Some((status.str_at("name")?, status.at(["lastState", "terminated"])?)));
+    let mut ended = apps.filter_map(|status| {
+        Some((
+            status.str_at("name")?,
+            status.at(["lastState", "terminated"])?,
+        ))
+    });
     ended.find(|(_, end)| {
         let finished = time(end.get("finishedAt"));
         container::count(end, "exitCode") != 0

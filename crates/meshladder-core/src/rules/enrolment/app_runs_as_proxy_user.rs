@@ -33,25 +33,38 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (pod, stored) in container::enrolled(facts) {
         out.examined();
         let workload = facts.mesh.workload_of(stored);
-        let spec = workload.and_then(|workload| workload.spec_at(["template", "spec"])).or(stored.spec());
-        let Some((name, node)) = spec.and_then(offender) else { continue };
+        let spec = workload
+            .and_then(|workload| workload.spec_at(["template", "spec"]))
+            .or(stored.spec());
+        let Some((name, node)) = spec.and_then(offender) else {
+            continue;
+        };
         let subject = pod.workload();
         if told.contains(&subject) {
             continue;
         }
         told.push(subject.clone());
         let object: &Stored = workload.unwrap_or(stored);
-        let message = format!("container {name} of {subject} runs as user {UID}, so its traffic bypasses the proxy");
-        let finding = out.find(subject, message, Evidence::of(object, node, "the proxy's own user"));
+        let message = format!(
+            "container {name} of {subject} runs as user {UID}, so its traffic bypasses the proxy"
+        );
+        let finding = out.find(
+            subject,
+            message,
+            Evidence::of(object, node, "the proxy's own user"),
+        );
         finding.hits(pod.reference());
         finding.fix(Fix::advice(format!("run container {name} as another user")));
     }
 }
 
-/// The first container of the application that runs as the proxy's user, by itself or by the pod's default.
+/// The first container of the application that runs as the proxy's user, by itself or by the pod's
+/// default.
 fn offender(spec: &Node) -> Option<(&str, &Node)> {
     let user = |node: &'_ Node| node.to_json() == UID;
-    let default = spec.at(["securityContext", "runAsUser"]).filter(|node| user(node));
+    let default = spec
+        .at(["securityContext", "runAsUser"])
+        .filter(|node| user(node));
     let containers = spec.get("containers").map_or(&[][..], Node::items).iter();
     let mut apps = containers.filter(|container| container.str_at("name") != Some(PROXY));
     apps.find_map(|container| {

@@ -8,11 +8,16 @@ use crate::rules::Facts;
 pub(super) const PROXY: &str = "istio-proxy";
 
 /// The pods that have a proxy, in whatever phase.
-pub(super) fn enrolled<'f>(facts: &Facts<'f>) -> impl Iterator<Item = (&'f PodFacts, &'f Stored)> + use<'f> {
+pub(super) fn enrolled<'f>(
+    facts: &Facts<'f>,
+) -> impl Iterator<Item = (&'f PodFacts, &'f Stored)> + use<'f> {
     let mesh = facts.mesh;
     let proxies = mesh.pods.iter().filter(|pod| pod.has_proxy);
-    let stored = move |pod: &'f PodFacts| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?));
-    proxies.filter_map(stored).filter(|(_, stored)| !is_leaving(stored))
+    let stored =
+        move |pod: &'f PodFacts| Some((pod, mesh.objects.get("Pod", &pod.namespace, &pod.name)?));
+    proxies
+        .filter_map(stored)
+        .filter(|(_, stored)| !is_leaving(stored))
 }
 
 /// A pod that is being deleted loses one thing after the other, and that is as it should be.
@@ -31,14 +36,19 @@ pub(super) fn statuses(pod: &Stored) -> impl Iterator<Item = &Node> {
     lists.flat_map(|key| pod.node.at(["status", key]).map_or(&[][..], Node::items))
 }
 
-/// Whether the proxy is an init container that restarts always: it is up before the application starts.
+/// Whether the proxy is an init container that restarts always: it is up before the application
+/// starts.
 pub(super) fn is_native(pod: &Stored) -> bool {
-    pod.spec_list("initContainers").iter().any(|container| container.str_at("name") == Some(PROXY))
+    pod.spec_list("initContainers")
+        .iter()
+        .any(|container| container.str_at("name") == Some(PROXY))
 }
 
 /// Whether a field of a status is true.
 pub(super) fn is_true(status: &Node, key: &str) -> bool {
-    status.get(key).is_some_and(|node| node.value == Value::Bool(true))
+    status
+        .get(key)
+        .is_some_and(|node| node.value == Value::Bool(true))
 }
 
 /// A number of a status.

@@ -12,7 +12,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no workload that policies are for is on the host network",
-    needs: &["k8s/pods.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    needs: &[
+        "k8s/pods.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("host_network.md"),
@@ -24,7 +27,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
         out.examined();
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
-        let asks = labels.is_some_and(|labels| labels.injection.is_some() || labels.revision.is_some());
+        let asks =
+            labels.is_some_and(|labels| labels.injection.is_some() || labels.revision.is_some());
         let node = outsider.injection.decided_by.node;
         let is_host_network = node.value == Value::Bool(true);
         if !asks || !is_host_network || !outsider.is_refused() {
@@ -33,10 +37,16 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let workload = outsider.pod.workload();
         let message = format!("{workload} is on the host network, where no proxy can be injected");
         let object = outsider.injection.decided_by.object;
-        let finding = out.find(workload, message, Evidence::of(object, node, "this keeps the proxy out"));
+        let finding = out.find(
+            workload,
+            message,
+            Evidence::of(object, node, "this keeps the proxy out"),
+        );
         finding.severity(outsider.severity(facts, asked));
         outsider.finish(facts, asked, finding);
         finding.hits.extend(pods.into_iter().skip(1));
-        finding.fix(Fix::advice("take it off the host network, or put a gateway in front of it"));
+        finding.fix(Fix::advice(
+            "take it off the host network, or put a gateway in front of it",
+        ));
     }
 }

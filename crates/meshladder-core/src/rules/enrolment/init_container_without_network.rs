@@ -21,37 +21,56 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (pod, stored) in
-        container::enrolled(facts).filter(|(pod, stored)| !pod.running && !container::is_native(stored))
+    for (pod, stored) in container::enrolled(facts)
+        .filter(|(pod, stored)| !pod.running && !container::is_native(stored))
     {
         out.examined();
-        let Some((name, status)) = stuck(stored) else { continue };
+        let Some((name, status)) = stuck(stored) else {
+            continue;
+        };
         let message = format!(
             "init container {name} of {}/{} runs after traffic was redirected to a proxy that starts only after it",
             pod.namespace, pod.name
         );
-        let finding = out.find(pod.workload(), message, Evidence::of(stored, status, "it does not come to an end"));
+        let finding = out.find(
+            pod.workload(),
+            message,
+            Evidence::of(stored, status, "it does not come to an end"),
+        );
         finding.confidence(Confidence::Likely).hits(pod.reference());
-        finding
-            .fix(Fix::advice("run the proxy as a native sidecar, or exclude the ports that the init container calls"));
+        finding.fix(Fix::advice(
+            "run the proxy as a native sidecar, or exclude the ports that the init container calls",
+        ));
     }
 }
 
-/// An init container behind the one that sets up redirection that has not ended and is not the proxy's own user.
+/// An init container behind the one that sets up redirection that has not ended and is not the
+/// proxy's own user.
 fn stuck(pod: &Stored) -> Option<(&str, &Node)> {
     let containers = pod.spec_list("initContainers");
-    let named = |container: &Node, names: &[&str]| container.str_at("name").is_some_and(|name| names.contains(&name));
-    let redirected = containers.iter().position(|container| named(container, &["istio-init", "istio-validation"]))?;
+    let named = |container: &Node, names: &[&str]| {
+        container
+            .str_at("name")
+            .is_some_and(|name| names.contains(&name))
+    };
+    let redirected = containers
+        .iter()
+        .position(|container| named(container, &["istio-init", "istio-validation"]))?;
     let after = containers[redirected + 1..]
         .iter()
         .filter(|container| !named(container, &["istio-init", "istio-validation", PROXY]));
-    let mut bypassing =
-        after.filter(|c| c.at(["securityContext", "runAsUser"]).is_none_or(|user| user.to_json() != "1337"));
+    let mut bypassing = after.filter(|c| {
+        c.at(["securityContext", "runAsUser"])
+            .is_none_or(|user| user.to_json() != "1337")
+    });
     bypassing.find_map(|container| {
         let name = container.str_at("name")?;
         let status = container::status(pod, name)?;
         let is_running = status.at(["state", "running"]).is_some();
-        let is_failing = status.at(["state", "waiting", "reason"]).and_then(Node::str) == Some("CrashLoopBackOff");
+        let is_failing = status
+            .at(["state", "waiting", "reason"])
+            .and_then(Node::str)
+            == Some("CrashLoopBackOff");
         (is_running || is_failing).then_some((name, status))
     })
 }

@@ -14,7 +14,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a pod that asks for a proxy gets one",
-    needs: &["k8s/pods.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    needs: &[
+        "k8s/pods.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
     uses: super::outsider::USES,
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("inject_label_ignored.md"),
@@ -29,16 +32,29 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         let decision = &outsider.injection.decided_by;
-        if !outsider.is_refused() || outsider.asks() != Some("true") || decision.object.id.kind == "Namespace" {
+        if !outsider.is_refused()
+            || outsider.asks() != Some("true")
+            || decision.object.id.kind == "Namespace"
+        {
             continue;
         }
         let workload = outsider.pod.workload();
-        let message = format!("{workload} asks for a proxy and gets none: {}", decision.what);
-        let finding = out.find(workload, message, Evidence::of(decision.object, decision.node, decision.what.clone()));
+        let message = format!(
+            "{workload} asks for a proxy and gets none: {}",
+            decision.what
+        );
+        let finding = out.find(
+            workload,
+            message,
+            Evidence::of(decision.object, decision.node, decision.what.clone()),
+        );
         outsider.finish(facts, asked, finding);
         finding.hits.extend(pods.into_iter().skip(1));
         let namespace = ObjectRef::new("Namespace", "", &outsider.pod.namespace);
-        finding.fix(Fix::merge(&namespace, format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#)));
+        finding.fix(Fix::merge(
+            &namespace,
+            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+        ));
     }
 }
 
@@ -53,12 +69,16 @@ fn tell_revision(
 ) -> bool {
     let maker = outsider.template.object;
     let of_template = maker.spec_at(["template", "metadata", "labels", REVISION]);
-    let Some(label) = of_template.or_else(|| maker.node.at(["metadata", "labels", REVISION])) else { return false };
+    let Some(label) = of_template.or_else(|| maker.node.at(["metadata", "labels", REVISION]))
+    else {
+        return false;
+    };
     let known = injectors.revisions();
     let named = label.str().unwrap_or_default();
     // What the namespace says comes first, and has rules of its own.
     let namespace = injectors.namespace_labels(&outsider.pod.namespace);
-    let is_asked_elsewhere = namespace.is_some_and(|labels| labels.injection.is_some() || labels.revision.is_some());
+    let is_asked_elsewhere =
+        namespace.is_some_and(|labels| labels.injection.is_some() || labels.revision.is_some());
     if !outsider.is_refused() || known.is_empty() || known.contains(named) || is_asked_elsewhere {
         return false;
     }
@@ -68,12 +88,19 @@ fn tell_revision(
         "{workload} asks for a proxy of revision {named}, which no webhook selects; there are {}, so it has none",
         there.join(", ")
     );
-    let finding = out.find(workload.clone(), message, Evidence::of(maker, label, "no webhook selects this"));
+    let finding = out.find(
+        workload.clone(),
+        message,
+        Evidence::of(maker, label, "no webhook selects this"),
+    );
     outsider.finish(facts, asked, finding);
     finding.hits.extend(pods.iter().skip(1).cloned());
     if let ([only], true) = (there.as_slice(), of_template.and_then(Node::str).is_some()) {
         let labels = format!(r#"{{"metadata":{{"labels":{{"{REVISION}":"{only}"}}}}}}"#);
-        finding.fix(Fix::merge(&workload, format!(r#"{{"spec":{{"template":{labels}}}}}"#)));
+        finding.fix(Fix::merge(
+            &workload,
+            format!(r#"{{"spec":{{"template":{labels}}}}}"#),
+        ));
     }
     true
 }

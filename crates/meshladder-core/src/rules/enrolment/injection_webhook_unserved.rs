@@ -62,10 +62,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], out: &mut Sink) {
     let selected = selected(facts, injectors, hooks);
-    let (Some(hook), false) = (hooks.first(), selected.is_empty()) else { return };
+    let (Some(hook), false) = (hooks.first(), selected.is_empty()) else {
+        return;
+    };
     let config = &hook.config.id;
     let served = injectors.served(*hook);
-    let refused: Vec<Refused<'_>> = selected.iter().filter_map(|workload| refused(facts, workload)).collect();
+    let refused: Vec<Refused<'_>> = selected
+        .iter()
+        .filter_map(|workload| refused(facts, workload))
+        .collect();
     let harm = match refused.len() {
         0 => format!("the next pod of {} workloads is refused", selected.len()),
         1..=3 => {
@@ -74,15 +79,24 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
         }
         count => format!("the pods of {count} workloads are refused"),
     };
-    let message = format!("{config} must be asked about every new pod and does not answer, so {harm}: {}", served.what);
-    // A Service that nothing stands behind is what to look at; a webhook that outlived its Service is left over.
+    let message = format!(
+        "{config} must be asked about every new pod and does not answer, so {harm}: {}",
+        served.what
+    );
+    // A Service that nothing stands behind is what to look at; a webhook that outlived its Service
+    // is left over.
     let subject = served.service.map_or(config, |service| &service.id);
-    let finding =
-        out.find(subject.clone(), message, Evidence::of(hook.config, served.node, "whom the API server asks"));
+    let finding = out.find(
+        subject.clone(),
+        message,
+        Evidence::of(hook.config, served.node, "whom the API server asks"),
+    );
     finding.hits(config.clone());
     if refused.is_empty() {
         finding.severity(Severity::Warning);
-        finding.hits.extend(selected.iter().map(|workload| workload.id.clone()));
+        finding
+            .hits
+            .extend(selected.iter().map(|workload| workload.id.clone()));
     }
     for refused in &refused {
         sufferers(facts, refused, finding);
@@ -90,63 +104,113 @@ fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], ou
     if served.service.is_none() {
         finding.fix(Fix::delete(config));
     } else {
-        finding.fix(Fix::advice("bring istiod back: its Service has no ready endpoint"));
+        finding.fix(Fix::advice(
+            "bring istiod back: its Service has no ready endpoint",
+        ));
         for path in ["k8s/pods.json", "k8s/deployments.apps.json"] {
             finding.unsettled.extend(facts.unread(path));
         }
     }
-    finding.fix(Fix::look("kubectl get events -A --field-selector reason=FailedCreate"));
+    finding.fix(Fix::look(
+        "kubectl get events -A --field-selector reason=FailedCreate",
+    ));
 }
 
-/// Puts the workloads on a finding of which events say, in these words, that a webhook refused their pods, and the
-/// Services they serve.
+/// Puts the workloads on a finding of which events say, in these words, that a webhook refused
+/// their pods, and the Services they serve.
 pub(in crate::rules) fn hit_refused(facts: &Facts<'_>, words: &str, finding: &mut Finding) {
-    let workloads = KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind));
+    let workloads = KINDS
+        .into_iter()
+        .flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let refused = workloads.filter_map(|workload| refused(facts, workload));
-    let says_so = |event: &Stored| event.node.str_at("message").is_some_and(|message| message.contains(words));
+    let says_so = |event: &Stored| {
+        event
+            .node
+            .str_at("message")
+            .is_some_and(|message| message.contains(words))
+    };
     for refused in refused.filter(|refused| refused.event.is_some_and(says_so)) {
         sufferers(facts, &refused, finding);
     }
 }
 
 /// The workloads whose pods one of the webhooks is asked about.
-fn selected<'f>(facts: &Facts<'f>, injectors: &Injectors<'f>, hooks: &[Injector<'f>]) -> Vec<&'f Stored> {
-    let workloads = KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind));
+fn selected<'f>(
+    facts: &Facts<'f>,
+    injectors: &Injectors<'f>,
+    hooks: &[Injector<'f>],
+) -> Vec<&'f Stored> {
+    let workloads = KINDS
+        .into_iter()
+        .flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let asks = |workload: &&Stored| {
-        let Some(template) = Template::of(workload) else { return false };
+        let Some(template) = Template::of(workload) else {
+            return false;
+        };
         let candidates = injectors.injection(template).candidates;
         candidates.iter().any(|candidate| {
-            candidate.selects == Tri::Yes && hooks.iter().any(|hook| std::ptr::eq(hook.node, candidate.injector.node))
+            candidate.selects == Tri::Yes
+                && hooks
+                    .iter()
+                    .any(|hook| std::ptr::eq(hook.node, candidate.injector.node))
         })
     };
     workloads.filter(asks).collect()
 }
 
-/// A workload that has fewer pods than it wants, of which an event says that a webhook failed, or whose status does.
+/// A workload that has fewer pods than it wants, of which an event says that a webhook failed, or
+/// whose status does.
 fn refused<'f>(facts: &Facts<'f>, workload: &'f Stored) -> Option<Refused<'f>> {
     let wanted = workload.spec_at(["replicas"]).and_then(number).unwrap_or(1);
-    let count = |key: &str| workload.node.at(["status", key]).and_then(number).unwrap_or_default();
-    let event = facts.mesh.objects.in_namespace("Event", &workload.id.namespace).find(|event| {
-        let about = event.node.at(["involvedObject", "name"]).and_then(Node::str).unwrap_or_default();
-        let is_it = about == workload.id.name || about.strip_prefix(workload.id.name.as_str()).is_some_and(is_hash);
-        let message = event.node.str_at("message").unwrap_or_default();
-        is_it && event.node.str_at("reason") == Some("FailedCreate") && message.contains("failed calling webhook")
-    });
+    let count = |key: &str| {
+        workload
+            .node
+            .at(["status", key])
+            .and_then(number)
+            .unwrap_or_default()
+    };
+    let event = facts
+        .mesh
+        .objects
+        .in_namespace("Event", &workload.id.namespace)
+        .find(|event| {
+            let about = event
+                .node
+                .at(["involvedObject", "name"])
+                .and_then(Node::str)
+                .unwrap_or_default();
+            let is_it = about == workload.id.name
+                || about
+                    .strip_prefix(workload.id.name.as_str())
+                    .is_some_and(is_hash);
+            let message = event.node.str_at("message").unwrap_or_default();
+            is_it
+                && event.node.str_at("reason") == Some("FailedCreate")
+                && message.contains("failed calling webhook")
+        });
     let is_short = count("readyReplicas") < wanted;
-    (is_short && (event.is_some() || count("replicas") < wanted)).then_some(Refused { workload, event })
+    (is_short && (event.is_some() || count("replicas") < wanted))
+        .then_some(Refused { workload, event })
 }
 
 /// `-5fc4c65588`, what a ReplicaSet adds to the name of its Deployment.
 fn is_hash(rest: &str) -> bool {
-    rest.strip_prefix('-').is_some_and(|hash| !hash.is_empty() && hash.chars().all(|c| c.is_ascii_alphanumeric()))
+    rest.strip_prefix('-')
+        .is_some_and(|hash| !hash.is_empty() && hash.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 /// A workload suffers, and the Services that its pods would serve.
 pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Stored, finding: &mut Finding) {
     finding.hits(workload.id.clone());
     let labels = workload.spec_at(["template", "metadata", "labels"]);
-    for service in facts.mesh.objects.in_namespace("Service", &workload.id.namespace) {
-        let selector = service.spec_at(["selector"]).filter(|selector| !selector.members().is_empty());
+    for service in facts
+        .mesh
+        .objects
+        .in_namespace("Service", &workload.id.namespace)
+    {
+        let selector = service
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty());
         if selector.is_some_and(|selector| has_labels(selector, labels)) {
             finding.hits(service.id.clone());
         }
@@ -161,5 +225,9 @@ fn sufferers(facts: &Facts<'_>, refused: &Refused<'_>, finding: &mut Finding) {
         finding.see(Evidence::of(event, message, "what the API server said"));
     }
     let status = workload.node.get("status").unwrap_or(&workload.node);
-    finding.see(Evidence::of(workload, status, format!("{} lacks pods", workload.id)));
+    finding.see(Evidence::of(
+        workload,
+        status,
+        format!("{} lacks pods", workload.id),
+    ));
 }

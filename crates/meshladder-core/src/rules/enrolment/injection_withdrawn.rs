@@ -18,7 +18,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a namespace whose pods have proxies still asks for them",
-    needs: &["k8s/pods.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    needs: &[
+        "k8s/pods.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
     uses: super::outsider::USES,
     explains: &["ML0315", "ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("injection_withdrawn.md"),
@@ -49,17 +52,29 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-/// By namespace, the pods that got a proxy when they were made and would get none now, because of the namespace. A proxy
-/// that stands in the template was put there by hand, and stays.
-fn insiders<'m>(facts: &Facts<'m>, injectors: &Injectors<'m>) -> BTreeMap<&'m str, Vec<Insider<'m>>> {
+/// By namespace, the pods that got a proxy when they were made and would get none now, because of
+/// the namespace. A proxy that stands in the template was put there by hand, and stays.
+fn insiders<'m>(
+    facts: &Facts<'m>,
+    injectors: &Injectors<'m>,
+) -> BTreeMap<&'m str, Vec<Insider<'m>>> {
     let mut found: BTreeMap<&str, Vec<Insider<'_>>> = BTreeMap::new();
     for (pod, stored) in enrolled(facts) {
         let labels = injectors.namespace_labels(&pod.namespace);
-        let template = facts.mesh.workload_of(stored).and_then(Template::of).filter(|template| !template.has_proxy());
-        let (Some(template), false) = (template, labels.is_none_or(|labels| labels.asks())) else { continue };
+        let template = facts
+            .mesh
+            .workload_of(stored)
+            .and_then(Template::of)
+            .filter(|template| !template.has_proxy());
+        let (Some(template), false) = (template, labels.is_none_or(|labels| labels.asks())) else {
+            continue;
+        };
         let injection = injectors.injection(template);
         if injection.expected == Tri::No && injection.decided_by.object.id.kind == "Namespace" {
-            found.entry(&pod.namespace).or_default().push(Insider { pod, decided_by: injection.decided_by });
+            found.entry(&pod.namespace).or_default().push(Insider {
+                pod,
+                decided_by: injection.decided_by,
+            });
         }
     }
     found
@@ -73,17 +88,31 @@ fn tell(
     lost: &[&Outsider<'_>],
     out: &mut Sink,
 ) {
-    let Some(decision) = insiders.first().map(|insider| &insider.decided_by) else { return };
+    let Some(decision) = insiders.first().map(|insider| &insider.decided_by) else {
+        return;
+    };
     let namespace = &decision.object.id;
-    let names: BTreeSet<String> = insiders.iter().map(|insider| insider.pod.workload().to_string()).collect();
+    let names: BTreeSet<String> = insiders
+        .iter()
+        .map(|insider| insider.pod.workload().to_string())
+        .collect();
     let keep = match names.len() {
-        1..=2 => format!("{} got a proxy before and will lose it", names.into_iter().collect::<Vec<_>>().join(", ")),
+        1..=2 => format!(
+            "{} got a proxy before and will lose it",
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        ),
         count => format!("{count} workloads got a proxy before and will lose it"),
     };
-    let without: BTreeSet<String> = lost.iter().map(|outsider| outsider.pod.workload().to_string()).collect();
+    let without: BTreeSet<String> = lost
+        .iter()
+        .map(|outsider| outsider.pod.workload().to_string())
+        .collect();
     let harm = match without.len() {
         0 => String::new(),
-        1..=2 => format!(", and {} has none already", without.into_iter().collect::<Vec<_>>().join(", ")),
+        1..=2 => format!(
+            ", and {} has none already",
+            without.into_iter().collect::<Vec<_>>().join(", ")
+        ),
         count => format!(", and {count} workloads have none already"),
     };
     let message = format!(

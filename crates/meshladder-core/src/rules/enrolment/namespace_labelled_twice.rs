@@ -27,9 +27,13 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     for namespace in facts.mesh.objects.of("Namespace", "") {
-        let Some(labels) = injectors.namespace_labels(&namespace.id.name) else { continue };
+        let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
+            continue;
+        };
         out.examined();
-        let (Some(injection), Some(revision)) = (labels.injection, labels.revision) else { continue };
+        let (Some(injection), Some(revision)) = (labels.injection, labels.revision) else {
+            continue;
+        };
         let value = |node: &Node| node.str().unwrap_or_default().to_owned();
         let message = format!(
             "{} has both {INJECTION}={} and {REVISION}={}: the first decides, and the revision is not heeded",
@@ -37,15 +41,26 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             value(injection),
             value(revision)
         );
-        let finding = out.find(namespace.id.clone(), message, Evidence::of(namespace, revision, "not heeded"));
+        let finding = out.find(
+            namespace.id.clone(),
+            message,
+            Evidence::of(namespace, revision, "not heeded"),
+        );
         finding.see(Evidence::of(namespace, injection, "this decides"));
         if value(injection) == "enabled" && value(revision) == "default" {
             finding.severity(Severity::Info);
         }
-        let pods = facts.mesh.pods.iter().filter(|pod| pod.namespace == namespace.id.name);
+        let pods = facts
+            .mesh
+            .pods
+            .iter()
+            .filter(|pod| pod.namespace == namespace.id.name);
         finding.hits.extend(pods.map(PodFacts::reference));
         for label in [INJECTION, REVISION] {
-            finding.fix(Fix::merge(&namespace.id, format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#)));
+            finding.fix(Fix::merge(
+                &namespace.id,
+                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+            ));
         }
     }
 }

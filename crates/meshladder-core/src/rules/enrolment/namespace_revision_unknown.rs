@@ -16,7 +16,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "a webhook provides the injection that a namespace asks for",
-    needs: &["k8s/namespaces.json", "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json"],
+    needs: &[
+        "k8s/namespaces.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
     uses: &[
         "k8s/pods.json",
         "k8s/deployments.apps.json",
@@ -37,8 +40,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
     let outsiders = outsider::all(facts, &injectors, asked);
     for namespace in facts.mesh.objects.of("Namespace", "") {
-        let Some(labels) = injectors.namespace_labels(&namespace.id.name) else { continue };
-        let inside: Vec<&Outsider<'_>> = outsiders.iter().filter(|o| o.pod.namespace == namespace.id.name).collect();
+        let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
+            continue;
+        };
+        let inside: Vec<&Outsider<'_>> = outsiders
+            .iter()
+            .filter(|o| o.pod.namespace == namespace.id.name)
+            .collect();
         if asked.is_some() && inside.is_empty() {
             continue;
         }
@@ -50,13 +58,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The label that asks for injection and that no webhook selects.
-fn unheard<'m>(injectors: &Injectors<'m>, labels: NamespaceLabels<'m>) -> Option<(&'m Node, String)> {
+fn unheard<'m>(
+    injectors: &Injectors<'m>,
+    labels: NamespaceLabels<'m>,
+) -> Option<(&'m Node, String)> {
     let value = |node: &'m Node| node.str().unwrap_or_default();
     match (labels.injection, labels.revision) {
         (Some(label), _) if value(label) == "enabled" && !selects_enabled(injectors) => {
             Some((label, format!("{INJECTION}=enabled")))
         }
-        (None, Some(label)) if !labels.revision_is_provided => Some((label, format!("{REVISION}={}", value(label)))),
+        (None, Some(label)) if !labels.revision_is_provided => {
+            Some((label, format!("{REVISION}={}", value(label))))
+        }
         _ => None,
     }
 }
@@ -64,17 +77,33 @@ fn unheard<'m>(injectors: &Injectors<'m>, labels: NamespaceLabels<'m>) -> Option
 /// Whether a webhook is for namespaces with `istio-injection=enabled`.
 fn selects_enabled(injectors: &Injectors<'_>) -> bool {
     injectors.webhooks.iter().any(|hook| {
-        let Some(selector) = hook.node.get("namespaceSelector") else { return true };
+        let Some(selector) = hook.node.get("namespaceSelector") else {
+            return true;
+        };
         let pair = selector.at(["matchLabels", INJECTION]).and_then(Node::str) == Some("enabled");
-        let expressions = selector.get("matchExpressions").map_or(&[][..], Node::items).iter();
+        let expressions = selector
+            .get("matchExpressions")
+            .map_or(&[][..], Node::items)
+            .iter();
         let mut about = expressions.filter(|e| e.str_at("key") == Some(INJECTION));
         let lists = |e: &Node| match e.str_at("operator") {
-            Some("In") => e.get("values").map_or(&[][..], Node::items).iter().any(|v| v.str() == Some("enabled")),
-            Some("NotIn") => e.get("values").map_or(&[][..], Node::items).iter().all(|v| v.str() != Some("enabled")),
+            Some("In") => e
+                .get("values")
+                .map_or(&[][..], Node::items)
+                .iter()
+                .any(|v| v.str() == Some("enabled")),
+            Some("NotIn") => e
+                .get("values")
+                .map_or(&[][..], Node::items)
+                .iter()
+                .all(|v| v.str() != Some("enabled")),
             Some("Exists") => true,
             _ => false,
         };
-        let has_any = !selector.members().iter().all(|m| m.value.items().is_empty() && m.value.members().is_empty());
+        let has_any = !selector
+            .members()
+            .iter()
+            .all(|m| m.value.items().is_empty() && m.value.members().is_empty());
         pair || about.any(lists) || !has_any
     })
 }
@@ -91,7 +120,11 @@ fn tell(
     out: &mut Sink,
 ) {
     let there: Vec<&str> = injectors.revisions().into_iter().collect();
-    let there = if there.is_empty() { String::new() } else { format!("; there are {}", there.join(", ")) };
+    let there = if there.is_empty() {
+        String::new()
+    } else {
+        format!("; there are {}", there.join(", "))
+    };
     let names: BTreeSet<String> = inside.iter().map(|outsider| outsider.name()).collect();
     let names: Vec<String> = names.into_iter().collect();
     let harm = match names.len() {
@@ -100,8 +133,13 @@ fn tell(
         count => format!("{count} workloads have no proxy"),
     };
     let id = &labels.object.id;
-    let message = format!("{id} asks for injection by {wants}, which no webhook selects{there}, so {harm}");
-    let finding = out.find(id.clone(), message, Evidence::of(labels.object, node, "no webhook selects this"));
+    let message =
+        format!("{id} asks for injection by {wants}, which no webhook selects{there}, so {harm}");
+    let finding = out.find(
+        id.clone(),
+        message,
+        Evidence::of(labels.object, node, "no webhook selects this"),
+    );
     if inside.is_empty() {
         finding.severity(Severity::Warning);
     }
@@ -112,15 +150,28 @@ fn tell(
 }
 
 /// Offers the labels that a webhook may select, and what is to be done then.
-pub(super) fn ask_for_injection(finding: &mut Finding, injectors: &Injectors<'_>, namespace: &ObjectRef) {
+pub(super) fn ask_for_injection(
+    finding: &mut Finding,
+    injectors: &Injectors<'_>,
+    namespace: &ObjectRef,
+) {
     let mut patches: Vec<String> = injectors
         .revisions()
         .into_iter()
-        .map(|revision| format!(r#"{{"metadata":{{"labels":{{"{REVISION}":"{revision}","{INJECTION}":null}}}}}}"#))
+        .map(|revision| {
+            format!(
+                r#"{{"metadata":{{"labels":{{"{REVISION}":"{revision}","{INJECTION}":null}}}}}}"#
+            )
+        })
         .collect();
-    patches.insert(0, format!(r#"{{"metadata":{{"labels":{{"{REVISION}":null,"{INJECTION}":"enabled"}}}}}}"#));
+    patches.insert(
+        0,
+        format!(r#"{{"metadata":{{"labels":{{"{REVISION}":null,"{INJECTION}":"enabled"}}}}}}"#),
+    );
     for patch in patches.into_iter().take(3) {
         finding.fix(Fix::merge(namespace, patch));
     }
-    finding.fix(Fix::advice("then restart the workloads of the namespace: injection happens when a pod is made"));
+    finding.fix(Fix::advice(
+        "then restart the workloads of the namespace: injection happens when a pod is made",
+    ));
 }

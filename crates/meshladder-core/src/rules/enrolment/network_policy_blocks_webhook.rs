@@ -13,7 +13,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps the API server from istiod's webhooks",
-    needs: &["k8s/pods.json", "k8s/networkpolicies.networking.k8s.io.json", "k8s/events.json"],
+    needs: &[
+        "k8s/pods.json",
+        "k8s/networkpolicies.networking.k8s.io.json",
+        "k8s/events.json",
+    ],
     uses: &[
         "k8s/namespaces.json",
         "k8s/deployments.apps.json",
@@ -36,7 +40,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     });
     for reach in facts.mesh.reach_webhooks(None) {
         out.examined();
-        let (Some(event), blocked) = (event, reach.passage) else { continue };
+        let (Some(event), blocked) = (event, reach.passage) else {
+            continue;
+        };
         let (rules, opening) = match &blocked {
             Passage::Blocked(blocked) => (&blocked[0].policies, Some(&blocked[0].opening)),
             Passage::Unknown(_, rules) => (rules, None),
@@ -44,11 +50,20 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         };
         let Some(part) = rules.first() else { continue };
         let policy = &part.policy.id;
-        let message =
-            format!("{policy} keeps the API server from istiod's webhooks (TCP {WEBHOOK}), so new pods are refused");
-        let finding = out.find(policy.clone(), message, Evidence::of(part.policy, part.node, "15017 is not in it"));
+        let message = format!(
+            "{policy} keeps the API server from istiod's webhooks (TCP {WEBHOOK}), so new pods are refused"
+        );
+        let finding = out.find(
+            policy.clone(),
+            message,
+            Evidence::of(part.policy, part.node, "15017 is not in it"),
+        );
         finding.confidence(Confidence::Likely);
-        finding.see(Evidence::of(event, event.node.get("message").unwrap_or(&event.node), "what the API server said"));
+        finding.see(Evidence::of(
+            event,
+            event.node.get("message").unwrap_or(&event.node),
+            "what the API server said",
+        ));
         finding.hits(policy.clone());
         hit_refused(facts, "failed calling webhook", finding);
         if let Some(opening) = opening {

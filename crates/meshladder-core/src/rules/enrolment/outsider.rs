@@ -32,15 +32,31 @@ pub(super) struct Outsider<'m> {
 }
 
 /// Every pod that runs without a proxy; with a request only its ends.
-pub(super) fn all<'m>(facts: &Facts<'m>, injectors: &Injectors<'m>, asked: Option<&Asked<'_>>) -> Vec<Outsider<'m>> {
-    let pods = facts.mesh.pods.iter().filter(|pod| pod.running && !pod.has_proxy && is_asked_about(asked, pod));
+pub(super) fn all<'m>(
+    facts: &Facts<'m>,
+    injectors: &Injectors<'m>,
+    asked: Option<&Asked<'_>>,
+) -> Vec<Outsider<'m>> {
+    let pods = facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.running && !pod.has_proxy && is_asked_about(asked, pod));
     let outsiders = pods.filter_map(|pod| {
         let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
         // The kubelet makes a static pod, and no webhook sees it.
-        object.annotation("kubernetes.io/config.mirror").is_none().then_some(())?;
+        object
+            .annotation("kubernetes.io/config.mirror")
+            .is_none()
+            .then_some(())?;
         let maker = facts.mesh.workload_of(object).and_then(Template::of);
         let template = maker.or_else(|| Template::of(object))?;
-        Some(Outsider { pod, object, template, injection: injectors.injection(template) })
+        Some(Outsider {
+            pod,
+            object,
+            template,
+            injection: injectors.injection(template),
+        })
     });
     outsiders.collect()
 }
@@ -66,8 +82,8 @@ impl<'m> Outsider<'m> {
         self.template.inject()?.1.str()
     }
 
-    /// How bad it is. A pod may well stay outside; it matters when a policy for it is not enforced, or when a call of it
-    /// or to it was asked about and did not end well.
+    /// How bad it is. A pod may well stay outside; it matters when a policy for it is not enforced,
+    /// or when a call of it or to it was asked about and did not end well.
     pub(super) fn severity(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Severity {
         let policies = self.policies(facts);
         let serves = !facts.mesh.services_of(self.object).is_empty();
@@ -85,35 +101,65 @@ impl<'m> Outsider<'m> {
     fn policies<'f>(&self, facts: &Facts<'f>) -> Vec<&'f Stored> {
         let workload = Workload::of(self.object);
         let kinds = ["AuthorizationPolicy", "RequestAuthentication"];
-        kinds.into_iter().flat_map(|kind| facts.mesh.policies(kind, &workload)).collect()
+        kinds
+            .into_iter()
+            .flat_map(|kind| facts.mesh.policies(kind, &workload))
+            .collect()
     }
 
     /// Whether it is the client of a call that ends as one in plaintext does.
     fn fails(&self, asked: &Asked<'_>) -> bool {
-        let is_client =
-            asked.client.is_some_and(|client| std::ptr::eq(client, self.pod) || client.name == self.pod.name);
+        let is_client = asked
+            .client
+            .is_some_and(|client| std::ptr::eq(client, self.pod) || client.name == self.pod.name);
         let refused = |kind: Kind| matches!(kind, Kind::TlsMismatch | Kind::Reset | Kind::Denied);
         is_client
             && (asked.seen.is_some_and(|seen| !seen.is_success())
-                || asked.trace.branches.iter().any(|branch| refused(branch.end.kind)))
+                || asked
+                    .trace
+                    .branches
+                    .iter()
+                    .any(|branch| refused(branch.end.kind)))
     }
 
     /// Puts who suffers, and what is not enforced, on a finding.
-    pub(super) fn finish(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>, finding: &mut Finding) {
+    pub(super) fn finish(
+        &self,
+        facts: &Facts<'_>,
+        asked: Option<&Asked<'_>>,
+        finding: &mut Finding,
+    ) {
         finding.hits(self.pod.reference());
         for service in facts.mesh.services_of(self.object) {
             finding.hits(service.id.clone());
         }
         if let Some(asked) = asked.filter(|asked| self.fails(asked)) {
-            finding.hits.extend(asked.servers.iter().map(|server| server.reference()));
-            finding.hits.extend(asked.service.map(|s| ObjectRef::new("Service", &s.namespace, &s.name)));
+            finding
+                .hits
+                .extend(asked.servers.iter().map(|server| server.reference()));
+            finding.hits.extend(
+                asked
+                    .service
+                    .map(|s| ObjectRef::new("Service", &s.namespace, &s.name)),
+            );
         }
         for policy in self.policies(facts).into_iter().take(2) {
             let spec = policy.spec().unwrap_or(&policy.node);
-            finding.see(Evidence::of(policy, spec, format!("{} is enforced by a proxy, and there is none", policy.id)));
+            finding.see(Evidence::of(
+                policy,
+                spec,
+                format!("{} is enforced by a proxy, and there is none", policy.id),
+            ));
         }
-        let containers = self.object.spec_at(["containers"]).unwrap_or(&self.object.node);
-        finding.see(Evidence::of(self.object, containers, format!("{} has no istio-proxy", self.pod.name)));
+        let containers = self
+            .object
+            .spec_at(["containers"])
+            .unwrap_or(&self.object.node);
+        finding.see(Evidence::of(
+            self.object,
+            containers,
+            format!("{} has no istio-proxy", self.pod.name),
+        ));
     }
 
     /// `shop/payments`
@@ -127,7 +173,10 @@ pub(super) fn first_of_each(outsiders: Vec<Outsider<'_>>) -> Vec<(Outsider<'_>, 
     let mut found: Vec<(Outsider<'_>, Vec<ObjectRef>)> = Vec::new();
     for outsider in outsiders {
         let pod = outsider.pod.reference();
-        match found.iter_mut().find(|(first, _)| first.pod.workload() == outsider.pod.workload()) {
+        match found
+            .iter_mut()
+            .find(|(first, _)| first.pod.workload() == outsider.pod.workload())
+        {
             Some((_, pods)) => pods.push(pod),
             None => found.push((outsider, vec![pod])),
         }

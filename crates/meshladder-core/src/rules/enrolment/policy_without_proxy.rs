@@ -6,7 +6,8 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::mesh::injection::INJECTION;
 use crate::rules::{Asked, Check, Facts, Rule, Sink};
 
-/// A namespace may well stay outside the mesh; one with policies for its pods was meant to be inside.
+/// A namespace may well stay outside the mesh; one with policies for its pods was meant to be
+/// inside.
 pub(super) static RULE: Rule = Rule {
     code: "ML0315",
     name: "policy-without-proxy",
@@ -42,23 +43,45 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
         let asks = labels.is_some_and(|labels| labels.asks());
         let by_namespace = decision.object.id.kind == "Namespace" && !asks && outsider.is_refused();
-        let own = |kind: &str| facts.mesh.objects.in_namespace(kind, &outsider.pod.namespace).len();
+        let own = |kind: &str| {
+            facts
+                .mesh
+                .objects
+                .in_namespace(kind, &outsider.pod.namespace)
+                .len()
+        };
         let has_policies = own("AuthorizationPolicy") + own("RequestAuthentication") > 0;
         let severity = outsider.severity(facts, None);
         if !by_namespace || !has_policies || severity == Severity::Info {
             continue;
         }
         let namespace = &decision.object.id;
-        if let Some(known) = out.findings.iter_mut().find(|finding| finding.subject == *namespace) {
+        if let Some(known) = out
+            .findings
+            .iter_mut()
+            .find(|finding| finding.subject == *namespace)
+        {
             known.hits(outsider.pod.reference());
             continue;
         }
-        let message =
-            format!("{namespace} has policies for {}, which no proxy enforces: {}", outsider.name(), decision.what);
+        let message = format!(
+            "{namespace} has policies for {}, which no proxy enforces: {}",
+            outsider.name(),
+            decision.what
+        );
         let node: &Node = decision.node;
-        let finding = out.find(namespace.clone(), message, Evidence::of(decision.object, node, decision.what.clone()));
+        let finding = out.find(
+            namespace.clone(),
+            message,
+            Evidence::of(decision.object, node, decision.what.clone()),
+        );
         outsider.finish(facts, asked, finding);
-        finding.fix(Fix::merge(namespace, format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#)));
-        finding.fix(Fix::advice("then restart the workloads of the namespace: injection happens when a pod is made"));
+        finding.fix(Fix::merge(
+            namespace,
+            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+        ));
+        finding.fix(Fix::advice(
+            "then restart the workloads of the namespace: injection happens when a pod is made",
+        ));
     }
 }

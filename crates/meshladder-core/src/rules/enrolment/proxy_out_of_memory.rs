@@ -32,35 +32,67 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (pod, stored) in container::enrolled(facts) {
         out.examined();
-        let Some(status) = container::status(stored, PROXY) else { continue };
+        let Some(status) = container::status(stored, PROXY) else {
+            continue;
+        };
         let ends = [["state", "terminated"], ["lastState", "terminated"]];
-        let killed =
-            ends.iter().filter_map(|path| status.at(*path)).find(|end| end.str_at("reason") == Some("OOMKilled"));
+        let killed = ends
+            .iter()
+            .filter_map(|path| status.at(*path))
+            .find(|end| end.str_at("reason") == Some("OOMKilled"));
         let Some(killed) = killed else { continue };
-        let limit = limit(stored).map(|limit| format!(" at its limit of {limit}")).unwrap_or_default();
+        let limit = limit(stored)
+            .map(|limit| format!(" at its limit of {limit}"))
+            .unwrap_or_default();
         let restarts = container::count(status, "restartCount");
         let workload = pod.workload();
         let message = format!(
             "the proxy of {}/{} was killed for want of memory{limit}, {restarts} restarts so far; its calls fail each time",
             pod.namespace, pod.name
         );
-        let finding = out.find(workload.clone(), message, Evidence::of(stored, killed, "how the proxy ended"));
+        let finding = out.find(
+            workload.clone(),
+            message,
+            Evidence::of(stored, killed, "how the proxy ended"),
+        );
         finding.hits(pod.reference());
-        let ended = killed.get("finishedAt").and_then(Node::str).and_then(Time::parse);
-        if ended.zip(facts.snapshot.taken_at()).is_some_and(|(ended, now)| now.seconds_since(ended) > RECENT) {
+        let ended = killed
+            .get("finishedAt")
+            .and_then(Node::str)
+            .and_then(Time::parse);
+        if ended
+            .zip(facts.snapshot.taken_at())
+            .is_some_and(|(ended, now)| now.seconds_since(ended) > RECENT)
+        {
             finding.severity(Severity::Info);
         }
-        if facts.mesh.objects.find(&workload).and_then(Template::of).is_some() && workload.kind != "Pod" {
-            let patch =
-                r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;
-            finding.fix(Fix::merge(&workload, patch).unchecked("how much the proxy needs, no object tells"));
+        if facts
+            .mesh
+            .objects
+            .find(&workload)
+            .and_then(Template::of)
+            .is_some()
+            && workload.kind != "Pod"
+        {
+            let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;
+            finding.fix(
+                Fix::merge(&workload, patch).unchecked("how much the proxy needs, no object tells"),
+            );
         }
-        finding.fix(Fix::advice("a Sidecar that imports only what the workload calls makes the proxy smaller"));
+        finding.fix(Fix::advice(
+            "a Sidecar that imports only what the workload calls makes the proxy smaller",
+        ));
     }
 }
 
 fn limit(pod: &crate::mesh::Stored) -> Option<&str> {
-    let containers = ["containers", "initContainers"].into_iter().flat_map(|key| pod.spec_list(key));
+    let containers = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|key| pod.spec_list(key));
     let mut proxies = containers.filter(|container| container.str_at("name") == Some(PROXY));
-    proxies.find_map(|container| container.at(["resources", "limits", "memory"]).and_then(Node::str))
+    proxies.find_map(|container| {
+        container
+            .at(["resources", "limits", "memory"])
+            .and_then(Node::str)
+    })
 }

@@ -28,12 +28,19 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (pod, stored) in container::enrolled(facts) {
         out.examined();
-        let Some((node, shows)) = sign(stored) else { continue };
+        let Some((node, shows)) = sign(stored) else {
+            continue;
+        };
         let agent = cni_agent(facts, stored);
-        let because =
-            agent.map(|agent| format!(": {} is not ready on node {}", agent.id, node_of(stored))).unwrap_or_default();
-        let message = format!("the traffic of {}/{} is not redirected to its proxy{because}", pod.namespace, pod.name);
-        let subject: ObjectRef = agent.map_or_else(|| pod.workload(), |agent| pod_owner(facts, agent));
+        let because = agent
+            .map(|agent| format!(": {} is not ready on node {}", agent.id, node_of(stored)))
+            .unwrap_or_default();
+        let message = format!(
+            "the traffic of {}/{} is not redirected to its proxy{because}",
+            pod.namespace, pod.name
+        );
+        let subject: ObjectRef =
+            agent.map_or_else(|| pod.workload(), |agent| pod_owner(facts, agent));
         let finding = out.find(subject, message, Evidence::of(stored, node, shows));
         if let Some(agent) = agent {
             finding.see(Evidence::object(agent, "the istio-cni of its node"));
@@ -49,11 +56,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 fn node_of(pod: &Stored) -> &str {
-    pod.spec_at(["nodeName"]).and_then(Node::str).unwrap_or_default()
+    pod.spec_at(["nodeName"])
+        .and_then(Node::str)
+        .unwrap_or_default()
 }
 
 fn sign(pod: &Stored) -> Option<(&Node, &'static str)> {
-    let label = pod.node.at(["metadata", "labels", BROKEN]).filter(|label| label.str() != Some("false"));
+    let label = pod
+        .node
+        .at(["metadata", "labels", BROKEN])
+        .filter(|label| label.str() != Some("false"));
     let validation = container::status(pod, "istio-validation").filter(|status| {
         let ends = [["state", "terminated"], ["lastState", "terminated"]];
         let exited = ends
@@ -69,11 +81,18 @@ fn sign(pod: &Stored) -> Option<(&Node, &'static str)> {
 
 /// The agent of istio-cni on the pod's node, when it is not ready.
 fn cni_agent<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
-    let agents = facts.mesh.objects.of("Pod", "").filter(|agent| agent.label("k8s-app") == Some("istio-cni-node"));
+    let agents = facts
+        .mesh
+        .objects
+        .of("Pod", "")
+        .filter(|agent| agent.label("k8s-app") == Some("istio-cni-node"));
     let mut here = agents.filter(|agent| node_of(agent) == node_of(pod));
     here.find(|agent| !crate::mesh::services::is_ready(agent))
 }
 
 fn pod_owner(facts: &Facts<'_>, pod: &Stored) -> ObjectRef {
-    facts.mesh.pod(&pod.id.namespace, &pod.id.name).map_or_else(|| pod.id.clone(), PodFacts::workload)
+    facts
+        .mesh
+        .pod(&pod.id.namespace, &pod.id.name)
+        .map_or_else(|| pod.id.clone(), PodFacts::workload)
 }

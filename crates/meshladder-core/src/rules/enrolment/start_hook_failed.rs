@@ -25,7 +25,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         let mut events = facts.mesh.objects.in_namespace("Event", &pod.namespace);
         let event = events.find(|event| {
-            let about = event.node.at(["involvedObject", "name"]).and_then(Node::str);
+            let about = event
+                .node
+                .at(["involvedObject", "name"])
+                .and_then(Node::str);
             let message = event.node.str_at("message").unwrap_or_default();
             event.node.str_at("reason") == Some("FailedPostStartHook")
                 && about == Some(&pod.name)
@@ -37,8 +40,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             pod.namespace, pod.name
         );
         let text = event.node.get("message").unwrap_or(&event.node);
-        let finding = out.find(pod.workload(), message, Evidence::of(event, text, "what the kubelet said"));
+        let finding = out.find(
+            pod.workload(),
+            message,
+            Evidence::of(event, text, "what the kubelet said"),
+        );
         finding.hits(pod.reference());
-        finding.fix(Fix::look(format!("kubectl logs {} -n {} -c istio-proxy", pod.name, pod.namespace)));
+        finding.fix(Fix::look(format!(
+            "kubectl logs {} -n {} -c istio-proxy",
+            pod.name, pod.namespace
+        )));
     }
 }

@@ -21,5 +21,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let message = "uses ADD on a route configuration or a route, so the patch has no effect";
-    patches::tell(facts, Fault::Add, message, "add a virtual host, or use INSERT_FIRST on HTTP_ROUTE", out);
+    patches::tell(
+        facts,
+        Fault::Add,
+        message,
+        "add a virtual host, or use INSERT_FIRST on HTTP_ROUTE",
+        out,
+    );
 }

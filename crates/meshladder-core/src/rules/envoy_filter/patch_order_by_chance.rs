@@ -21,5 +21,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let message = "patches relative to other filters and has no priority, so what it finds there depends on the order of the EnvoyFilters";
-    patches::tell(facts, Fault::Relative, message, "give spec.priority a value, or use INSERT_FIRST", out);
+    patches::tell(
+        facts,
+        Fault::Relative,
+        message,
+        "give spec.priority a value, or use INSERT_FIRST",
+        out,
+    );
 }

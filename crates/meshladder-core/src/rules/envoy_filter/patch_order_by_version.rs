@@ -20,8 +20,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let message =
-        "patches the same filter again for all proxies, after a patch for some versions only, and has no priority";
+    let message = "patches the same filter again for all proxies, after a patch for some versions only, and has no priority";
     patches::tell(
         facts,
         Fault::RelativeByVersion,

@@ -21,5 +21,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let message = "uses REMOVE on a route configuration or a route, so the patch has no effect";
-    patches::tell(facts, Fault::Remove, message, "remove the virtual host, or MERGE what the route should do", out);
+    patches::tell(
+        facts,
+        Fault::Remove,
+        message,
+        "remove the virtual host, or MERGE what the route should do",
+        out,
+    );
 }

@@ -20,6 +20,13 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let message = "uses REPLACE on something that Istio does not replace, so the patch has no effect";
-    patches::tell(facts, Fault::Replace, message, "use MERGE, or REMOVE and ADD", out);
+    let message =
+        "uses REPLACE on something that Istio does not replace, so the patch has no effect";
+    patches::tell(
+        facts,
+        Fault::Replace,
+        message,
+        "use MERGE, or REMOVE and ADD",
+        out,
+    );
 }

@@ -46,8 +46,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                     "{} and {} use the same certificate, {certificate}: a browser that keeps its connection to one may send requests for the other",
                     gateway.id, other.id
                 );
-                out.find(gateway.id.clone(), message, Evidence::of(gateway, tls, "the certificate"))
-                    .fix(Fix::advice("put the hosts of one certificate into one Gateway"));
+                out.find(
+                    gateway.id.clone(),
+                    message,
+                    Evidence::of(gateway, tls, "the certificate"),
+                )
+                .fix(Fix::advice(
+                    "put the hosts of one certificate into one Gateway",
+                ));
             }
         }
     }
@@ -56,12 +62,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 /// A Secret, or two files.
 fn certificate(tls: &Node) -> Option<String> {
     let text = |key: &str| tls.str_at(key).filter(|text| !text.is_empty());
-    let files = || Some(format!("{} with {}", text("serverCertificate")?, text("privateKey")?));
+    let files = || {
+        Some(format!(
+            "{} with {}",
+            text("serverCertificate")?,
+            text("privateKey")?
+        ))
+    };
     text("credentialName").map(str::to_owned).or_else(files)
 }
 
-/// Those that another Gateway, for all or some of the same pods, has too. "If the selector of one is part of the other's,
-/// the pods of the other are also its own."
+/// Those that another Gateway, for all or some of the same pods, has too. "If the selector of one
+/// is part of the other's, the pods of the other are also its own."
 fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
     let mut by_selector: BTreeMap<String, Vec<Use<'m>>> = BTreeMap::new();
     for used in uses {
@@ -69,27 +81,55 @@ fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
         by_selector.entry(selector).or_default().push(*used);
     }
     let firsts: Vec<&Stored> = by_selector.values().map(|uses| uses[0].0).collect();
-    let index = LabelIndex::of(firsts.iter().map(|gateway| selector(gateway).map_or(&[][..], Node::members)));
+    let index = LabelIndex::of(
+        firsts
+            .iter()
+            .map(|gateway| selector(gateway).map_or(&[][..], Node::members)),
+    );
     let mut found = Vec::new();
     for (own, uses) in by_selector.values().enumerate() {
         let first = uses[0].0;
-        let second = uses.iter().map(|(gateway, _)| *gateway).find(|gateway| gateway.id != first.id);
+        let second = uses
+            .iter()
+            .map(|(gateway, _)| *gateway)
+            .find(|gateway| gateway.id != first.id);
         let narrower = match selector(first) {
-            None => firsts.iter().enumerate().find(|(other, _)| *other != own).map(|(_, other)| *other),
+            None => firsts
+                .iter()
+                .enumerate()
+                .find(|(other, _)| *other != own)
+                .map(|(_, other)| *other),
             Some(labels) => {
-                let near = index.candidates(&[labels]).unwrap_or(&[]).iter().map(|(_, other)| *other);
-                let mut others = near.filter(|other| *other != own).map(|other| firsts[other]);
+                let near = index
+                    .candidates(&[labels])
+                    .unwrap_or(&[])
+                    .iter()
+                    .map(|(_, other)| *other);
+                let mut others = near
+                    .filter(|other| *other != own)
+                    .map(|other| firsts[other]);
                 others.find(|other| has_labels(labels, selector(other)))
             }
         };
         for used in uses {
-            let beside = if used.0.id == first.id { second } else { Some(first) };
-            found.extend(beside.or(narrower).filter(|other| other.id != used.0.id).map(|other| (*used, other)));
+            let beside = if used.0.id == first.id {
+                second
+            } else {
+                Some(first)
+            };
+            found.extend(
+                beside
+                    .or(narrower)
+                    .filter(|other| other.id != used.0.id)
+                    .map(|other| (*used, other)),
+            );
         }
     }
     found
 }
 
 fn selector(gateway: &Stored) -> Option<&Node> {
-    gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty())
+    gateway
+        .spec_at(["selector"])
+        .filter(|selector| !selector.members().is_empty())
 }

@@ -29,7 +29,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "{} names the credential {}, and {}, where its pods run, has no such Secret",
             named.gateway.id, named.name, named.namespace
         );
-        out.find(named.gateway.id.clone(), message, Evidence::of(named.gateway, named.node, "the Secret it names"))
-            .fix(Fix::advice(format!("create Secret {} in {}", named.name, named.namespace)));
+        out.find(
+            named.gateway.id.clone(),
+            message,
+            Evidence::of(named.gateway, named.node, "the Secret it names"),
+        )
+        .fix(Fix::advice(format!(
+            "create Secret {} in {}",
+            named.name, named.namespace
+        )));
     }
 }

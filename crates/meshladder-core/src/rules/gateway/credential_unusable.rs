@@ -24,23 +24,40 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for named in credential::all(facts) {
         out.examined();
-        let Some(secret) = named.secret.filter(|secret| !is_usable(secret)) else { continue };
+        let Some(secret) = named.secret.filter(|secret| !is_usable(secret)) else {
+            continue;
+        };
         let message = format!(
             "{} names the credential {}, and {} has no certificate with its key",
             named.gateway.id, named.name, secret.id
         );
-        out.find(named.gateway.id.clone(), message, Evidence::of(named.gateway, named.node, "the Secret it names"))
-            .see(Evidence::object(secret, "the Secret"))
-            .fix(Fix::advice(format!("give {} tls.crt and tls.key", secret.id)));
+        out.find(
+            named.gateway.id.clone(),
+            message,
+            Evidence::of(named.gateway, named.node, "the Secret it names"),
+        )
+        .see(Evidence::object(secret, "the Secret"))
+        .fix(Fix::advice(format!(
+            "give {} tls.crt and tls.key",
+            secret.id
+        )));
     }
 }
 
-/// "cert and key" or "tls.crt and tls.key". Values are not in a Snapshot; where all are empty, who collected the Secret
-/// left them out.
+/// "cert and key" or "tls.crt and tls.key". Values are not in a Snapshot; where all are empty, who
+/// collected the Secret left them out.
 fn is_usable(secret: &Stored) -> bool {
-    let parts = || ["data", "stringData"].into_iter().filter_map(|part| secret.node.get(part));
+    let parts = || {
+        ["data", "stringData"]
+            .into_iter()
+            .filter_map(|part| secret.node.get(part))
+    };
     let mut values = parts().flat_map(Node::members).map(|member| &member.value);
     let has_values = values.any(|value| value.str() != Some(""));
-    let has = |key: &str| parts().filter_map(|part| part.str_at(key)).any(|value| !has_values || !value.is_empty());
+    let has = |key: &str| {
+        parts()
+            .filter_map(|part| part.str_at(key))
+            .any(|value| !has_values || !value.is_empty())
+    };
     has("cert") && has("key") || has("tls.crt") && has("tls.key") || parts().next().is_none()
 }

@@ -45,21 +45,31 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for ((port, _, host), claims) in claims.iter().filter(|(_, claims)| claims.len() > 1) {
         for ((gateway, node), rival) in rivals(facts.mesh, claims) {
             if told.insert(&gateway.id) {
-                let message =
-                    format!("{} and {} both have {host} on port {port} of the same pods", gateway.id, rival.id);
-                out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "the host"))
-                    .fix(Fix::advice("leave the host and port to one of them"));
+                let message = format!(
+                    "{} and {} both have {host} on port {port} of the same pods",
+                    gateway.id, rival.id
+                );
+                out.find(
+                    gateway.id.clone(),
+                    message,
+                    Evidence::of(gateway, node, "the host"),
+                )
+                .fix(Fix::advice("leave the host and port to one of them"));
             }
         }
     }
 }
 
-/// Each claim that another Gateway makes too, with that one. Gateways with one selector meet whatever pods there are,
-/// others where a pod is configured by both.
+/// Each claim that another Gateway makes too, with that one. Gateways with one selector meet
+/// whatever pods there are, others where a pod is configured by both.
 fn rivals<'m>(mesh: &'m Mesh, claims: &[Claim<'m>]) -> Vec<(Claim<'m>, &'m Stored)> {
     let mut by_selector: BTreeMap<String, Vec<Claim<'m>>> = BTreeMap::new();
     for claim in claims {
-        let selector = claim.0.spec_at(["selector"]).map(Node::to_json).unwrap_or_default();
+        let selector = claim
+            .0
+            .spec_at(["selector"])
+            .map(Node::to_json)
+            .unwrap_or_default();
         by_selector.entry(selector).or_default().push(*claim);
     }
     // Of each pod the first Gateway, and the first with another selector.
@@ -74,12 +84,23 @@ fn rivals<'m>(mesh: &'m Mesh, claims: &[Claim<'m>]) -> Vec<(Claim<'m>, &'m Store
     let mut found = Vec::new();
     for claims in by_selector.values() {
         let first = claims[0].0;
-        let second = claims.iter().map(|(gateway, _)| *gateway).find(|gateway| gateway.id != first.id);
-        let near = if by_selector.len() > 1 { mesh.gateway_pods(first) } else { Vec::new() };
+        let second = claims
+            .iter()
+            .map(|(gateway, _)| *gateway)
+            .find(|gateway| gateway.id != first.id);
+        let near = if by_selector.len() > 1 {
+            mesh.gateway_pods(first)
+        } else {
+            Vec::new()
+        };
         let mut elsewhere = near.iter().filter_map(|pod| of_pod.get(&pod.id)).flatten();
         let elsewhere = elsewhere.find(|other| other.id != first.id).copied();
         for claim in claims {
-            let beside = if claim.0.id == first.id { second } else { Some(first) };
+            let beside = if claim.0.id == first.id {
+                second
+            } else {
+                Some(first)
+            };
             let rival = beside.or(elsewhere.filter(|other| other.id != claim.0.id));
             found.extend(rival.map(|rival| (*claim, rival)));
         }

@@ -36,10 +36,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 continue;
             }
             let port = server.node.at(["port", "number"]).unwrap_or(server.node);
-            let message =
-                format!("{} listens on port {}, and no Service of its pods has that port", gateway.id, server.port);
-            out.find(gateway.id.clone(), message, Evidence::of(gateway, port, "the port"))
-                .fix(Fix::advice("use a port that the gateway's Service has, or add it there"));
+            let message = format!(
+                "{} listens on port {}, and no Service of its pods has that port",
+                gateway.id, server.port
+            );
+            out.find(
+                gateway.id.clone(),
+                message,
+                Evidence::of(gateway, port, "the port"),
+            )
+            .fix(Fix::advice(
+                "use a port that the gateway's Service has, or add it there",
+            ));
         }
     }
 }
@@ -48,7 +56,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn open(facts: &Facts<'_>, pod: &Stored) -> Vec<u16> {
     let mut open = Vec::new();
     for service in facts.mesh.services_of(pod) {
-        for port in ports(service).filter(|port| port.node.str_at("protocol").is_none_or(|p| p == "TCP")) {
+        for port in
+            ports(service).filter(|port| port.node.str_at("protocol").is_none_or(|p| p == "TCP"))
+        {
             open.push(port.number);
             open.extend(target_port(&port, pod));
         }

@@ -21,13 +21,24 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         out.examined();
-        let Some(selector) = gateway.spec_at(["selector"]).filter(|selector| !selector.members().is_empty()) else {
+        let Some(selector) = gateway
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty())
+        else {
             continue;
         };
         if facts.mesh.gateway_pods(gateway).is_empty() {
-            let message = format!("{} selects {}, and no pod has these labels", gateway.id, selector.to_json());
-            out.find(gateway.id.clone(), message, Evidence::of(gateway, selector, "what it selects"))
-                .fix(Fix::advice("select the labels of the gateway's pods"));
+            let message = format!(
+                "{} selects {}, and no pod has these labels",
+                gateway.id,
+                selector.to_json()
+            );
+            out.find(
+                gateway.id.clone(),
+                message,
+                Evidence::of(gateway, selector, "what it selects"),
+            )
+            .fix(Fix::advice("select the labels of the gateway's pods"));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::references::{
-    GROUP, GRPC_ROUTES, HTTP_ROUTES, REFERENCE_GRANTS, Reference, TCP_ROUTES, TLS_ROUTES, backends, parents, routes,
+    GROUP, GRPC_ROUTES, HTTP_ROUTES, REFERENCE_GRANTS, Reference, TCP_ROUTES, TLS_ROUTES, backends,
+    parents, routes,
 };
 use crate::doc::tree::Node;
 use crate::finding::{Evidence, Fix, Rung, Severity};
@@ -20,7 +21,13 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every Service that a route leads to exists and may be led to",
     needs: &[SERVICES],
-    uses: &[HTTP_ROUTES, GRPC_ROUTES, TCP_ROUTES, TLS_ROUTES, REFERENCE_GRANTS],
+    uses: &[
+        HTTP_ROUTES,
+        GRPC_ROUTES,
+        TCP_ROUTES,
+        TLS_ROUTES,
+        REFERENCE_GRANTS,
+    ],
     explains: &[],
     docs: include_str!("backend_missing.md"),
     check: Check::Object(check),
@@ -35,9 +42,19 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let of_mesh = parents(route).map(|parent| (parent, "is for", false));
         for (to, verb, needs_grant) in backends.chain(of_mesh).filter(|(to, ..)| to.is_service()) {
             out.examined();
-            let Some((why, advice)) = fault(facts, &grants, route, &to, needs_grant) else { continue };
-            let message = format!("{} {verb} Service {}/{}, {why}", route.id, to.namespace, to.name);
-            out.find(route.id.clone(), message, Evidence::of(route, to.node, "the Service")).fix(Fix::advice(advice));
+            let Some((why, advice)) = fault(facts, &grants, route, &to, needs_grant) else {
+                continue;
+            };
+            let message = format!(
+                "{} {verb} Service {}/{}, {why}",
+                route.id, to.namespace, to.name
+            );
+            out.find(
+                route.id.clone(),
+                message,
+                Evidence::of(route, to.node, "the Service"),
+            )
+            .fix(Fix::advice(advice));
         }
     }
 }
@@ -50,7 +67,10 @@ fn fault(
     needs_grant: bool,
 ) -> Option<(&'static str, &'static str)> {
     if to.name.contains('.') {
-        return Some(("whose name is written as a host", "write the bare name, and the namespace beside it"));
+        return Some((
+            "whose name is written as a host",
+            "write the bare name, and the namespace beside it",
+        ));
     }
     if facts.mesh.service(to.namespace, to.name).is_none() {
         // Of a namespace that files hold no Service of, nothing is known.
@@ -58,13 +78,17 @@ fn fault(
             .then_some(("and there is none", "name a Service that exists"));
     }
     let is_elsewhere = to.namespace != route.id.namespace;
-    let is_refused = is_elsewhere && needs_grant && holds_in(facts, REFERENCE_GRANTS, "ReferenceGrant", to.namespace);
-    (is_refused && !is_granted(grants, route, to))
-        .then_some(("and no ReferenceGrant there lets it", "add a ReferenceGrant to the namespace of the Service"))
+    let is_refused = is_elsewhere
+        && needs_grant
+        && holds_in(facts, REFERENCE_GRANTS, "ReferenceGrant", to.namespace);
+    (is_refused && !is_granted(grants, route, to)).then_some((
+        "and no ReferenceGrant there lets it",
+        "add a ReferenceGrant to the namespace of the Service",
+    ))
 }
 
-/// Which routes may lead where: the Services' namespace, the routes' kind and namespace, and the Service, or none for
-/// all of them.
+/// Which routes may lead where: the Services' namespace, the routes' kind and namespace, and the
+/// Service, or none for all of them.
 type Grant<'m> = (&'m str, &'m str, &'m str, Option<&'m str>);
 
 /// Any entry of `from` with any of `to` will do.
@@ -73,8 +97,14 @@ fn grants(mesh: &Mesh) -> BTreeSet<Grant<'_>> {
     for grant in mesh.objects.of_kind("ReferenceGrant") {
         let is_from = |from: &&Node| from.str_at("group") == Some(GROUP);
         for from in grant.spec_list("from").iter().filter(is_from) {
-            let (Some(kind), Some(namespace)) = (from.str_at("kind"), from.str_at("namespace")) else { continue };
-            let to = grant.spec_list("to").iter().filter(|to| to.str_at("kind") == Some("Service"));
+            let (Some(kind), Some(namespace)) = (from.str_at("kind"), from.str_at("namespace"))
+            else {
+                continue;
+            };
+            let to = grant
+                .spec_list("to")
+                .iter()
+                .filter(|to| to.str_at("kind") == Some("Service"));
             let names = to.map(|to| to.str_at("name").filter(|name| !name.is_empty()));
             found.extend(names.map(|name| (grant.id.namespace.as_str(), kind, namespace, name)));
         }
@@ -83,6 +113,13 @@ fn grants(mesh: &Mesh) -> BTreeSet<Grant<'_>> {
 }
 
 fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Stored, to: &Reference<'_>) -> bool {
-    let to_name = |name| grants.contains(&(to.namespace, route.id.kind.as_str(), route.id.namespace.as_str(), name));
+    let to_name = |name| {
+        grants.contains(&(
+            to.namespace,
+            route.id.kind.as_str(),
+            route.id.namespace.as_str(),
+            name,
+        ))
+    };
     to_name(None) || to_name(Some(to.name))
 }

@@ -31,13 +31,22 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for gateway in gateways(facts.mesh) {
         out.examined();
-        let Some(node) = gateway.spec_at(["gatewayClassName"]) else { continue };
+        let Some(node) = gateway.spec_at(["gatewayClassName"]) else {
+            continue;
+        };
         let name = node.str().unwrap_or_default();
         if OF_ISTIOD.contains(&name) || facts.mesh.objects.get("GatewayClass", "", name).is_some() {
             continue;
         }
-        let message = format!("{} is of class {name}, and there is no such GatewayClass", gateway.id);
-        out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "its class"))
-            .fix(Fix::advice("name a class that exists, such as istio"));
+        let message = format!(
+            "{} is of class {name}, and there is no such GatewayClass",
+            gateway.id
+        );
+        out.find(
+            gateway.id.clone(),
+            message,
+            Evidence::of(gateway, node, "its class"),
+        )
+        .fix(Fix::advice("name a class that exists, such as istio"));
     }
 }

@@ -30,15 +30,30 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         // A host names the Service of a gateway, which several may share.
         for (_, address) in addresses(gateway).filter(|(kind, _)| *kind == "IPAddress") {
-            let ports = gateway.spec_list("listeners").iter().map(|listener| listener.get("port").and_then(number));
-            let others: Vec<_> = ports.map(|port| (port, *seen.entry((address, port)).or_insert(gateway))).collect();
-            let Some((port, other)) = others.into_iter().find(|(_, other)| other.id != gateway.id) else { continue };
+            let ports = gateway
+                .spec_list("listeners")
+                .iter()
+                .map(|listener| listener.get("port").and_then(number));
+            let others: Vec<_> = ports
+                .map(|port| (port, *seen.entry((address, port)).or_insert(gateway)))
+                .collect();
+            let Some((port, other)) = others.into_iter().find(|(_, other)| other.id != gateway.id)
+            else {
+                continue;
+            };
             let port = port.unwrap_or_default();
-            let message = format!("{} and {} both ask for {address} on port {port}", gateway.id, other.id);
+            let message = format!(
+                "{} and {} both ask for {address} on port {port}",
+                gateway.id, other.id
+            );
             let node = gateway.spec_at(["addresses"]).unwrap_or(&gateway.node);
-            out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "what it asks for"))
-                .see(Evidence::object(other, "the other"))
-                .fix(Fix::advice("ask for another address"));
+            out.find(
+                gateway.id.clone(),
+                message,
+                Evidence::of(gateway, node, "what it asks for"),
+            )
+            .see(Evidence::object(other, "the other"))
+            .fix(Fix::advice("ask for another address"));
         }
     }
 }

@@ -28,16 +28,26 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for gateway in gateways(facts.mesh) {
         for listener in gateway.spec_list("listeners") {
             out.examined();
-            // Each Gateway has pods of its own, unless it names those of another by their Service's host.
+            // Each Gateway has pods of its own, unless it names those of another by their Service's
+            // host.
             for (_, address) in addresses(gateway).filter(|(kind, _)| *kind == "Hostname") {
                 let other = *seen.entry((address, key(listener))).or_insert(gateway);
                 if other.id == gateway.id {
                     continue;
                 }
-                let message = format!("{} and {} both have {} on {address}", gateway.id, other.id, key(listener));
-                out.find(gateway.id.clone(), message, Evidence::of(gateway, listener, "the listener"))
-                    .see(Evidence::object(other, "the other"))
-                    .fix(Fix::advice("leave the listener to one of them"));
+                let message = format!(
+                    "{} and {} both have {} on {address}",
+                    gateway.id,
+                    other.id,
+                    key(listener)
+                );
+                out.find(
+                    gateway.id.clone(),
+                    message,
+                    Evidence::of(gateway, listener, "the listener"),
+                )
+                .see(Evidence::object(other, "the other"))
+                .fix(Fix::advice("leave the listener to one of them"));
             }
         }
     }

@@ -25,14 +25,23 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         return;
     }
     for grant in facts.mesh.objects.of_kind("ReferenceGrant") {
-        for node in grant.spec_list("from").iter().filter_map(|from| from.get("namespace")) {
+        for node in grant
+            .spec_list("from")
+            .iter()
+            .filter_map(|from| from.get("namespace"))
+        {
             out.examined();
             let name = node.str().unwrap_or_default();
-            if name == grant.id.namespace || facts.mesh.objects.get("Namespace", "", name).is_some() {
+            if name == grant.id.namespace || facts.mesh.objects.get("Namespace", "", name).is_some()
+            {
                 continue;
             }
             let message = format!("{} is for namespace {name}, and there is none", grant.id);
-            let finding = out.find(grant.id.clone(), message, Evidence::of(grant, node, "whom it is for"));
+            let finding = out.find(
+                grant.id.clone(),
+                message,
+                Evidence::of(grant, node, "whom it is for"),
+            );
             finding.fix(Fix::advice("name a namespace that exists"));
             // Files hold few of the namespaces that a cluster has.
             if !is_complete(facts, NAMESPACES) {

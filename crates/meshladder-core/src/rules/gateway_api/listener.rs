@@ -6,8 +6,14 @@ use crate::mesh::Stored;
 /// What tells a listener from others: `HTTP 80 shop.example.test`.
 pub(super) fn key(listener: &Node) -> String {
     let port = listener.get("port").map(Node::to_json).unwrap_or_default();
-    let hostname = listener.str_at("hostname").filter(|name| !name.is_empty()).unwrap_or("*");
-    format!("{} {port} {hostname}", listener.str_at("protocol").unwrap_or_default())
+    let hostname = listener
+        .str_at("hostname")
+        .filter(|name| !name.is_empty())
+        .unwrap_or("*");
+    format!(
+        "{} {port} {hostname}",
+        listener.str_at("protocol").unwrap_or_default()
+    )
 }
 
 /// The addresses that a Gateway asks for, each with its type.

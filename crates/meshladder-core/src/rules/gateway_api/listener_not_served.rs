@@ -33,15 +33,28 @@ const BAD: [(&str, &str); 6] = [
 ];
 
 /// Reasons that pass by themselves.
-const PASSING: [&str; 4] = ["Pending", "AddressNotAssigned", "AddressNotUsable", "ListenersNotReady"];
+const PASSING: [&str; 4] = [
+    "Pending",
+    "AddressNotAssigned",
+    "AddressNotUsable",
+    "ListenersNotReady",
+];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for gateway in gateways(facts.mesh) {
-        let listeners = gateway.node.at(["status", "listeners"]).map_or(&[][..], Node::items);
+        let listeners = gateway
+            .node
+            .at(["status", "listeners"])
+            .map_or(&[][..], Node::items);
         for listener in listeners {
             out.examined();
             let conditions = listener.items_at("conditions");
-            let Some(bad) = conditions.iter().find(|condition| is_bad(gateway, condition)) else { continue };
+            let Some(bad) = conditions
+                .iter()
+                .find(|condition| is_bad(gateway, condition))
+            else {
+                continue;
+            };
             let text = |key: &str| bad.str_at(key).unwrap_or_default();
             let message = format!(
                 "listener {} of {} has {}={}, {}: {}",
@@ -52,8 +65,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 text("reason"),
                 text("message").trim_end_matches('.')
             );
-            out.find(gateway.id.clone(), message, Evidence::of(gateway, bad, "the condition"))
-                .fix(Fix::advice("see the reason; the routes of the listener serve nobody until it is gone"));
+            out.find(
+                gateway.id.clone(),
+                message,
+                Evidence::of(gateway, bad, "the condition"),
+            )
+            .fix(Fix::advice(
+                "see the reason; the routes of the listener serve nobody until it is gone",
+            ));
         }
     }
 }
@@ -62,6 +81,8 @@ fn is_bad(gateway: &Stored, condition: &Node) -> bool {
     let text = |key: &str| condition.str_at(key).unwrap_or_default();
     // What was said of an older generation may not hold any more.
     let seen = condition.get("observedGeneration").and_then(number);
-    let is_old = seen.is_some_and(|seen| gateway.node.at(["metadata", "generation"]).and_then(number) > Some(seen));
+    let is_old = seen.is_some_and(|seen| {
+        gateway.node.at(["metadata", "generation"]).and_then(number) > Some(seen)
+    });
     BAD.contains(&(text("type"), text("status"))) && !PASSING.contains(&text("reason")) && !is_old
 }

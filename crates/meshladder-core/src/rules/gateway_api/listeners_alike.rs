@@ -28,7 +28,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let mut seen: BTreeMap<String, &Node> = BTreeMap::new();
         for listener in gateway.spec_list("listeners") {
             out.examined();
-            let Some(other) = seen.insert(key(listener), listener) else { continue };
+            let Some(other) = seen.insert(key(listener), listener) else {
+                continue;
+            };
             let name = |listener: &Node| listener.str_at("name").unwrap_or_default().to_owned();
             let message = format!(
                 "listeners {} and {} of {} are both {}",
@@ -37,9 +39,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 gateway.id,
                 key(listener)
             );
-            out.find(gateway.id.clone(), message, Evidence::of(gateway, listener, "the listener"))
-                .see(Evidence::of(gateway, other, "the other"))
-                .fix(Fix::advice("leave one of them out, or give it another hostname or port"));
+            out.find(
+                gateway.id.clone(),
+                message,
+                Evidence::of(gateway, listener, "the listener"),
+            )
+            .see(Evidence::of(gateway, other, "the other"))
+            .fix(Fix::advice(
+                "leave one of them out, or give it another hostname or port",
+            ));
         }
     }
 }

@@ -18,5 +18,7 @@ pub(super) fn gateways(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
 
 /// All routes.
 pub(super) fn routes(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
-    ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].into_iter().flat_map(|kind| mesh.objects.of(kind, GROUP))
+    ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"]
+        .into_iter()
+        .flat_map(|kind| mesh.objects.of(kind, GROUP))
 }

@@ -48,16 +48,32 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     let mut refused: Vec<Refused<'_>> = Vec::new();
     for (id, summary) in &facts.fleet.proxies {
         out.examined();
-        let Some(pod) = facts.mesh.pod(&id.namespace, &id.pod) else { continue };
-        let last = summary.trouble.iter().rev().find_map(|(doc, line, text)| Some((doc, *line, why(text)?, text)));
-        let Some((doc, line, why, text)) = last.filter(|(.., text)| is_recent(facts, text)) else { continue };
-        // A proxy that is cut off gets no certificate either, and why it is cut off is told elsewhere.
-        let is_cut = summary.connected.as_ref().is_some_and(|(connected, ..)| !connected);
+        let Some(pod) = facts.mesh.pod(&id.namespace, &id.pod) else {
+            continue;
+        };
+        let last = summary
+            .trouble
+            .iter()
+            .rev()
+            .find_map(|(doc, line, text)| Some((doc, *line, why(text)?, text)));
+        let Some((doc, line, why, text)) = last.filter(|(.., text)| is_recent(facts, text)) else {
+            continue;
+        };
+        // A proxy that is cut off gets no certificate either, and why it is cut off is told
+        // elsewhere.
+        let is_cut = summary
+            .connected
+            .as_ref()
+            .is_some_and(|(connected, ..)| !connected);
         if is_cut && why != Why::Token || has_recovered(facts, doc, line) {
             continue;
         }
         let shows = text.split('\t').next_back().unwrap_or_default();
-        refused.push(Refused { pod, why, proof: Evidence::line(doc, line, shows) });
+        refused.push(Refused {
+            pod,
+            why,
+            proof: Evidence::line(doc, line, shows),
+        });
     }
     for why in [Why::Token, Why::Forbidden, Why::Distrust, Why::Other] {
         let alike: Vec<&Refused<'_>> = refused.iter().filter(|one| one.why == why).collect();
@@ -68,7 +84,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         for workload in &workloads {
-            let own: Vec<&Refused<'_>> = alike.iter().copied().filter(|one| one.pod.workload() == *workload).collect();
+            let own: Vec<&Refused<'_>> = alike
+                .iter()
+                .copied()
+                .filter(|one| one.pod.workload() == *workload)
+                .collect();
             tell_one(facts, why, workload, &own, out);
         }
     }
@@ -77,21 +97,36 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// Whether a proxy on the way of a request that failed has no certificate, or one that has expired.
 fn lacks_certificate(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
     let now = facts.snapshot.taken_at();
-    let is_over = |cert: &Cert| now.zip(cert.expires).is_some_and(|(now, expires)| expires < now);
+    let is_over = |cert: &Cert| {
+        now.zip(cert.expires)
+            .is_some_and(|(now, expires)| expires < now)
+    };
     let lacks = |held: &Held| held.own.is_empty() || held.own.iter().any(is_over);
-    asked.seen.is_some_and(|seen| !seen.is_success()) && certs::held(facts, Some(asked)).iter().any(lacks)
+    asked.seen.is_some_and(|seen| !seen.is_success())
+        && certs::held(facts, Some(asked)).iter().any(lacks)
 }
 
 /// What a line of the agent says of a certificate that was asked for; none for other trouble.
 fn why(text: &str) -> Option<Why> {
-    const ASKING: [&str; 6] =
-        ["CSR", "citadelclient", "ca request failed", "workload certificate", "warm certificate", "create certificate"];
+    const ASKING: [&str; 6] = [
+        "CSR",
+        "citadelclient",
+        "ca request failed",
+        "workload certificate",
+        "warm certificate",
+        "create certificate",
+    ];
     if !ASKING.iter().any(|word| text.contains(word)) {
         return None;
     }
     let has = |word: &str| text.contains(word);
     Some(match () {
-        () if has("Unauthenticated") || has("authentication failure") || (has("token") && has("expired")) => Why::Token,
+        () if has("Unauthenticated")
+            || has("authentication failure")
+            || (has("token") && has("expired")) =>
+        {
+            Why::Token
+        }
         () if has("PermissionDenied") || has("TTL") => Why::Forbidden,
         () if has("x509") => Why::Distrust,
         () => Why::Other,
@@ -101,13 +136,22 @@ fn why(text: &str) -> Option<Why> {
 fn is_recent(facts: &Facts<'_>, text: &str) -> bool {
     const RECENT: i64 = 600;
     let time = text.split('\t').next().and_then(Time::parse);
-    facts.snapshot.taken_at().zip(time).is_none_or(|(now, time)| now.seconds_since(time) < RECENT)
+    facts
+        .snapshot
+        .taken_at()
+        .zip(time)
+        .is_none_or(|(now, time)| now.seconds_since(time) < RECENT)
 }
 
 /// Whether the agent got one afterwards.
 fn has_recovered(facts: &Facts<'_>, doc: &DocId, line: usize) -> bool {
-    let Ok(log) = facts.snapshot.open(doc) else { return false };
-    log.text.lines().skip(line).any(|text| text.contains("generated new workload certificate"))
+    let Ok(log) = facts.snapshot.open(doc) else {
+        return false;
+    };
+    log.text
+        .lines()
+        .skip(line)
+        .any(|text| text.contains("generated new workload certificate"))
 }
 
 impl Why {
@@ -122,26 +166,52 @@ impl Why {
 }
 
 fn tell_all(facts: &Facts<'_>, why: Why, all: &[&Refused<'_>], out: &mut Sink) {
-    let istiod = facts.mesh.istiods(None).first().map(|pod| met::workload_ref(facts.mesh, pod));
-    let (Some(istiod), Some(first)) = (istiod, all.first()) else { return };
-    let message = format!("{istiod} signs no certificates: it {} of {} proxies", why.in_words(), all.len());
+    let istiod = facts
+        .mesh
+        .istiods(None)
+        .first()
+        .map(|pod| met::workload_ref(facts.mesh, pod));
+    let (Some(istiod), Some(first)) = (istiod, all.first()) else {
+        return;
+    };
+    let message = format!(
+        "{istiod} signs no certificates: it {} of {} proxies",
+        why.in_words(),
+        all.len()
+    );
     let finding = out.find(istiod.clone(), message, first.proof.clone());
     for one in all {
         finding.hits(one.pod.reference());
     }
-    finding
-        .fix(Fix::look(format!("kubectl logs deployment/{} -n {} | grep -i serverca", istiod.name, istiod.namespace)));
+    finding.fix(Fix::look(format!(
+        "kubectl logs deployment/{} -n {} | grep -i serverca",
+        istiod.name, istiod.namespace
+    )));
     let advice = "see its settings for tokens and certificates (JWT_POLICY, audiences, CA), and its own certificate";
     finding.fix(Fix::advice(advice));
 }
 
-fn tell_one(facts: &Facts<'_>, why: Why, workload: &ObjectRef, own: &[&Refused<'_>], out: &mut Sink) {
+fn tell_one(
+    facts: &Facts<'_>,
+    why: Why,
+    workload: &ObjectRef,
+    own: &[&Refused<'_>],
+    out: &mut Sink,
+) {
     let Some(first) = own.first() else { return };
-    let account = ObjectRef::new("ServiceAccount", &first.pod.namespace, &first.pod.service_account);
+    let account = ObjectRef::new(
+        "ServiceAccount",
+        &first.pod.namespace,
+        &first.pod.service_account,
+    );
     let is_known = facts.mesh.objects.find(&account).is_some();
-    let is_gone = why == Why::Token && !is_known && facts.unread("k8s/serviceaccounts.json").is_none();
-    let (subject, because) =
-        if is_gone { (account.clone(), format!(": there is no {account}")) } else { (workload.clone(), String::new()) };
+    let is_gone =
+        why == Why::Token && !is_known && facts.unread("k8s/serviceaccounts.json").is_none();
+    let (subject, because) = if is_gone {
+        (account.clone(), format!(": there is no {account}"))
+    } else {
+        (workload.clone(), String::new())
+    };
     let message = format!(
         "the proxy of {workload} gets no new certificate: the certificate authority {}{because}",
         why.in_words()
@@ -155,9 +225,16 @@ fn tell_one(facts: &Facts<'_>, why: Why, workload: &ObjectRef, own: &[&Refused<'
             "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {}\n  namespace: {}\n",
             account.name, account.namespace
         );
-        finding.fix(Fix::create(&account, yaml).unchecked("the pods must be made anew for tokens of the new account"));
+        finding.fix(
+            Fix::create(&account, yaml)
+                .unchecked("the pods must be made anew for tokens of the new account"),
+        );
     }
-    if let Some(pod) = facts.mesh.objects.get("Pod", &first.pod.namespace, &first.pod.name) {
+    if let Some(pod) = facts
+        .mesh
+        .objects
+        .get("Pod", &first.pod.namespace, &first.pod.name)
+    {
         finding.fix(met::restart(facts.mesh, pod));
     }
     finding.fix(Fix::look(format!(

@@ -43,32 +43,56 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
-    let has_proxy = facts.mesh.pod(&client.id.namespace, &client.id.name).is_some_and(|pod| pod.has_proxy);
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let has_proxy = facts
+        .mesh
+        .pod(&client.id.namespace, &client.id.name)
+        .is_some_and(|pod| pod.has_proxy);
     if !has_proxy || asked.seen.is_some_and(crate::rules::Seen::is_success) {
         return;
     }
     let mut told = Vec::new();
     for met in met::services(facts, Some(asked)) {
         out.examined();
-        let clients = Clients { scope: facts.mesh.scope(client), pods: std::slice::from_ref(&client.id) };
+        let clients = Clients {
+            scope: facts.mesh.scope(client),
+            pods: std::slice::from_ref(&client.id),
+        };
         clash(facts, clients, &Behind::new(met), &mut told, out);
     }
 }
 
 fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let mut clients: std::collections::BTreeMap<&str, Vec<ObjectRef>> = std::collections::BTreeMap::new();
+    let mut clients: std::collections::BTreeMap<&str, Vec<ObjectRef>> =
+        std::collections::BTreeMap::new();
     for pod in mesh.pods.iter().filter(|pod| pod.has_proxy) {
-        clients.entry(&pod.namespace).or_default().push(pod.reference());
+        clients
+            .entry(&pod.namespace)
+            .or_default()
+            .push(pod.reference());
     }
     let mut told = Vec::new();
     for met in met::services(facts, None) {
         for port in ports(met.service) {
-            let behind = Behind::new(Met { port: Some(port.number), ..met.clone() });
+            let behind = Behind::new(Met {
+                port: Some(port.number),
+                ..met.clone()
+            });
             out.examined();
             for (namespace, pods) in &clients {
-                clash(facts, Clients { scope: mesh.namespace_scope(namespace), pods }, &behind, &mut told, out);
+                clash(
+                    facts,
+                    Clients {
+                        scope: mesh.namespace_scope(namespace),
+                        pods,
+                    },
+                    &behind,
+                    &mut told,
+                    out,
+                );
             }
         }
     }
@@ -93,13 +117,21 @@ struct Behind<'f> {
 
 impl<'f> Behind<'f> {
     fn new(met: Met<'f>) -> Self {
-        Self { met, pods: OnceCell::new() }
+        Self {
+            met,
+            pods: OnceCell::new(),
+        }
     }
 
     /// Those with a proxy, and those without.
     fn pods(&self, facts: &Facts<'f>) -> &(Vec<Server<'f>>, Vec<&'f PodFacts>) {
         self.pods.get_or_init(|| {
-            let bare = facts.mesh.pods.iter().filter(|pod| !pod.has_proxy && is_behind(&self.met, pod)).collect();
+            let bare = facts
+                .mesh
+                .pods
+                .iter()
+                .filter(|pod| !pod.has_proxy && is_behind(&self.met, pod))
+                .collect();
             (servers::of_service(facts, &self.met), bare)
         })
     }
@@ -125,13 +157,19 @@ fn clash<'f>(
     let Some(port) = met.port else { return };
     let subset = Some(met.subset.as_str()).filter(|subset| !subset.is_empty());
     let rules = facts.mesh.destination_rule(clients.scope, &met.host(facts));
-    let said = rules.as_ref().and_then(|rules| rules.setting("tls", port, subset));
-    let Some((rule, tls, sends)) = said.and_then(|(rule, tls)| Some((rule, tls, sends(tls)?))).or_else(|| never(facts))
+    let said = rules
+        .as_ref()
+        .and_then(|rules| rules.setting("tls", port, subset));
+    let Some((rule, tls, sends)) = said
+        .and_then(|(rule, tls)| Some((rule, tls, sends(tls)?)))
+        .or_else(|| never(facts))
     else {
         return;
     };
     let (servers, bare) = behind.pods(facts);
-    let wrong = servers.iter().find(|server| refuses(server.mode.mode, sends));
+    let wrong = servers
+        .iter()
+        .find(|server| refuses(server.mode.mode, sends));
     let (other, finding) = match (wrong, bare.first()) {
         (Some(server), _) => (against(server), tell(facts, rule, tls, sends, server, met)),
         (None, Some(pod)) if sends == Sends::Mutual && servers.is_empty() => {
@@ -139,7 +177,10 @@ fn clash<'f>(
         }
         _ => return,
     };
-    let known = told.iter().find(|(a, b, _)| *a == rule.id && *b == other).map(|(_, _, at)| *at);
+    let known = told
+        .iter()
+        .find(|(a, b, _)| *a == rule.id && *b == other)
+        .map(|(_, _, at)| *at);
     let at = known.unwrap_or_else(|| {
         let (subject, message, proof) = finding.0;
         let made = out.find(subject, message, proof);
@@ -154,7 +195,11 @@ fn clash<'f>(
     });
     let made = &mut out.findings[at];
     made.hits(met.service.id.clone());
-    for pod in clients.pods.iter().chain(servers.iter().map(|server| &server.pod.id)) {
+    for pod in clients
+        .pods
+        .iter()
+        .chain(servers.iter().map(|server| &server.pod.id))
+    {
         made.hits(pod.clone());
     }
 }
@@ -176,7 +221,8 @@ fn sends(tls: &Node) -> Option<Sends> {
     }
 }
 
-/// A port that takes plain text hands TLS that is not Istio's to the application, which may well want it.
+/// A port that takes plain text hands TLS that is not Istio's to the application, which may well
+/// want it.
 fn refuses(mode: MutualTls, sends: Sends) -> bool {
     match mode {
         MutualTls::Strict => sends != Sends::Mutual,
@@ -186,25 +232,42 @@ fn refuses(mode: MutualTls, sends: Sends) -> bool {
 }
 
 fn against(server: &Server<'_>) -> ObjectRef {
-    server.mode.by.map_or_else(|| server.pod.id.clone(), |(policy, _)| policy.id.clone())
+    server
+        .mode
+        .by
+        .map_or_else(|| server.pod.id.clone(), |(policy, _)| policy.id.clone())
 }
 
 fn is_behind(met: &Met<'_>, pod: &PodFacts) -> bool {
     let selector = met::selector(met.service);
     pod.running
         && pod.namespace == met.service.id.namespace
-        && selector.is_some_and(|wanted| wanted.members().iter().all(|m| pod.labels.get(&m.key) == m.value.str()))
+        && selector.is_some_and(|wanted| {
+            wanted
+                .members()
+                .iter()
+                .all(|m| pod.labels.get(&m.key) == m.value.str())
+        })
 }
 
 type Told = ((ObjectRef, String, Evidence), Vec<Evidence>, Vec<Fix>);
 
-fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Server<'_>, met: &Met<'_>) -> Told {
+fn tell(
+    facts: &Facts<'_>,
+    rule: &Stored,
+    tls: &Node,
+    sends: Sends,
+    server: &Server<'_>,
+    met: &Met<'_>,
+) -> Told {
     let mode = tls.get("mode").unwrap_or(tls);
     let word = mode.str().unwrap_or_default();
     let at_rule = Evidence::of(rule, mode, "what clients send");
     let Some((policy, node)) = server.mode.by else {
-        let message =
-            format!("{} makes clients of {} send {word}, which {} refuses", rule.id, met.service.id, server.pod.id);
+        let message = format!(
+            "{} makes clients of {} send {word}, which {} refuses",
+            rule.id, met.service.id, server.pod.id
+        );
         return ((rule.id.clone(), message, at_rule), Vec::new(), Vec::new());
     };
     let at_policy = Evidence::of(policy, node, "what the server takes");
@@ -212,15 +275,28 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
         let message = format!(
             "{} makes clients send {} to {}, and {} takes only mutual TLS there",
             rule.id,
-            if sends == Sends::Plain { "plain text" } else { "TLS of their own" },
+            if sends == Sends::Plain {
+                "plain text"
+            } else {
+                "TLS of their own"
+            },
             met.service.id,
             policy.id
         );
         if rule.id.kind == "ConfigMap" {
             let fix = Fix::advice("set enableAutoMtls: true in the mesh's settings");
-            return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![fix]);
+            return (
+                (rule.id.clone(), message, at_rule),
+                vec![at_policy],
+                vec![fix],
+            );
         }
-        let mut fixes = vec![met::put(rule, "replace", &rule.path_of(mode), "\"ISTIO_MUTUAL\"")];
+        let mut fixes = vec![met::put(
+            rule,
+            "replace",
+            &rule.path_of(mode),
+            "\"ISTIO_MUTUAL\"",
+        )];
         if only_says_tls(rule) {
             fixes.push(Fix::delete(&rule.id));
         }
@@ -234,13 +310,21 @@ fn tell(facts: &Facts<'_>, rule: &Stored, tls: &Node, sends: Sends, server: &Ser
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
-        return ((rule.id.clone(), message, at_rule), vec![at_policy], vec![open]);
+        return (
+            (rule.id.clone(), message, at_rule),
+            vec![at_policy],
+            vec![open],
+        );
     }
     let mut fixes = vec![open];
     if policy.spec().is_some_and(|spec| spec.members().len() == 1) {
         fixes.push(Fix::delete(&policy.id));
     }
-    ((policy.id.clone(), message, at_policy), vec![at_rule], fixes)
+    (
+        (policy.id.clone(), message, at_policy),
+        vec![at_rule],
+        fixes,
+    )
 }
 
 fn tell_bare(facts: &Facts<'_>, rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
@@ -252,7 +336,10 @@ fn tell_bare(facts: &Facts<'_>, rule: &Stored, tls: &Node, pod: &PodFacts, met: 
         pod.workload()
     );
     // A rule for many hosts is right for the others.
-    let is_for_many = rule.spec_at(["host"]).and_then(Node::str).is_some_and(|host| host.starts_with('*'));
+    let is_for_many = rule
+        .spec_at(["host"])
+        .and_then(Node::str)
+        .is_some_and(|host| host.starts_with('*'));
     let fix = if is_for_many {
         exempt(facts, met.service)
     } else {
@@ -276,6 +363,8 @@ fn exempt(facts: &Facts<'_>, service: &Stored) -> Fix {
 
 /// Whether nothing is lost without the rule.
 fn only_says_tls(rule: &Stored) -> bool {
-    let policy = rule.spec_at(["trafficPolicy"]).map_or(&[][..], Node::members);
+    let policy = rule
+        .spec_at(["trafficPolicy"])
+        .map_or(&[][..], Node::members);
     rule.spec_list("subsets").is_empty() && policy.len() == 1 && &*policy[0].key == "tls"
 }

@@ -36,7 +36,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             if asked.is_some_and(|asked| !is_met(facts, asked, server)) {
                 continue;
             }
-            let Some(name) = server.node.at(["tls", "credentialName"]) else { continue };
+            let Some(name) = server.node.at(["tls", "credentialName"]) else {
+                continue;
+            };
             out.examined();
             // Passed through, nothing is decrypted; and other providers have names with a scheme.
             let is_read = !matches!(server.tls_mode, Some("PASSTHROUGH" | "AUTO_PASSTHROUGH"));
@@ -44,10 +46,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             if !is_read || text.contains("://") || text.is_empty() {
                 continue;
             }
-            let namespaces: BTreeSet<&str> = pods.iter().map(|pod| pod.id.namespace.as_str()).collect();
+            let namespaces: BTreeSet<&str> =
+                pods.iter().map(|pod| pod.id.namespace.as_str()).collect();
             for namespace in namespaces {
                 if !can_list_secrets(facts) {
-                    // Who may not read Secrets can still see a handshake fail, and then needs this one.
+                    // Who may not read Secrets can still see a handshake fail, and then needs this
+                    // one.
                     if asked.is_some_and(|asked| asked.trace.outcome.kind == Kind::TlsMismatch) {
                         out.unknown(format!("Secret {namespace}/{text}"));
                     }
@@ -76,18 +80,29 @@ enum Wrong<'m> {
 fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) -> Option<Wrong<'m>> {
     let Some(secret) = mesh.objects.get("Secret", namespace, name) else {
         let named = |secret: &&Stored| secret.id.name == name;
-        return Some(Wrong::Missing(mesh.objects.of_kind("Secret").iter().filter(named).collect()));
+        return Some(Wrong::Missing(
+            mesh.objects
+                .of_kind("Secret")
+                .iter()
+                .filter(named)
+                .collect(),
+        ));
     };
     if let Some(key) = lacks(secret) {
         return Some(Wrong::Lacks(secret, key));
     }
     let has_ca = |secret: &Stored| ["ca.crt", "cacert"].iter().any(|key| has(secret, key));
-    let beside = || mesh.objects.get("Secret", namespace, &format!("{name}-cacert")).is_some_and(has_ca);
+    let beside = || {
+        mesh.objects
+            .get("Secret", namespace, &format!("{name}-cacert"))
+            .is_some_and(has_ca)
+    };
     let wants_ca = matches!(mode, Some("MUTUAL" | "OPTIONAL_MUTUAL"));
     (wants_ca && !has_ca(secret) && !beside()).then_some(Wrong::Lacks(secret, "ca.crt"))
 }
 
-/// The key that a server's Secret lacks. Both of `kubernetes.io/tls` and Istio's older names will do.
+/// The key that a server's Secret lacks. Both of `kubernetes.io/tls` and Istio's older names will
+/// do.
 fn lacks(secret: &Stored) -> Option<&'static str> {
     // Without any data it was left out by who collected it.
     secret.node.get("data").or(secret.node.get("stringData"))?;
@@ -98,7 +113,9 @@ fn lacks(secret: &Stored) -> Option<&'static str> {
 }
 
 fn has(secret: &Stored, key: &str) -> bool {
-    ["data", "stringData"].iter().any(|data| secret.node.at([data, key]).is_some())
+    ["data", "stringData"]
+        .iter()
+        .any(|data| secret.node.at([data, key]).is_some())
 }
 
 fn tell(
@@ -114,33 +131,60 @@ fn tell(
     let id = &server.gateway.id;
     let message = match wrong {
         Wrong::Missing(elsewhere) => {
-            let places: Vec<&str> = elsewhere.iter().map(|secret| secret.id.namespace.as_str()).collect();
-            let there = if places.is_empty() { String::new() } else { format!("; it is in {}", places.join(", ")) };
+            let places: Vec<&str> = elsewhere
+                .iter()
+                .map(|secret| secret.id.namespace.as_str())
+                .collect();
+            let there = if places.is_empty() {
+                String::new()
+            } else {
+                format!("; it is in {}", places.join(", "))
+            };
             format!(
                 "{id} names the credential {text} for port {}, and {namespace}, where its pods run, has no such Secret{there}",
                 server.port
             )
         }
         Wrong::Lacks(secret, key) => {
-            format!("{id} names the credential {text} for port {}, and {} has no {key}", server.port, secret.id)
+            format!(
+                "{id} names the credential {text} for port {}, and {} has no {key}",
+                server.port, secret.id
+            )
         }
     };
-    let finding = out.find(id.clone(), message, Evidence::of(server.gateway, name, "the Secret that is looked for"));
+    let finding = out.find(
+        id.clone(),
+        message,
+        Evidence::of(server.gateway, name, "the Secret that is looked for"),
+    );
     for pod in pods.iter().filter(|pod| pod.id.namespace == namespace) {
         finding.hits(pod.id.clone());
     }
     match wrong {
         Wrong::Missing(elsewhere) => {
             for secret in elsewhere {
-                finding.see(Evidence::object(secret, "the Secret, where the gateway does not look"));
+                finding.see(Evidence::object(
+                    secret,
+                    "the Secret, where the gateway does not look",
+                ));
             }
             let fits = |secret: &&Stored| {
-                secret.node.get("type").and_then(Node::str) == Some("kubernetes.io/tls") && lacks(secret).is_none()
+                secret.node.get("type").and_then(Node::str) == Some("kubernetes.io/tls")
+                    && lacks(secret).is_none()
             };
-            let own: Vec<_> = mesh.objects.in_namespace("Secret", namespace).filter(fits).collect();
+            let own: Vec<_> = mesh
+                .objects
+                .in_namespace("Secret", namespace)
+                .filter(fits)
+                .collect();
             if let [own] = own.as_slice() {
                 let path = server.gateway.path_of(name);
-                finding.fix(met::put(server.gateway, "replace", &path, &escape(&own.id.name)));
+                finding.fix(met::put(
+                    server.gateway,
+                    "replace",
+                    &path,
+                    &escape(&own.id.name),
+                ));
             }
             if let Some(secret) = elsewhere.first() {
                 finding.fix(Fix::command(
@@ -153,7 +197,9 @@ fn tell(
             } else {
                 finding.fix(Fix::command(
                     Risk::Reversible,
-                    format!("kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY"),
+                    format!(
+                        "kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY"
+                    ),
                 ));
             }
         }
@@ -166,13 +212,24 @@ fn tell(
 
 /// Whether a request to a gateway from outside is decrypted by this server.
 fn is_met(facts: &Facts<'_>, asked: &Asked<'_>, server: Server<'_>) -> bool {
-    let Some(pod) = met::client_pod(facts, asked).filter(|_| asked.question.to.scheme == Scheme::Https) else {
+    let Some(pod) =
+        met::client_pod(facts, asked).filter(|_| asked.question.to.scheme == Scheme::Https)
+    else {
         return false;
     };
     let port = asked.question.to.port;
-    let host = asked.question.sni.clone().flatten().unwrap_or_else(|| asked.question.to.host.clone());
+    let host = asked
+        .question
+        .sni
+        .clone()
+        .flatten()
+        .unwrap_or_else(|| asked.question.to.host.clone());
     let services = facts.mesh.services_of(pod).into_iter().flat_map(ports);
-    let targets = services.filter(|p| p.number == port).filter_map(|p| target_port(&p, pod));
-    let mut taken = targets.chain([port]).filter_map(|port| facts.mesh.server_for(pod, port, &host));
+    let targets = services
+        .filter(|p| p.number == port)
+        .filter_map(|p| target_port(&p, pod));
+    let mut taken = targets
+        .chain([port])
+        .filter_map(|port| facts.mesh.server_for(pod, port, &host));
     taken.any(|taken| std::ptr::eq(taken.node, server.node))
 }

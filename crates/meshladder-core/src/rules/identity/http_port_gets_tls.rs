@@ -42,13 +42,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             port.object.id, port.host, port.number
         );
         let protocol = port.node.get("protocol").unwrap_or(port.node);
-        let finding = out.find(port.object.id.clone(), message, Evidence::of(port.object, protocol, "the protocol"));
+        let finding = out.find(
+            port.object.id.clone(),
+            message,
+            Evidence::of(port.object, protocol, "the protocol"),
+        );
         if let Some(client) = asked.and_then(|asked| met::client_pod(facts, asked)) {
             finding.hits(client.id.clone());
         }
         if asked.is_none() {
             finding.severity(Severity::Warning);
-        } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
+        } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success))
+        {
             finding.severity(Severity::Info);
         }
         let path = format!("{}/protocol", port.object.path_of(port.node));

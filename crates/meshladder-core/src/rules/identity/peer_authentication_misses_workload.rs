@@ -14,7 +14,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "every PeerAuthentication with a selector reaches a workload and its ports",
-    needs: &["k8s/peerauthentications.security.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &[
         "k8s/services.json",
         "k8s/deployments.apps.json",
@@ -46,15 +49,25 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn tell(facts: &Facts<'_>, misplaced: &Misplaced<'_>, out: &mut Sink) {
-    let Misplaced { policy, entry, pod, meant } = misplaced;
+    let Misplaced {
+        policy,
+        entry,
+        pod,
+        meant,
+    } = misplaced;
     let workload = met::workload_ref(facts.mesh, pod);
     let proof = Evidence::of(policy, &entry.value, "the port it names");
     let Some((service, port)) = meant else {
         // An application may well listen on a port that nothing names.
-        let message = format!("{} says what port {} of {workload} takes, which nothing names", policy.id, entry.key);
+        let message = format!(
+            "{} says what port {} of {workload} takes, which nothing names",
+            policy.id, entry.key
+        );
         let finding = out.find(policy.id.clone(), message, proof);
         finding.severity(Severity::Info);
-        finding.fix(Fix::advice("name the port on which the application listens, or drop the entry"));
+        finding.fix(Fix::advice(
+            "name the port on which the application listens, or drop the entry",
+        ));
         return;
     };
     let message = format!(
@@ -62,7 +75,11 @@ fn tell(facts: &Facts<'_>, misplaced: &Misplaced<'_>, out: &mut Sink) {
         policy.id, entry.key, service.id
     );
     let finding = out.find(policy.id.clone(), message, proof);
-    finding.see(Evidence::of(service, service.spec_at(["ports"]).unwrap_or(&service.node), "where the port leads"));
+    finding.see(Evidence::of(
+        service,
+        service.spec_at(["ports"]).unwrap_or(&service.node),
+        "where the port leads",
+    ));
     finding.hits(pod.id.clone()).hits(service.id.clone());
     finding.fixes.extend(misplaced.fix());
     let is = facts.mesh.mutual_tls(&Workload::of(pod), *port).mode;

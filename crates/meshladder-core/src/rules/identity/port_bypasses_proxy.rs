@@ -58,13 +58,20 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mut Sink) {
     let client = asked.and_then(|asked| met::client_scope(facts, asked));
     for pod in met.pods(facts.mesh, None) {
-        let Some((text, node)) = annotation(pod, INBOUND) else { continue };
-        let wanted = ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+        let Some((text, node)) = annotation(pod, INBOUND) else {
+            continue;
+        };
+        let wanted =
+            ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
         let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
-        let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else { continue };
+        let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else {
+            continue;
+        };
         let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
         let rule = facts.mesh.destination_rule(scope, &met.host(facts));
-        let says = rule.as_ref().and_then(|rule| rule.setting("tls", number, None));
+        let says = rule
+            .as_ref()
+            .and_then(|rule| rule.setting("tls", number, None));
         let is_plain = says.is_some_and(|(_, tls)| tls.str_at("mode") == Some("DISABLE"));
         // The label tells clients that a pod takes mutual TLS.
         if is_plain || pod.label("security.istio.io/tlsMode") != Some("istio") {
@@ -75,7 +82,11 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
             "{subject} keeps port {port} from its proxy, so nobody takes the mutual TLS that clients of {} send there",
             met.service.id
         );
-        let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "ports that bypass the proxy"));
+        let finding = out.find(
+            subject.clone(),
+            message,
+            Evidence::of(pod, node, "ports that bypass the proxy"),
+        );
         met::hit(finding, met.service, &[pod], asked);
         if asked.is_none() {
             finding.severity(Severity::Warning);
@@ -91,10 +102,22 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
 
 /// The client's own calls leave as if it had no proxy.
 fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = asked.client.filter(|client| client.has_proxy) else { return };
-    let Some(pod) = facts.mesh.objects.get("Pod", &client.namespace, &client.name) else { return };
-    let Some((key, node)) = bypassed(pod, asked) else { return };
-    let strict = servers::of_request(facts, asked).into_iter().find(|server| server.mode.mode == MutualTls::Strict);
+    let Some(client) = asked.client.filter(|client| client.has_proxy) else {
+        return;
+    };
+    let Some(pod) = facts
+        .mesh
+        .objects
+        .get("Pod", &client.namespace, &client.name)
+    else {
+        return;
+    };
+    let Some((key, node)) = bypassed(pod, asked) else {
+        return;
+    };
+    let strict = servers::of_request(facts, asked)
+        .into_iter()
+        .find(|server| server.mode.mode == MutualTls::Strict);
     let works = asked.seen.is_some_and(Seen::is_success);
     let harm = match &strict {
         Some(server) if !works => {
@@ -107,8 +130,13 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     };
     let subject = client.workload();
     let (host, port) = (&asked.host, asked.question.to.port);
-    let message = format!("{subject} keeps its calls to {host}:{port} from its proxy ({key}), {harm}");
-    let finding = out.find(subject.clone(), message, Evidence::of(pod, node, "what bypasses the proxy"));
+    let message =
+        format!("{subject} keeps its calls to {host}:{port} from its proxy ({key}), {harm}");
+    let finding = out.find(
+        subject.clone(),
+        message,
+        Evidence::of(pod, node, "what bypasses the proxy"),
+    );
     finding.hits(client.reference());
     match strict.filter(|_| !works) {
         Some(server) => {
@@ -119,20 +147,36 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         }
         // It may well be meant so; who asks about such a call should know.
         None => {
-            finding.severity(if works { Severity::Warning } else { Severity::Info });
+            finding.severity(if works {
+                Severity::Warning
+            } else {
+                Severity::Info
+            });
         }
     }
     finding.fix(drop_annotation(&subject, key));
 }
 
 /// The annotation without which the call would go through the proxy.
-pub(in crate::rules) fn bypassed<'m>(pod: &'m Stored, asked: &Asked<'_>) -> Option<(&'static str, &'m Node)> {
+pub(in crate::rules) fn bypassed<'m>(
+    pod: &'m Stored,
+    asked: &Asked<'_>,
+) -> Option<(&'static str, &'m Node)> {
     let address = asked.question.to.host.parse().ok();
     let address = address.or_else(|| asked.service?.cluster_ips.first().copied())?;
-    let call = Connection { destination: (address, asked.question.to.port), source: None, tls: None, plain_http: None };
+    let call = Connection {
+        destination: (address, asked.question.to.port),
+        source: None,
+        tls: None,
+        plain_http: None,
+    };
     let value = |key: &str| annotation(pod, key).map(|(text, _)| text.to_owned());
     let leaves = |capture: Capture| capture.leaves_alone(Side::Outbound, &call).is_some();
-    let decides = |key: &&str| !leaves(Capture::of_annotations(|other| value(other).filter(|_| other != *key)));
+    let decides = |key: &&str| {
+        !leaves(Capture::of_annotations(|other| {
+            value(other).filter(|_| other != *key)
+        }))
+    };
     if !leaves(Capture::of_annotations(value)) {
         return None;
     }
@@ -146,7 +190,8 @@ fn annotation<'m>(pod: &'m Stored, key: &str) -> Option<(&'m str, &'m Node)> {
 }
 
 fn lists(text: &str, port: u16) -> bool {
-    text.split(',').any(|one| one.trim() == "*" || one.trim().parse() == Ok(port))
+    text.split(',')
+        .any(|one| one.trim() == "*" || one.trim().parse() == Ok(port))
 }
 
 /// The pods change when their workload's template does.

@@ -22,7 +22,12 @@ pub(super) struct Misplaced<'f> {
 
 /// The entries of all policies for ports that the workload they select does not have.
 pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
-    let policies = facts.mesh.objects.of_kind("PeerAuthentication").iter().filter(|policy| !entries(policy).is_empty());
+    let policies = facts
+        .mesh
+        .objects
+        .of_kind("PeerAuthentication")
+        .iter()
+        .filter(|policy| !entries(policy).is_empty());
     let selectors = Selectors::of(policies);
     let mut selected: BTreeMap<usize, &'f Stored> = BTreeMap::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
@@ -30,16 +35,23 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
             selected.entry(number).or_insert(pod);
         }
     }
-    let each = selected
-        .into_iter()
-        .flat_map(|(number, pod)| selectors.numbered(number).iter().flat_map(move |policy| of(facts, policy, pod)));
+    let each = selected.into_iter().flat_map(|(number, pod)| {
+        selectors
+            .numbered(number)
+            .iter()
+            .flat_map(move |policy| of(facts, policy, pod))
+    });
     each.collect()
 }
 
 /// Those of one policy, for a pod that it selects.
 pub(super) fn of<'f>(facts: &Facts<'f>, policy: &'f Stored, pod: &'f Stored) -> Vec<Misplaced<'f>> {
     let services = facts.mesh.services_of(pod);
-    let all = || services.iter().flat_map(|service| ports(service).map(move |port| (*service, port)));
+    let all = || {
+        services
+            .iter()
+            .flat_map(|service| ports(service).map(move |port| (*service, port)))
+    };
     let leads = |wanted: u16| all().any(|(_, port)| target_port(&port, pod) == Some(wanted));
     let missing = entries(policy).iter().filter_map(|entry| {
         let wanted: u16 = entry.key.parse().ok()?;
@@ -47,8 +59,15 @@ pub(super) fn of<'f>(facts: &Facts<'f>, policy: &'f Stored, pod: &'f Stored) -> 
             return None;
         }
         let named = |(_, port): &(&Stored, ServicePort<'_>)| port.number == wanted;
-        let meant = all().find(named).and_then(|(service, port)| Some((service, target_port(&port, pod)?)));
-        Some(Misplaced { policy, entry, pod, meant })
+        let meant = all()
+            .find(named)
+            .and_then(|(service, port)| Some((service, target_port(&port, pod)?)));
+        Some(Misplaced {
+            policy,
+            entry,
+            pod,
+            meant,
+        })
     });
     missing.collect()
 }
@@ -62,10 +81,17 @@ impl Misplaced<'_> {
     /// Moves the entry to the workload's port, where nothing stands there yet.
     pub(super) fn fix(&self) -> Option<Fix> {
         let (_, port) = self.meant?;
-        let is_free = !entries(self.policy).iter().any(|entry| *entry.key == port.to_string());
+        let is_free = !entries(self.policy)
+            .iter()
+            .any(|entry| *entry.key == port.to_string());
         let from = self.policy.path_of(&self.entry.value);
-        let (to, value) = (format!("/spec/portLevelMtls/{port}"), self.entry.value.to_json());
-        let patch = format!(r#"[{{"op":"remove","path":"{from}"}},{{"op":"add","path":"{to}","value":{value}}}]"#);
+        let (to, value) = (
+            format!("/spec/portLevelMtls/{port}"),
+            self.entry.value.to_json(),
+        );
+        let patch = format!(
+            r#"[{{"op":"remove","path":"{from}"}},{{"op":"add","path":"{to}","value":{value}}}]"#
+        );
         is_free.then(|| Fix::json_patch(&self.policy.id, patch))
     }
 }
@@ -76,7 +102,10 @@ fn entries(policy: &Stored) -> &[Member] {
 
 /// Whether a container of the pod names the port.
 fn opens(pod: &Stored, wanted: u16) -> bool {
-    let containers = ["containers", "initContainers"].into_iter().flat_map(|list| pod.spec_list(list));
-    let mut ports = containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+    let containers = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|list| pod.spec_list(list));
+    let mut ports =
+        containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
     ports.any(|port| port.get("containerPort").and_then(number) == Some(wanted))
 }

@@ -31,7 +31,9 @@ pub(super) static RULE: Rule = Rule {
 const TEXT: &str = "secret is not supplied by sds";
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else { return };
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
     out.examined();
     let waits = |text: &str| text.replace('_', " ").to_ascii_lowercase().contains(TEXT);
     // A rule that brings certificates of its own is told by itself.
@@ -39,17 +41,29 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if witness::client_setting(facts, asked, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
         return;
     }
-    let Some(line) = asked.client_log.iter().rfind(|line| waits(&line.failure) || waits(&line.details)) else { return };
+    let Some(line) = asked
+        .client_log
+        .iter()
+        .rfind(|line| waits(&line.failure) || waits(&line.details))
+    else {
+        return;
+    };
     let message = format!(
         "the proxy of {} has no certificate yet: SDS has not supplied it, so it cannot speak TLS to {}",
         client.id, line.cluster
     );
-    let proof = Evidence::line(&DocId::new(&line.doc), line.number, "Envoy waits for a secret");
+    let proof = Evidence::line(
+        &DocId::new(&line.doc),
+        line.number,
+        "Envoy waits for a secret",
+    );
     let subject = met::workload_ref(facts.mesh, client);
     let finding = out.find(subject, message, proof);
     finding.hits(client.id.clone());
     let (namespace, name) = (&client.id.namespace, &client.id.name);
-    finding.fix(Fix::look(format!("kubectl logs {name} -n {namespace} -c istio-proxy | grep -i -e csr -e sds -e ca")));
+    finding.fix(Fix::look(format!(
+        "kubectl logs {name} -n {namespace} -c istio-proxy | grep -i -e csr -e sds -e ca"
+    )));
     finding.fix(Fix::advice(
         "see whether istiod signs certificates for the pod's service account, and whether the pod reaches it on 15012",
     ));

@@ -14,7 +14,11 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "calls to a Service of the mesh are recognised as such, and get mutual TLS",
-    needs: &["k8s/services.json", "k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
     uses: &["k8s/peerauthentications.security.istio.io.json"],
     explains: &["ML10"],
     docs: include_str!("service_passed_through.md"),
@@ -22,16 +26,28 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let (Some(client), Some(service)) = (met::client_pod(facts, asked), asked.service) else { return };
+    let (Some(client), Some(service)) = (met::client_pod(facts, asked), asked.service) else {
+        return;
+    };
     out.examined();
-    if !asked.clusters().any(|cluster| cluster == "PassthroughCluster") {
+    if !asked
+        .clusters()
+        .any(|cluster| cluster == "PassthroughCluster")
+    {
         return;
     }
-    let Some(service) = facts.mesh.service(&service.namespace, &service.name) else { return };
+    let Some(service) = facts.mesh.service(&service.namespace, &service.name) else {
+        return;
+    };
     let scope = facts.mesh.scope(client);
-    let host = facts.mesh.domain.service(&service.id.name, &service.id.namespace);
+    let host = facts
+        .mesh
+        .domain
+        .service(&service.id.name, &service.id.namespace);
     let import = scope.imports(&service.id.namespace, &host);
-    let Some((sidecar, node)) = import.by.filter(|_| !import.holds) else { return };
+    let Some((sidecar, node)) = import.by.filter(|_| !import.holds) else {
+        return;
+    };
     let servers = servers::of_request(facts, asked);
     if servers.is_empty() {
         return;
@@ -40,9 +56,16 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         "{} does not import {}, so the proxy of {} passes calls to it through in plain text, without mutual TLS or routes",
         sidecar.id, service.id, client.id
     );
-    let finding = out.find(sidecar.id.clone(), message, Evidence::of(sidecar, node, "what is imported"));
+    let finding = out.find(
+        sidecar.id.clone(),
+        message,
+        Evidence::of(sidecar, node, "what is imported"),
+    );
     finding.hits(client.id.clone()).hits(service.id.clone());
-    if servers.iter().any(|server| server.mode.mode == MutualTls::Strict) {
+    if servers
+        .iter()
+        .any(|server| server.mode.mode == MutualTls::Strict)
+    {
         finding.severity(Severity::Error);
     }
     let entry = escape(&format!("{}/{host}", service.id.namespace));

@@ -18,10 +18,17 @@ pub(super) struct Port<'f> {
 
 /// The ports that a request may mean; without a request those of all ServiceEntries.
 pub(super) fn ports<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<Port<'f>> {
-    let all = facts.mesh.objects.of_kind("ServiceEntry").iter().flat_map(of_entry);
+    let all = facts
+        .mesh
+        .objects
+        .of_kind("ServiceEntry")
+        .iter()
+        .flat_map(of_entry);
     match asked {
         None => all.collect(),
-        Some(asked) => all.filter(|port| port.host == asked.host && port.number == asked.question.to.port).collect(),
+        Some(asked) => all
+            .filter(|port| port.host == asked.host && port.number == asked.question.to.port)
+            .collect(),
     }
 }
 
@@ -29,23 +36,36 @@ fn of_entry(entry: &Stored) -> Vec<Port<'_>> {
     let mut found = Vec::new();
     for host in entry.spec_strings("hosts") {
         for node in entry.spec_list("ports") {
-            let Some(number) = node.get("number").and_then(number) else { continue };
+            let Some(number) = node.get("number").and_then(number) else {
+                continue;
+            };
             let protocol = Protocol::of_name(node.str_at("protocol").unwrap_or_default());
-            found.push(Port { object: entry, node, host: host.to_owned(), number, protocol });
+            found.push(Port {
+                object: entry,
+                node,
+                host: host.to_owned(),
+                number,
+                protocol,
+            });
         }
     }
     found
 }
 
 impl<'f> Port<'f> {
-    /// `tls` of the DestinationRule that a client's calls fall under; without a request, of a client in the namespace of
-    /// the port's object.
-    pub(super) fn client_tls(&self, facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Option<(&'f Stored, &'f Node)> {
+    /// `tls` of the DestinationRule that a client's calls fall under; without a request, of a
+    /// client in the namespace of the port's object.
+    pub(super) fn client_tls(
+        &self,
+        facts: &Facts<'f>,
+        asked: Option<&Asked<'_>>,
+    ) -> Option<(&'f Stored, &'f Node)> {
         let mesh: &'f Mesh = facts.mesh;
         let scope = match asked {
             Some(asked) => met::client_scope(facts, asked)?,
             None => mesh.namespace_scope(&self.object.id.namespace),
         };
-        mesh.destination_rule(scope, &self.host)?.setting("tls", self.number, None)
+        mesh.destination_rule(scope, &self.host)?
+            .setting("tls", self.number, None)
     }
 }

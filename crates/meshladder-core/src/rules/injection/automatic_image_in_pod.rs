@@ -21,11 +21,27 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for pod in facts.mesh.objects.of("Pod", "").filter(|pod| !Stored::is_assumed(pod)) {
+    for pod in facts
+        .mesh
+        .objects
+        .of("Pod", "")
+        .filter(|pod| !Stored::is_assumed(pod))
+    {
         out.examined();
-        let Some(image) = pod.spec().and_then(automatic) else { continue };
-        let message = format!("{} was not injected: the image of its proxy is still auto", pod.id);
-        out.find(pod.id.clone(), message, Evidence::of(pod, image, "the image"))
-            .fix(Fix::advice("have the pod selected by an injector webhook, and make it anew"));
+        let Some(image) = pod.spec().and_then(automatic) else {
+            continue;
+        };
+        let message = format!(
+            "{} was not injected: the image of its proxy is still auto",
+            pod.id
+        );
+        out.find(
+            pod.id.clone(),
+            message,
+            Evidence::of(pod, image, "the image"),
+        )
+        .fix(Fix::advice(
+            "have the pod selected by an injector webhook, and make it anew",
+        ));
     }
 }

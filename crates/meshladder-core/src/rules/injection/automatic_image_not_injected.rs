@@ -24,31 +24,53 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let configs = facts.mesh.objects.of_kind("MutatingWebhookConfiguration");
-    let hooks = configs.iter().flat_map(|config| list(&config.node, "webhooks"));
-    let hooks: Vec<&Node> =
-        hooks.filter(|hook| hook.str_at("name").is_some_and(|name| name.ends_with("istio.io"))).collect();
+    let hooks = configs
+        .iter()
+        .flat_map(|config| list(&config.node, "webhooks"));
+    let hooks: Vec<&Node> = hooks
+        .filter(|hook| {
+            hook.str_at("name")
+                .is_some_and(|name| name.ends_with("istio.io"))
+        })
+        .collect();
     // Files that hold no webhook say nothing about who injects.
     if hooks.is_empty() {
         return;
     }
     for deployment in facts.mesh.objects.of_kind("Deployment") {
-        let Some(image) = deployment.spec_at(["template", "spec"]).and_then(automatic) else { continue };
+        let Some(image) = deployment.spec_at(["template", "spec"]).and_then(automatic) else {
+            continue;
+        };
         out.examined();
         let labels = deployment.spec_at(["template", "metadata", "labels"]);
-        let namespace = facts.mesh.objects.get("Namespace", "", &deployment.id.namespace).and_then(Stored::labels);
-        let asks = |hook: &&Node| takes(hook, "namespaceSelector", namespace) && takes(hook, "objectSelector", labels);
+        let namespace = facts
+            .mesh
+            .objects
+            .get("Namespace", "", &deployment.id.namespace)
+            .and_then(Stored::labels);
+        let asks = |hook: &&Node| {
+            takes(hook, "namespaceSelector", namespace) && takes(hook, "objectSelector", labels)
+        };
         if !hooks.iter().any(asks) {
             let message = format!(
                 "{} leaves the proxy's image to the injector, and no injector webhook selects its pods",
                 deployment.id
             );
-            out.find(deployment.id.clone(), message, Evidence::of(deployment, image, "the image"))
-                .fix(Fix::advice("label the pods sidecar.istio.io/inject: \"true\", or the namespace"));
+            out.find(
+                deployment.id.clone(),
+                message,
+                Evidence::of(deployment, image, "the image"),
+            )
+            .fix(Fix::advice(
+                "label the pods sidecar.istio.io/inject: \"true\", or the namespace",
+            ));
         }
     }
 }
 
 /// "Default to the empty LabelSelector, which matches everything."
 fn takes(hook: &Node, key: &str, labels: Option<&Node>) -> bool {
-    hook.get(key).filter(|selector| selector.value != Value::Null).is_none_or(|selector| accepts(selector, labels))
+    hook.get(key)
+        .filter(|selector| selector.value != Value::Null)
+        .is_none_or(|selector| accepts(selector, labels))
 }

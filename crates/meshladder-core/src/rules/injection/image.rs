@@ -19,10 +19,16 @@ impl<'m> Images<'m> {
     pub(super) fn of(mesh: &'m Mesh) -> Self {
         let maps = mesh.objects.of_kind("ConfigMap").iter().filter_map(|map| {
             let revision = map.id.name.strip_prefix("istio-sidecar-injector")?;
-            let revision = if revision.is_empty() { "default" } else { revision.strip_prefix('-')? };
+            let revision = if revision.is_empty() {
+                "default"
+            } else {
+                revision.strip_prefix('-')?
+            };
             Some((revision, image(&values(map)?)?))
         });
-        Self { by_revision: maps.collect() }
+        Self {
+            by_revision: maps.collect(),
+        }
     }
 
     pub(super) fn of_revision(&self, revision: &str) -> Option<&str> {
@@ -45,25 +51,43 @@ pub(super) fn automatic(spec: &Node) -> Option<&Node> {
 
 /// `global.proxy.image` of the values: a whole name, or one that hub and tag are put around.
 fn image(values: &Node) -> Option<String> {
-    let text = |path: &[&str]| path.iter().try_fold(values, |node, key| node.get(key)).and_then(Node::str);
+    let text = |path: &[&str]| {
+        path.iter()
+            .try_fold(values, |node, key| node.get(key))
+            .and_then(Node::str)
+    };
     let image = text(&["global", "proxy", "image"])?;
     if image.contains('/') {
         return Some(image.to_owned());
     }
-    Some(format!("{}/{image}:{}", text(&["global", "hub"])?, text(&["global", "tag"])?))
+    Some(format!(
+        "{}/{image}:{}",
+        text(&["global", "hub"])?,
+        text(&["global", "tag"])?
+    ))
 }
 
-/// The most specific of: the mesh's, the root namespace's, the namespace's, the workload's, the pod's own.
+/// The most specific of: the mesh's, the root namespace's, the namespace's, the workload's, the
+/// pod's own.
 fn variant(mesh: &Mesh, pod: &Stored) -> Option<String> {
-    let of = |config: &Node| config.at(["image", "imageType"]).and_then(Node::str).map(str::to_owned);
+    let of = |config: &Node| {
+        config
+            .at(["image", "imageType"])
+            .and_then(Node::str)
+            .map(str::to_owned)
+    };
     let own = pod.annotation("proxy.istio.io/config").map(yaml::load);
     let own = own.and_then(|own| own.documents.first().and_then(of));
     let of_kind = |namespace: &str, selects: bool| {
         let fits = |config: &&Stored| {
             let labels = config.spec_at(["selector", "matchLabels"]);
-            labels.is_some() == selects && labels.is_none_or(|labels| has_labels(labels, pod.labels()))
+            labels.is_some() == selects
+                && labels.is_none_or(|labels| has_labels(labels, pod.labels()))
         };
-        mesh.objects.in_namespace("ProxyConfig", namespace).filter(fits).find_map(|config| of(config.spec()?))
+        mesh.objects
+            .in_namespace("ProxyConfig", namespace)
+            .filter(fits)
+            .find_map(|config| of(config.spec()?))
     };
     own.or_else(|| of_kind(&pod.id.namespace, true))
         .or_else(|| of_kind(&pod.id.namespace, false))

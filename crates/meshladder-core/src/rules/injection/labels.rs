@@ -12,11 +12,18 @@ pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
     namespaces.filter(move |ns| !is_own(ns) && LABELS.iter().all(|label| ns.label(label).is_none()))
 }
 
-/// Whether the injector takes namespaces that ask for nothing: `enableNamespacesByDefault` in its values.
+/// Whether the injector takes namespaces that ask for nothing: `enableNamespacesByDefault` in its
+/// values.
 pub(super) fn is_default(mesh: &Mesh) -> bool {
-    let map = mesh.objects.get("ConfigMap", &mesh.config.root_namespace, "istio-sidecar-injector");
+    let map = mesh.objects.get(
+        "ConfigMap",
+        &mesh.config.root_namespace,
+        "istio-sidecar-injector",
+    );
     let values = map.and_then(values);
-    let on = values.as_ref().and_then(|values| values.at(["sidecarInjectorWebhook", "enableNamespacesByDefault"]));
+    let on = values
+        .as_ref()
+        .and_then(|values| values.at(["sidecarInjectorWebhook", "enableNamespacesByDefault"]));
     on.is_some_and(|on| on.value == Value::Bool(true))
 }
 

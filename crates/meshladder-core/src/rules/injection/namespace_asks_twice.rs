@@ -25,15 +25,27 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if injection.is_some_and(|value| value != "enabled") {
             continue;
         }
-        let others =
-            ["istio.io/rev", "istio.io/dataplane-mode"].into_iter().filter(|key| namespace.label(key).is_some());
-        let asked: Vec<&str> = injection.map(|_| "istio-injection").into_iter().chain(others).collect();
+        let others = ["istio.io/rev", "istio.io/dataplane-mode"]
+            .into_iter()
+            .filter(|key| namespace.label(key).is_some());
+        let asked: Vec<&str> = injection
+            .map(|_| "istio-injection")
+            .into_iter()
+            .chain(others)
+            .collect();
         if asked.len() > 1 {
-            let message =
-                format!("{} asks for its pods to be in the mesh in several ways: {}", namespace.id, asked.join(", "));
+            let message = format!(
+                "{} asks for its pods to be in the mesh in several ways: {}",
+                namespace.id,
+                asked.join(", ")
+            );
             let labels = namespace.labels().unwrap_or(&namespace.node);
-            out.find(namespace.id.clone(), message, Evidence::of(namespace, labels, "its labels"))
-                .fix(Fix::advice("keep one of the labels"));
+            out.find(
+                namespace.id.clone(),
+                message,
+                Evidence::of(namespace, labels, "its labels"),
+            )
+            .fix(Fix::advice("keep one of the labels"));
         }
     }
 }

@@ -25,8 +25,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for namespace in unlabelled(facts.mesh) {
         out.examined();
-        let message = format!("{} does not ask for injection, so its pods are not in the mesh", namespace.id);
-        out.find(namespace.id.clone(), message, Evidence::object(namespace, "no label for injection"))
-            .fix(Fix::merge(&namespace.id, r#"{"metadata":{"labels":{"istio-injection":"enabled"}}}"#));
+        let message = format!(
+            "{} does not ask for injection, so its pods are not in the mesh",
+            namespace.id
+        );
+        out.find(
+            namespace.id.clone(),
+            message,
+            Evidence::object(namespace, "no label for injection"),
+        )
+        .fix(Fix::merge(
+            &namespace.id,
+            r#"{"metadata":{"labels":{"istio-injection":"enabled"}}}"#,
+        ));
     }
 }

@@ -24,12 +24,20 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let images = Images::of(facts.mesh);
     for namespace in facts.mesh.objects.of_kind("Namespace") {
-        let Some(wanted) = revision(namespace).and_then(|revision| images.of_revision(revision)) else { continue };
+        let Some(wanted) = revision(namespace).and_then(|revision| images.of_revision(revision))
+        else {
+            continue;
+        };
         let pods = facts.mesh.objects.in_namespace("Pod", &namespace.id.name);
         let mut differing = Vec::new();
-        for pod in pods.filter(|pod| pod.annotation("sidecar.istio.io/proxyImage").is_none_or(str::is_empty)) {
+        for pod in pods.filter(|pod| {
+            pod.annotation("sidecar.istio.io/proxyImage")
+                .is_none_or(str::is_empty)
+        }) {
             out.examined();
-            let Some(image) = pod.spec().and_then(proxy_image) else { continue };
+            let Some(image) = pod.spec().and_then(proxy_image) else {
+                continue;
+            };
             let wanted = with_variant(facts.mesh, wanted, pod);
             if image.str().is_some_and(|image| *image != *wanted) {
                 differing.push((pod, image, wanted));
@@ -46,7 +54,9 @@ fn revision(namespace: &Stored) -> Option<&str> {
 }
 
 fn tell(namespace: &Stored, differing: &[(&Stored, &Node, String)], out: &mut Sink) {
-    let Some((pod, image, wanted)) = differing.first() else { return };
+    let Some((pod, image, wanted)) = differing.first() else {
+        return;
+    };
     let others = match differing.len() {
         1 => String::new(),
         count => format!(" and {} more pods", count - 1),
@@ -57,12 +67,26 @@ fn tell(namespace: &Stored, differing: &[(&Stored, &Node, String)], out: &mut Si
         pod.id,
         image.str().unwrap_or_default()
     );
-    let finding = out.find(namespace.id.clone(), message, Evidence::object(namespace, "it is injected"));
-    for (pod, image, _) in differing.iter().take(5).filter(|(pod, _, _)| !pod.is_assumed()) {
+    let finding = out.find(
+        namespace.id.clone(),
+        message,
+        Evidence::object(namespace, "it is injected"),
+    );
+    for (pod, image, _) in differing
+        .iter()
+        .take(5)
+        .filter(|(pod, _, _)| !pod.is_assumed())
+    {
         finding.see(Evidence::of(pod, image, "its proxy"));
     }
     for (pod, _, _) in differing {
         finding.hits(pod.id.clone());
     }
-    finding.fix(Fix::command(Risk::Disruptive, format!("kubectl rollout restart deployment -n {}", namespace.id.name)));
+    finding.fix(Fix::command(
+        Risk::Disruptive,
+        format!(
+            "kubectl rollout restart deployment -n {}",
+            namespace.id.name
+        ),
+    ));
 }

@@ -25,12 +25,25 @@ const VARIABLE: &str = "BLOCKED_CIDRS_IN_JWKS_URIS";
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let policies = facts.mesh.objects.of_kind("RequestAuthentication").iter();
     let fetching: Vec<&Stored> = policies.filter(|policy| fetches(policy)).collect();
-    let Some(first) = fetching.first() else { return };
+    let Some(first) = fetching.first() else {
+        return;
+    };
     let is_istiod = |deployment: &&Stored| deployment.label("app") == Some("istiod");
-    for istiod in facts.mesh.objects.of_kind("Deployment").iter().filter(is_istiod) {
+    for istiod in facts
+        .mesh
+        .objects
+        .of_kind("Deployment")
+        .iter()
+        .filter(is_istiod)
+    {
         out.examined();
-        let Some(spec) = istiod.spec_at(["template", "spec"]) else { continue };
-        if containers(spec).flat_map(|container| list(container, "env")).any(blocks) {
+        let Some(spec) = istiod.spec_at(["template", "spec"]) else {
+            continue;
+        };
+        if containers(spec)
+            .flat_map(|container| list(container, "env"))
+            .any(blocks)
+        {
             continue;
         }
         let others = match fetching.len() {
@@ -41,21 +54,32 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             "{} fetches what {}{others} names, from whatever address, because {VARIABLE} is not set",
             istiod.id, first.id
         );
-        let finding = out.find(istiod.id.clone(), message, Evidence::object(istiod, "no such variable"));
+        let finding = out.find(
+            istiod.id.clone(),
+            message,
+            Evidence::object(istiod, "no such variable"),
+        );
         for policy in fetching.iter().take(5) {
             finding.see(Evidence::object(policy, "keys are fetched for it"));
         }
-        finding.fix(Fix::advice(format!("set {VARIABLE} of istiod to the ranges that hold no issuer of tokens")));
+        finding.fix(Fix::advice(format!(
+            "set {VARIABLE} of istiod to the ranges that hold no issuer of tokens"
+        )));
     }
 }
 
 /// Keys that are written in the policy are not fetched.
 fn fetches(policy: &Stored) -> bool {
-    policy.spec_list("jwtRules").iter().any(|rule| rule.str_at("jwks").is_none_or(str::is_empty))
+    policy
+        .spec_list("jwtRules")
+        .iter()
+        .any(|rule| rule.str_at("jwks").is_none_or(str::is_empty))
 }
 
 /// A value from elsewhere may well be one.
 fn blocks(variable: &Node) -> bool {
-    let is_set = variable.str_at("value").is_some_and(|value| !value.is_empty());
+    let is_set = variable
+        .str_at("value")
+        .is_some_and(|value| !value.is_empty());
     variable.str_at("name") == Some(VARIABLE) && (is_set || variable.get("valueFrom").is_some())
 }

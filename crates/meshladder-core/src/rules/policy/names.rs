@@ -17,7 +17,8 @@ impl Names {
         Self { forward, backward }
     }
 
-    /// Whether one of them matches. "Exact match, prefix match (`abc*`), suffix match (`*abc`) and presence match (`*`)."
+    /// Whether one of them matches. "Exact match, prefix match (`abc*`), suffix match (`*abc`) and
+    /// presence match (`*`)."
     pub(super) fn has(&self, pattern: &str) -> bool {
         match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
             (Some(end), _) => begins(&self.backward, &reversed(end)),
@@ -28,7 +29,10 @@ impl Names {
 }
 
 fn begins(names: &BTreeSet<String>, start: &str) -> bool {
-    names.range(start.to_owned()..).next().is_some_and(|name| name.starts_with(start))
+    names
+        .range(start.to_owned()..)
+        .next()
+        .is_some_and(|name| name.starts_with(start))
 }
 
 fn reversed(name: &str) -> String {

@@ -29,21 +29,40 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         let groups = selectors.selecting(template.namespace(), template.labels());
         let oldest = groups.iter().map(|(_, alike)| alike.oldest);
-        let Some(first) = oldest.min_by_key(|policy| age(&policy.node)) else { continue };
+        let Some(first) = oldest.min_by_key(|policy| age(&policy.node)) else {
+            continue;
+        };
         // Where a group was seen before, only its oldest may not be told.
         let left = groups.into_iter().flat_map(|(number, alike)| {
-            if seen.insert(number) { &alike.objects[..] } else { std::slice::from_ref(&alike.oldest) }
+            if seen.insert(number) {
+                &alike.objects[..]
+            } else {
+                std::slice::from_ref(&alike.oldest)
+            }
         });
         for policy in left.filter(|policy| policy.id != first.id) {
             if !told.insert(&policy.id) {
                 continue;
             }
             let workload = &template.object.id;
-            let message = format!("{} and {} both select {workload}, and only the oldest counts", policy.id, first.id);
+            let message = format!(
+                "{} and {} both select {workload}, and only the oldest counts",
+                policy.id, first.id
+            );
             let node = selector(policy.spec()).unwrap_or(&policy.node);
-            out.find(policy.id.clone(), message, Evidence::of(policy, node, "what it selects"))
-                .see(Evidence::of(first, selector(first.spec()).unwrap_or(&first.node), "what the other selects"))
-                .fix(Fix::advice("let each workload be selected by one PeerAuthentication"));
+            out.find(
+                policy.id.clone(),
+                message,
+                Evidence::of(policy, node, "what it selects"),
+            )
+            .see(Evidence::of(
+                first,
+                selector(first.spec()).unwrap_or(&first.node),
+                "what the other selects",
+            ))
+            .fix(Fix::advice(
+                "let each workload be selected by one PeerAuthentication",
+            ));
         }
     }
 }

@@ -24,16 +24,35 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let root = &*facts.mesh.config.root_namespace;
     let for_all = facts.mesh.objects.in_namespace("PeerAuthentication", root);
-    let for_all = for_all.filter(|policy| selector(policy.spec()).is_none()).min_by_key(|policy| age(&policy.node));
-    let Some(for_all) = for_all.filter(|policy| mode(policy.spec_at(["mtls"])) == Some("STRICT")) else { return };
-    for policy in facts.mesh.objects.of_kind("PeerAuthentication").iter().filter(|policy| policy.id != for_all.id) {
+    let for_all = for_all
+        .filter(|policy| selector(policy.spec()).is_none())
+        .min_by_key(|policy| age(&policy.node));
+    let Some(for_all) = for_all.filter(|policy| mode(policy.spec_at(["mtls"])) == Some("STRICT"))
+    else {
+        return;
+    };
+    for policy in facts
+        .mesh
+        .objects
+        .of_kind("PeerAuthentication")
+        .iter()
+        .filter(|policy| policy.id != for_all.id)
+    {
         out.examined();
         if let Some(mtls) = policy.spec_at(["mtls"]).filter(|mtls| is_weak(mtls)) {
             tell(policy, mtls, "", for_all, out);
         }
-        let ports = policy.spec_at(["portLevelMtls"]).map_or(&[][..], Node::members);
+        let ports = policy
+            .spec_at(["portLevelMtls"])
+            .map_or(&[][..], Node::members);
         for port in ports.iter().filter(|port| is_weak(&port.value)) {
-            tell(policy, &port.value, &format!(" on port {}", port.key), for_all, out);
+            tell(
+                policy,
+                &port.value,
+                &format!(" on port {}", port.key),
+                for_all,
+                out,
+            );
         }
     }
 }
@@ -44,13 +63,19 @@ fn tell(policy: &Stored, mtls: &Node, at: &str, for_all: &Stored, out: &mut Sink
         "{} says {mode}{at}, so plain text gets in, though {} wants mutual TLS in all of the mesh",
         policy.id, for_all.id
     );
-    let finding = out.find(policy.id.clone(), message, Evidence::of(policy, mtls, "what it says"));
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, mtls, "what it says"),
+    );
     finding.see(Evidence::object(for_all, "what the mesh says"));
     // A single port is left open on purpose, for a probe or a scraper outside the mesh.
     if !at.is_empty() {
         finding.severity(Severity::Info);
     }
-    finding.fix(Fix::advice("set the mode to STRICT or UNSET once all clients have proxies"));
+    finding.fix(Fix::advice(
+        "set the mode to STRICT or UNSET once all clients have proxies",
+    ));
 }
 
 fn is_weak(mtls: &Node) -> bool {

@@ -25,15 +25,25 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let in_mesh = |pod: &&Stored| is_in_mesh(facts.mesh, pod);
     let root = &*facts.mesh.config.root_namespace;
-    let namespaces: BTreeSet<&str> =
-        facts.mesh.objects.of("Pod", "").filter(in_mesh).map(|pod| pod.id.namespace.as_str()).collect();
+    let namespaces: BTreeSet<&str> = facts
+        .mesh
+        .objects
+        .of("Pod", "")
+        .filter(in_mesh)
+        .map(|pod| pod.id.namespace.as_str())
+        .collect();
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         out.examined();
-        if ["targetRef", "targetRefs"].iter().any(|key| policy.spec_at([key]).is_some()) {
+        if ["targetRef", "targetRefs"]
+            .iter()
+            .any(|key| policy.spec_at([key]).is_some())
+        {
             continue;
         }
         let namespace = policy.id.namespace.as_str();
-        let labels = policy.spec_at(["selector", "matchLabels"]).filter(|labels| !labels.members().is_empty());
+        let labels = policy
+            .spec_at(["selector", "matchLabels"])
+            .filter(|labels| !labels.members().is_empty());
         let is_for_some = match labels {
             None => namespace == root || namespaces.contains(namespace),
             Some(labels) => {
@@ -43,13 +53,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         };
         if !is_for_some {
             let whom = labels.map_or_else(|| "all pods of its namespace".to_owned(), Node::to_json);
-            let message = format!("{} is for {whom}, and there is no such pod in the mesh", policy.id);
+            let message = format!(
+                "{} is for {whom}, and there is no such pod in the mesh",
+                policy.id
+            );
             out.find(
                 policy.id.clone(),
                 message,
                 Evidence::of(policy, labels.unwrap_or(&policy.node), "whom it is for"),
             )
-            .fix(Fix::advice("select the labels of pods that are in the mesh"));
+            .fix(Fix::advice(
+                "select the labels of pods that are in the mesh",
+            ));
         }
     }
 }

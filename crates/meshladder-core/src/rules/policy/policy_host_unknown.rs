@@ -37,15 +37,32 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             if host.is_empty() || host.contains(['.', '*', '[']) || known.contains(host) {
                 continue;
             }
-            let message = format!("{} names host {host}, and no Service is called so", policy.id);
-            out.find(policy.id.clone(), message, Evidence::of(policy, node, "the host"))
-                .fix(Fix::advice("name the host as clients send it in their Host header"));
+            let message = format!(
+                "{} names host {host}, and no Service is called so",
+                policy.id
+            );
+            out.find(
+                policy.id.clone(),
+                message,
+                Evidence::of(policy, node, "the host"),
+            )
+            .fix(Fix::advice(
+                "name the host as clients send it in their Host header",
+            ));
         }
     }
 }
 
 fn short_hosts(mesh: &Mesh) -> BTreeSet<&str> {
-    let services = mesh.objects.of("Service", "").map(|service| service.id.name.as_str());
-    let named = ["ServiceEntry", "VirtualService"].into_iter().flat_map(|kind| mesh.objects.of_kind(kind));
-    services.chain(named.flat_map(|object| object.spec_strings("hosts"))).chain(["localhost"]).collect()
+    let services = mesh
+        .objects
+        .of("Service", "")
+        .map(|service| service.id.name.as_str());
+    let named = ["ServiceEntry", "VirtualService"]
+        .into_iter()
+        .flat_map(|kind| mesh.objects.of_kind(kind));
+    services
+        .chain(named.flat_map(|object| object.spec_strings("hosts")))
+        .chain(["localhost"])
+        .collect()
 }

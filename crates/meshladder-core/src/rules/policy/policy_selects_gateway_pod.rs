@@ -19,28 +19,53 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "policies for gateways of the Gateway API name them in targetRefs",
     needs: &[PODS],
-    uses: &[AUTHORIZATION_POLICIES, REQUEST_AUTHENTICATIONS, TELEMETRIES, WASM_PLUGINS],
+    uses: &[
+        AUTHORIZATION_POLICIES,
+        REQUEST_AUTHENTICATIONS,
+        TELEMETRIES,
+        WASM_PLUGINS,
+    ],
     explains: &[],
     docs: include_str!("policy_selects_gateway_pod.md"),
     check: Check::Object(check),
 };
 
-const KINDS: [&str; 4] = ["AuthorizationPolicy", "RequestAuthentication", "Telemetry", "WasmPlugin"];
+const KINDS: [&str; 4] = [
+    "AuthorizationPolicy",
+    "RequestAuthentication",
+    "Telemetry",
+    "WasmPlugin",
+];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     // Many policies may select the same.
     let mut known: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
-    for policy in KINDS.into_iter().flat_map(|kind| facts.mesh.objects.of_kind(kind)) {
+    for policy in KINDS
+        .into_iter()
+        .flat_map(|kind| facts.mesh.objects.of_kind(kind))
+    {
         out.examined();
-        let has_target = ["targetRef", "targetRefs"].iter().any(|key| policy.spec_at([key]).is_some());
-        let Some(selector) = policy.spec_at(["selector"]).filter(|_| !has_target) else { continue };
+        let has_target = ["targetRef", "targetRefs"]
+            .iter()
+            .any(|key| policy.spec_at([key]).is_some());
+        let Some(selector) = policy.spec_at(["selector"]).filter(|_| !has_target) else {
+            continue;
+        };
         let labels = selector.get("matchLabels");
         let wanted = labels.map(Node::to_json).unwrap_or_default();
-        let gateways = known.entry((&policy.id.namespace, wanted)).or_insert_with(|| {
-            let near = facts.mesh.pods_near(Some(&policy.id.namespace), labels.as_slice());
-            let selected = near.filter(|pod| labels.is_none_or(|labels| has_labels(labels, pod.labels())));
-            selected.filter(|pod| pod.group.is_empty()).filter_map(|pod| pod.label(GATEWAY_NAME)).collect()
-        });
+        let gateways = known
+            .entry((&policy.id.namespace, wanted))
+            .or_insert_with(|| {
+                let near = facts
+                    .mesh
+                    .pods_near(Some(&policy.id.namespace), labels.as_slice());
+                let selected =
+                    near.filter(|pod| labels.is_none_or(|labels| has_labels(labels, pod.labels())));
+                selected
+                    .filter(|pod| pod.group.is_empty())
+                    .filter_map(|pod| pod.label(GATEWAY_NAME))
+                    .collect()
+            });
         for gateway in gateways.iter() {
             tell(policy, labels.unwrap_or(selector), gateway, out);
         }

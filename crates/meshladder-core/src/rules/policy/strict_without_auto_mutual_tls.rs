@@ -18,7 +18,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "where mutual TLS is demanded, clients use it",
-    needs: &[PEER_AUTHENTICATIONS, DESTINATION_RULES, SERVICES, NAMESPACES, CONFIG_MAPS],
+    needs: &[
+        PEER_AUTHENTICATIONS,
+        DESTINATION_RULES,
+        SERVICES,
+        NAMESPACES,
+        CONFIG_MAPS,
+    ],
     uses: workloads::PATHS,
     explains: &[],
     docs: include_str!("strict_without_auto_mutual_tls.md"),
@@ -32,10 +38,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let (root, accepted) = (&*facts.mesh.config.root_namespace, Accepted::of(facts));
     for policy in facts.mesh.objects.of_kind("PeerAuthentication") {
         out.examined();
-        let mode = policy.spec_at(["mtls", "mode"]).filter(|mode| mode.str() == Some("STRICT"));
-        let Some(mode) = mode.filter(|_| selector(policy.spec()).is_none()) else { continue };
+        let mode = policy
+            .spec_at(["mtls", "mode"])
+            .filter(|mode| mode.str() == Some("STRICT"));
+        let Some(mode) = mode.filter(|_| selector(policy.spec()).is_none()) else {
+            continue;
+        };
         let namespace = Some(policy.id.namespace.as_str()).filter(|namespace| *namespace != root);
-        let Some(host) = unserved(facts, &accepted, namespace) else { continue };
+        let Some(host) = unserved(facts, &accepted, namespace) else {
+            continue;
+        };
         let message = format!(
             "{} demands mutual TLS, the mesh has automatic mutual TLS off, and no DestinationRule has clients of {host} use it",
             policy.id
@@ -56,18 +68,30 @@ fn unserved(facts: &Facts<'_>, accepted: &Accepted<'_>, namespace: Option<&str>)
         return Some(host).filter(|host| !uses_mutual_tls(facts, host));
     }
     let services = facts.mesh.objects.of("Service", "");
-    let near = services.filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
+    let near = services
+        .filter(|service| namespace.is_none_or(|namespace| service.id.namespace == namespace));
     let hosts = near
         .filter(|service| is_strict(accepted, service))
-        .map(|service| facts.mesh.domain.service(&service.id.name, &service.id.namespace));
+        .map(|service| {
+            facts
+                .mesh
+                .domain
+                .service(&service.id.name, &service.id.namespace)
+        });
     hosts.into_iter().find(|host| !uses_mutual_tls(facts, host))
 }
 
 fn uses_mutual_tls(facts: &Facts<'_>, host: &str) -> bool {
-    facts.mesh.destination_rules_of(host).into_iter().any(|rule| {
-        let mode = rule.spec_at(["trafficPolicy", "tls", "mode"]).and_then(Node::str);
-        matches!(mode, Some("ISTIO_MUTUAL" | "MUTUAL"))
-    })
+    facts
+        .mesh
+        .destination_rules_of(host)
+        .into_iter()
+        .any(|rule| {
+            let mode = rule
+                .spec_at(["trafficPolicy", "tls", "mode"])
+                .and_then(Node::str);
+            matches!(mode, Some("ISTIO_MUTUAL" | "MUTUAL"))
+        })
 }
 
 /// Whether pods with a proxy in the Service's namespace demand mutual TLS.

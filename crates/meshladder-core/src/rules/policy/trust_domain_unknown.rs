@@ -29,10 +29,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         for node in principals(policy) {
             out.examined();
-            let Some(domain) = node.str().and_then(trust_domain).filter(|domain| !config.trusts(domain)) else {
+            let Some(domain) = node
+                .str()
+                .and_then(trust_domain)
+                .filter(|domain| !config.trusts(domain))
+            else {
                 continue;
             };
-            let known: Vec<&str> = config.trust_domains.iter().map(|domain| &**domain).collect();
+            let known: Vec<&str> = config
+                .trust_domains
+                .iter()
+                .map(|domain| &**domain)
+                .collect();
             let message = format!(
                 "{} names a principal of trust domain {domain}, and the mesh trusts {}",
                 policy.id,

@@ -25,10 +25,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let all = facts.mesh.objects.of_kind("PeerAuthentication");
     for of_namespace in all.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         out.examined();
-        let mut defaults: Vec<&Stored> =
-            of_namespace.iter().filter(|policy| selector(policy.spec()).is_none()).collect();
+        let mut defaults: Vec<&Stored> = of_namespace
+            .iter()
+            .filter(|policy| selector(policy.spec()).is_none())
+            .collect();
         defaults.sort_by_key(|policy| age(&policy.node));
-        let Some((first, others)) = defaults.split_first() else { continue };
+        let Some((first, others)) = defaults.split_first() else {
+            continue;
+        };
         for policy in others.iter().filter(|policy| policy.id != first.id) {
             let is_same = said(policy) == said(first);
             let message = format!(
@@ -37,8 +41,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 first.id,
                 if is_same { "; they say the same" } else { "" }
             );
-            let finding = out.find(policy.id.clone(), message, Evidence::object(policy, "no selector"));
-            finding.see(Evidence::object(first, "the other")).fix(Fix::advice("make them one, or give one a selector"));
+            let finding = out.find(
+                policy.id.clone(),
+                message,
+                Evidence::object(policy, "no selector"),
+            );
+            finding
+                .see(Evidence::object(first, "the other"))
+                .fix(Fix::advice("make them one, or give one a selector"));
             if is_same {
                 finding.severity(Severity::Info);
             }

@@ -82,8 +82,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let upper = written.to_ascii_uppercase();
             let (why, fix) = if known.has(&upper) {
                 let at = policy.path_of(node);
-                let patch = format!(r#"[{{"op":"replace","path":"{at}","value":{}}}]"#, escape(&upper));
-                ("methods are compared as written, in capitals", Fix::json_patch(&policy.id, patch))
+                let patch = format!(
+                    r#"[{{"op":"replace","path":"{at}","value":{}}}]"#,
+                    escape(&upper)
+                );
+                (
+                    "methods are compared as written, in capitals",
+                    Fix::json_patch(&policy.id, patch),
+                )
             } else if written.contains('/') {
                 (
                     "gRPC calls are POST, and the name of the call is the path",
@@ -93,7 +99,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 ("no client sends that", Fix::advice("name an HTTP method"))
             };
             let message = format!("{} names the method {written}: {why}", policy.id);
-            out.find(policy.id.clone(), message, Evidence::of(policy, node, "the method")).fix(fix);
+            out.find(
+                policy.id.clone(),
+                message,
+                Evidence::of(policy, node, "the method"),
+            )
+            .fix(fix);
         }
     }
 }

@@ -25,8 +25,15 @@ pub(super) struct Place {
 impl Action {
     /// What happens to a call that no VirtualService has a say in.
     pub(super) fn of_nothing(host: &str, port: u16) -> Self {
-        let place = Place { host: host.to_owned(), subset: String::new(), port };
-        Self { places: vec![(place, 10_000)], more: Vec::new() }
+        let place = Place {
+            host: host.to_owned(),
+            subset: String::new(),
+            port,
+        };
+        Self {
+            places: vec![(place, 10_000)],
+            more: Vec::new(),
+        }
     }
 
     /// What a route does to a call to a port.
@@ -37,13 +44,17 @@ impl Action {
         let mut places: Vec<(Place, u64)> = list
             .iter()
             .filter_map(|entry| {
-                let share = (weight(entry) * 10_000).checked_div(total).unwrap_or(10_000 / list.len() as u64);
+                let share = (weight(entry) * 10_000)
+                    .checked_div(total)
+                    .unwrap_or(10_000 / list.len() as u64);
                 Some((place(mesh, service, entry.get("destination")?, port), share))
             })
             .filter(|(_, share)| *share > 0)
             .collect();
         places.sort();
-        let says = |key: &str, value: &Node| !["match", "name", "route"].contains(&key) && !is_empty(value);
+        let says = |key: &str, value: &Node| {
+            !["match", "name", "route"].contains(&key) && !is_empty(value)
+        };
         let mut more: Vec<_> = route
             .members()
             .iter()
@@ -60,18 +71,39 @@ impl Action {
         if self.places != other.places && !self.places.is_empty() {
             words.push(self.whereto());
         }
-        words.extend(self.more.iter().filter(|one| !other.more.contains(one)).map(|(key, value)| {
-            if value.starts_with(['{', '[']) { key.clone() } else { format!("{key} {}", value.trim_matches('"')) }
-        }));
+        words.extend(
+            self.more
+                .iter()
+                .filter(|one| !other.more.contains(one))
+                .map(|(key, value)| {
+                    if value.starts_with(['{', '[']) {
+                        key.clone()
+                    } else {
+                        format!("{key} {}", value.trim_matches('"'))
+                    }
+                }),
+        );
         if words.is_empty() && self != other {
-            words.extend(other.more.iter().filter(|one| !self.more.contains(one)).map(|(key, _)| format!("no {key}")));
+            words.extend(
+                other
+                    .more
+                    .iter()
+                    .filter(|one| !self.more.contains(one))
+                    .map(|(key, _)| format!("no {key}")),
+            );
         }
         (!words.is_empty()).then(|| words.join(", "))
     }
 
     /// `90 % to subset v1 and 10 % to subset v2 of catalog.shop.svc.cluster.local`
     fn whereto(&self) -> String {
-        let percent = |share: u64| if share >= 10_000 { "all".to_owned() } else { format!("{} %", share / 100) };
+        let percent = |share: u64| {
+            if share >= 10_000 {
+                "all".to_owned()
+            } else {
+                format!("{} %", share / 100)
+            }
+        };
         let last = self.places.len().saturating_sub(1);
         let words = self.places.iter().enumerate().map(|(i, (place, share))| {
             let is_said = i < last && self.places[i + 1].0.host == place.host;
@@ -87,19 +119,38 @@ impl Action {
 
     /// Whether both lead to the same Service, whatever the subset.
     pub(super) fn shares_a_host(&self, other: &Self) -> bool {
-        self.places.iter().any(|(a, _)| other.places.iter().any(|(b, _)| a.host == b.host && a.port == b.port))
+        self.places.iter().any(|(a, _)| {
+            other
+                .places
+                .iter()
+                .any(|(b, _)| a.host == b.host && a.port == b.port)
+        })
     }
 }
 
 /// "If a service exposes only a single port it is not required to explicitly select the port."
 fn place(mesh: &Mesh, service: &Stored, destination: &Node, called: u16) -> Place {
-    let host = mesh.domain.fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace).into_owned();
+    let host = mesh
+        .domain
+        .fqdn(
+            destination.str_at("host").unwrap_or_default(),
+            &service.id.namespace,
+        )
+        .into_owned();
     let only = || {
         let mut numbers = ports(mesh.service_of_host(&host)?).map(|port| port.number);
         numbers.next().filter(|_| numbers.next().is_none())
     };
-    let port = destination.at(["port", "number"]).and_then(number).or_else(only).unwrap_or(called);
-    Place { subset: destination.str_at("subset").unwrap_or_default().to_owned(), host, port }
+    let port = destination
+        .at(["port", "number"])
+        .and_then(number)
+        .or_else(only)
+        .unwrap_or(called);
+    Place {
+        subset: destination.str_at("subset").unwrap_or_default().to_owned(),
+        host,
+        port,
+    }
 }
 
 fn is_empty(value: &Node) -> bool {
@@ -116,8 +167,7 @@ mod tests {
     use super::*;
     use crate::snapshot::{Builder, DocId};
 
-    const SERVICE: &str =
-        "kind: Service\napiVersion: v1\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 8080}]}\n---\n";
+    const SERVICE: &str = "kind: Service\napiVersion: v1\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 8080}]}\n---\n";
 
     /// What a route asks for beyond the default, and beyond another route.
     fn beyond(route: &str, other: Option<&str>) -> Option<String> {
@@ -126,12 +176,19 @@ mod tests {
                 "kind: VirtualService\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{http: [{route}]}}\n---\n"
             )
         };
-        let text = format!("{SERVICE}{}{}", rules("a", route), rules("b", other.unwrap_or("{}")));
+        let text = format!(
+            "{SERVICE}{}{}",
+            rules("a", route),
+            rules("b", other.unwrap_or("{}"))
+        );
         let mut builder = Builder::new();
         builder.add(DocId::new("k8s/a.yaml"), "a.yaml", text.into_bytes());
         let mesh = Mesh::build(&builder.finish());
         let action = |name: &str| {
-            let service = mesh.objects.get("VirtualService", "shop", name).expect("it is there");
+            let service = mesh
+                .objects
+                .get("VirtualService", "shop", name)
+                .expect("it is there");
             Action::of(&mesh, service, &service.spec_list("http")[0], 8080)
         };
         let nothing = Action::of_nothing("cart.shop.svc.cluster.local", 8080);
@@ -142,11 +199,31 @@ mod tests {
     fn only_what_differs_is_told() {
         const V1: &str = "{route: [{destination: {host: cart, subset: v1}}]}";
         for (route, other, expected) in [
-            ("{name: a, route: [{destination: {host: cart}}]}", None, None),
-            ("{route: [{destination: {host: cart, port: {number: 8080}}, weight: 100}]}", None, None),
-            ("{timeout: 1s, route: [{destination: {host: cart}}]}", None, Some("timeout 1s")),
-            ("{retries: {attempts: 0}, route: [{destination: {host: cart}}]}", None, Some("retries")),
-            (V1, None, Some("all to subset v1 of cart.shop.svc.cluster.local")),
+            (
+                "{name: a, route: [{destination: {host: cart}}]}",
+                None,
+                None,
+            ),
+            (
+                "{route: [{destination: {host: cart, port: {number: 8080}}, weight: 100}]}",
+                None,
+                None,
+            ),
+            (
+                "{timeout: 1s, route: [{destination: {host: cart}}]}",
+                None,
+                Some("timeout 1s"),
+            ),
+            (
+                "{retries: {attempts: 0}, route: [{destination: {host: cart}}]}",
+                None,
+                Some("retries"),
+            ),
+            (
+                V1,
+                None,
+                Some("all to subset v1 of cart.shop.svc.cluster.local"),
+            ),
             (V1, Some(V1), None),
             (
                 "{route: [{destination: {host: cart, subset: v1}, weight: 3}, {destination: {host: cart, subset: v2}, weight: 1}]}",
@@ -159,7 +236,11 @@ mod tests {
                 Some("no timeout"),
             ),
         ] {
-            assert_eq!(beyond(route, other).as_deref(), expected, "{route} {other:?}");
+            assert_eq!(
+                beyond(route, other).as_deref(),
+                expected,
+                "{route} {other:?}"
+            );
         }
     }
 }

@@ -31,10 +31,20 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     to_https(mesh, asked, out);
     for service in serving(mesh, asked, client) {
         out.examined();
-        let Taken::Route(place, route) = call.takes(service) else { continue };
+        let Taken::Route(place, route) = call.takes(service) else {
+            continue;
+        };
         let (node, key, code) = match (route.get("directResponse"), route.get("redirect")) {
-            (Some(node), _) => (node, "directResponse", node.get("status").and_then(number).unwrap_or(200)),
-            (_, Some(node)) => (node, "redirect", node.get("redirectCode").and_then(number).unwrap_or(301)),
+            (Some(node), _) => (
+                node,
+                "directResponse",
+                node.get("status").and_then(number).unwrap_or(200),
+            ),
+            (_, Some(node)) => (
+                node,
+                "redirect",
+                node.get("redirectCode").and_then(number).unwrap_or(301),
+            ),
             _ => continue,
         };
         let is_loop = key == "redirect" && leads_back(node, asked, &call);
@@ -44,26 +54,48 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             _ => format!("answers {code} by itself"),
         };
         let message = format!("{} {does}: no Service gets the request", service.id);
-        let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "what the proxy answers"));
+        let finding = out.find(
+            service.id.clone(),
+            message,
+            Evidence::of(service, node, "what the proxy answers"),
+        );
         finding.hits.extend(client.map(|pod| pod.id.clone()));
         finding.severity(severity(asked, code, is_loop));
-        finding.fix(Fix::json_patch(&service.id, format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]")));
-        finding.fix(Fix::advice(format!("give the route a destination in place of its {key}")));
+        finding.fix(Fix::json_patch(
+            &service.id,
+            format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]"),
+        ));
+        finding.fix(Fix::advice(format!(
+            "give the route a destination in place of its {key}"
+        )));
     }
 }
 
 /// A server of a Gateway that sends all who come in plain text to HTTPS.
 fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     let plain = asked.question.to.scheme == Scheme::Http;
-    let Some(pod) = gateway(mesh, asked).filter(|_| plain) else { return };
-    let Some(server) = mesh.server_for(pod, asked.question.to.port, &authority(asked)) else { return };
+    let Some(pod) = gateway(mesh, asked).filter(|_| plain) else {
+        return;
+    };
+    let Some(server) = mesh.server_for(pod, asked.question.to.port, &authority(asked)) else {
+        return;
+    };
     out.examined();
-    let node = server.node.at(["tls", "httpsRedirect"]).filter(|node| node.value == Value::Bool(true));
+    let node = server
+        .node
+        .at(["tls", "httpsRedirect"])
+        .filter(|node| node.value == Value::Bool(true));
     let Some(node) = node else { return };
     let gateway = server.gateway;
-    let message =
-        format!("{} sends requests to port {} on to HTTPS with 301: no Service gets them", gateway.id, server.port);
-    let finding = out.find(gateway.id.clone(), message, Evidence::of(gateway, node, "httpsRedirect"));
+    let message = format!(
+        "{} sends requests to port {} on to HTTPS with 301: no Service gets them",
+        gateway.id, server.port
+    );
+    let finding = out.find(
+        gateway.id.clone(),
+        message,
+        Evidence::of(gateway, node, "httpsRedirect"),
+    );
     finding.hits(pod.id.clone());
     finding.severity(severity(asked, 301, false));
     finding.fix(Fix::advice(format!("call https://{}", authority(asked))));
@@ -73,7 +105,8 @@ fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     ));
 }
 
-/// An answer that is an error is one; a redirect is what somebody wanted, unless it is what was asked about.
+/// An answer that is an error is one; a redirect is what somebody wanted, unless it is what was
+/// asked about.
 fn severity(asked: &Asked<'_>, code: u16, is_loop: bool) -> Severity {
     let seen = asked.seen.map(|seen| seen.code);
     if seen.is_some_and(|seen| seen != code) {

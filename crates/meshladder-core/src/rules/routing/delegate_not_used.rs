@@ -34,8 +34,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     };
     let client = sidecar(mesh, asked);
     for root in serving(mesh, asked, client) {
-        let Taken::Route(_, route) = Call::of(asked, client).takes(root) else { continue };
-        let met = |delegate: &Delegate<'_>| route.get("delegate").is_some_and(|node| std::ptr::eq(node, delegate.node));
+        let Taken::Route(_, route) = Call::of(asked, client).takes(root) else {
+            continue;
+        };
+        let met = |delegate: &Delegate<'_>| {
+            route
+                .get("delegate")
+                .is_some_and(|node| std::ptr::eq(node, delegate.node))
+        };
         for delegate in mesh.delegates(root).into_iter().filter(met) {
             out.examined();
             find(root, &delegate, out);
@@ -50,23 +56,38 @@ fn find(root: &Stored, delegate: &Delegate<'_>, out: &mut Sink) {
     let (namespace, name) = delegate.name;
     let (subject, why) = match delegate.target {
         None => (root, "is not there".to_owned()),
-        Some(target) if !target.spec_list("hosts").is_empty() => {
-            (target, "has hosts of its own, which a delegate must not".to_owned())
-        }
-        Some(target) => (target, format!("is not exported to namespace {}", root.id.namespace)),
+        Some(target) if !target.spec_list("hosts").is_empty() => (
+            target,
+            "has hosts of its own, which a delegate must not".to_owned(),
+        ),
+        Some(target) => (
+            target,
+            format!("is not exported to namespace {}", root.id.namespace),
+        ),
     };
     let message = format!(
         "{} leaves a route to VirtualService {namespace}/{name}, which {why}: what it matches is not routed",
         root.id
     );
-    let finding = out.find(subject.id.clone(), message, Evidence::of(root, delegate.node, "the route is left to it"));
+    let finding = out.find(
+        subject.id.clone(),
+        message,
+        Evidence::of(root, delegate.node, "the route is left to it"),
+    );
     finding.hits(root.id.clone());
     if let Some(target) = delegate.target {
-        let key = if target.spec_list("hosts").is_empty() { "exportTo" } else { "hosts" };
+        let key = if target.spec_list("hosts").is_empty() {
+            "exportTo"
+        } else {
+            "hosts"
+        };
         if let Some(node) = target.spec_at([key]) {
             finding.see(Evidence::of(target, node, "what keeps it from being used"));
         }
-        finding.fix(Fix::merge(&target.id, format!("{{\"spec\":{{\"{key}\":null}}}}")));
+        finding.fix(Fix::merge(
+            &target.id,
+            format!("{{\"spec\":{{\"{key}\":null}}}}"),
+        ));
     }
     finding.fix(Fix::advice(format!(
         "create VirtualService {namespace}/{name} without hosts, or give the route a destination"

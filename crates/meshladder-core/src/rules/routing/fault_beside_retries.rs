@@ -45,11 +45,28 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn find(service: &Stored, route: &Node, out: &mut Sink) {
-    let Some(fault) = route.get("fault").filter(|fault| !fault.members().is_empty()) else { return };
-    let Some(idle) = ["retries", "timeout"].into_iter().find(|key| route.get(key).is_some()) else { return };
-    let message = format!("{} has a fault and {idle} on one route: the {idle} do not act on the fault", service.id);
+    let Some(fault) = route
+        .get("fault")
+        .filter(|fault| !fault.members().is_empty())
+    else {
+        return;
+    };
+    let Some(idle) = ["retries", "timeout"]
+        .into_iter()
+        .find(|key| route.get(key).is_some())
+    else {
+        return;
+    };
+    let message = format!(
+        "{} has a fault and {idle} on one route: the {idle} do not act on the fault",
+        service.id
+    );
     let message = message.replace("the timeout do", "the timeout does");
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, fault, "the fault"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, fault, "the fault"),
+    );
     if let Some(node) = route.get(idle) {
         finding.see(Evidence::of(service, node, "it does not act on the fault"));
     }

@@ -1,4 +1,5 @@
-//! The `http` routes of a VirtualService, as its objects say them: which one a request takes, and which none can take.
+//! The `http` routes of a VirtualService, as its objects say them: which one a request takes, and
+//! which none can take.
 
 use super::json;
 use crate::doc::tree::{Node, Value};
@@ -39,7 +40,11 @@ impl<'a> Call<'a> {
     /// The request that was asked about, made by a pod.
     pub(super) fn of(asked: &'a Asked<'_>, client: Option<&'a Stored>) -> Self {
         let question = asked.question;
-        let host = question.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value.clone());
+        let host = question
+            .headers
+            .iter()
+            .find(|(name, _)| name == "host")
+            .map(|(_, value)| value.clone());
         Self {
             path: &question.to.path,
             method: &question.method,
@@ -64,8 +69,9 @@ impl<'a> Call<'a> {
         Taken::Nothing
     }
 
-    /// Whether a route matches. "Match conditions to be satisfied for the rule to be activated. All conditions inside a
-    /// single match block have AND semantics, while the list of match blocks have OR semantics."
+    /// Whether a route matches. "Match conditions to be satisfied for the rule to be activated. All
+    /// conditions inside a single match block have AND semantics, while the list of match blocks
+    /// have OR semantics."
     pub(super) fn fits(&self, route: &Node) -> Tri {
         match blocks(route) {
             [] => Tri::Yes,
@@ -84,23 +90,39 @@ impl<'a> Call<'a> {
                 "scheme" => string(value, self.ignores_case, Some(self.scheme)),
                 "method" => string(value, self.ignores_case, Some(self.method)),
                 "authority" => string(value, self.ignores_case, Some(&self.authority)),
-                "headers" => Tri::all(value.members().iter().map(|m| self.header(&m.key, &m.value))),
-                "withoutHeaders" => Tri::all(value.members().iter().map(|m| self.header(&m.key, &m.value).negate())),
-                "queryParams" => Tri::all(
+                "headers" => Tri::all(
                     value
                         .members()
                         .iter()
-                        .map(|m| string(&m.value, self.ignores_case, query_parameter(self.path, &m.key))),
+                        .map(|m| self.header(&m.key, &m.value)),
                 ),
+                "withoutHeaders" => Tri::all(
+                    value
+                        .members()
+                        .iter()
+                        .map(|m| self.header(&m.key, &m.value).negate()),
+                ),
+                "queryParams" => Tri::all(value.members().iter().map(|m| {
+                    string(
+                        &m.value,
+                        self.ignores_case,
+                        query_parameter(self.path, &m.key),
+                    )
+                })),
                 "port" => (json::text(value) == self.port.to_string()).into(),
-                "sourceLabels" => self.client.is_some_and(|pod| has_labels(value, pod.labels())).into(),
+                "sourceLabels" => self
+                    .client
+                    .is_some_and(|pod| has_labels(value, pod.labels()))
+                    .into(),
                 "sourceNamespace" => (value.str().is_none_or(str::is_empty)
-                    || self.client.is_some_and(|pod| Some(pod.id.namespace.as_str()) == value.str()))
+                    || self
+                        .client
+                        .is_some_and(|pod| Some(pod.id.namespace.as_str()) == value.str()))
                 .into(),
                 // A gateway's own matches are not told apart here.
-                "gateways" if self.client.is_some() => {
-                    (value.items().is_empty() || value.items().iter().any(|g| g.str() == Some("mesh"))).into()
-                }
+                "gateways" if self.client.is_some() => (value.items().is_empty()
+                    || value.items().iter().any(|g| g.str() == Some("mesh")))
+                .into(),
                 _ => Tri::Yes,
             }
         }))
@@ -112,7 +134,11 @@ impl<'a> Call<'a> {
             ":authority" | "host" => Some(self.authority.as_str()),
             ":method" => Some(self.method),
             ":path" => Some(self.path),
-            _ => self.headers.iter().find(|(header, _)| *header == name).map(|(_, value)| value.as_str()),
+            _ => self
+                .headers
+                .iter()
+                .find(|(header, _)| *header == name)
+                .map(|(_, value)| value.as_str()),
         };
         string(condition, self.ignores_case, value)
     }
@@ -137,7 +163,12 @@ pub(super) fn shadowing(routes: &[Node], route: &Node) -> Option<usize> {
     };
     match blocks(route) {
         [] => earlier(None),
-        blocks => blocks.iter().map(|block| earlier(Some(block))).collect::<Option<Vec<_>>>()?.into_iter().min(),
+        blocks => blocks
+            .iter()
+            .map(|block| earlier(Some(block)))
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .min(),
     }
 }
 
@@ -158,7 +189,12 @@ fn is_wider(wide: &Node, narrow: Option<&Node>) -> bool {
         let other = narrow.and_then(|narrow| narrow.get(&condition.key));
         match &*condition.key {
             "name" | "statPrefix" | "ignoreUriCase" => true,
-            "uri" => is_wider_path(&condition.value, ignores(wide), other, narrow.is_some_and(ignores)),
+            "uri" => is_wider_path(
+                &condition.value,
+                ignores(wide),
+                other,
+                narrow.is_some_and(ignores),
+            ),
             "headers" | "withoutHeaders" | "queryParams" | "sourceLabels" => {
                 condition.value.members().iter().all(|wanted| {
                     let told = other.and_then(|other| other.get(&wanted.key));
@@ -166,23 +202,50 @@ fn is_wider(wide: &Node, narrow: Option<&Node>) -> bool {
                 })
             }
             "gateways" => {
-                let has = |gateway: &Node| condition.value.items().iter().any(|g| g.str() == gateway.str());
-                other.is_some_and(|other| !other.items().is_empty() && other.items().iter().all(has))
+                let has = |gateway: &Node| {
+                    condition
+                        .value
+                        .items()
+                        .iter()
+                        .any(|g| g.str() == gateway.str())
+                };
+                other
+                    .is_some_and(|other| !other.items().is_empty() && other.items().iter().all(has))
             }
             _ => other.is_some_and(|other| json::text(other) == json::text(&condition.value)),
         }
     })
 }
 
-fn is_wider_path(wide: &Node, wide_ignores: bool, narrow: Option<&Node>, narrow_ignores: bool) -> bool {
-    let lower = |text: &str| if wide_ignores { text.to_ascii_lowercase() } else { text.to_owned() };
+fn is_wider_path(
+    wide: &Node,
+    wide_ignores: bool,
+    narrow: Option<&Node>,
+    narrow_ignores: bool,
+) -> bool {
+    let lower = |text: &str| {
+        if wide_ignores {
+            text.to_ascii_lowercase()
+        } else {
+            text.to_owned()
+        }
+    };
     let same_case = wide_ignores || !narrow_ignores;
     let exact = narrow.and_then(|narrow| narrow.str_at("exact"));
     let prefix = narrow.and_then(|narrow| narrow.str_at("prefix"));
-    match (wide.str_at("prefix"), wide.str_at("exact"), wide.str_at("regex")) {
+    match (
+        wide.str_at("prefix"),
+        wide.str_at("exact"),
+        wide.str_at("regex"),
+    ) {
         // Every path starts like this.
         (Some("/" | ""), ..) => true,
-        (Some(start), ..) => same_case && exact.or(prefix).is_some_and(|text| lower(text).starts_with(&lower(start))),
+        (Some(start), ..) => {
+            same_case
+                && exact
+                    .or(prefix)
+                    .is_some_and(|text| lower(text).starts_with(&lower(start)))
+        }
         (_, Some(all), _) => same_case && exact.is_some_and(|text| lower(text) == lower(all)),
         (.., Some(".*" | "/.*" | "^/.*" | "^.*$" | "^/.*$")) => true,
         (.., Some(pattern)) => {
@@ -197,7 +260,11 @@ fn is_wider_path(wide: &Node, wide_ignores: bool, narrow: Option<&Node>, narrow_
 /// "exact", "prefix" or "regex"; none of them asks only that it is there.
 fn string(condition: &Node, ignore_case: bool, value: Option<&str>) -> Tri {
     let Some(value) = value else { return Tri::No };
-    let matcher = match (condition.str_at("exact"), condition.str_at("prefix"), condition.str_at("regex")) {
+    let matcher = match (
+        condition.str_at("exact"),
+        condition.str_at("prefix"),
+        condition.str_at("regex"),
+    ) {
         (Some(text), ..) => StringMatcher::exact(text),
         (_, Some(text), _) => StringMatcher::prefix(text),
         (.., Some(text)) => StringMatcher::regex(text),
@@ -216,29 +283,64 @@ mod tests {
     use crate::doc::yaml;
 
     fn routes(text: &str) -> Vec<Node> {
-        yaml::load(text).documents.first().expect("it is YAML").items().to_vec()
+        yaml::load(text)
+            .documents
+            .first()
+            .expect("it is YAML")
+            .items()
+            .to_vec()
     }
 
     #[test]
     fn a_route_that_an_earlier_one_takes_all_from_is_shadowed() {
         for (text, expected) in [
             ("[{}, {match: [{uri: {prefix: /v2}}]}]", Some(0)),
-            ("[{match: [{uri: {prefix: /}}]}, {match: [{uri: {prefix: /v2}}]}]", Some(0)),
+            (
+                "[{match: [{uri: {prefix: /}}]}, {match: [{uri: {prefix: /v2}}]}]",
+                Some(0),
+            ),
             ("[{match: [{uri: {prefix: /}}]}, {}]", Some(0)),
-            ("[{match: [{uri: {regex: '.*'}}]}, {match: [{uri: {exact: /a}}]}]", Some(0)),
-            ("[{match: [{uri: {prefix: /v2}}]}, {match: [{uri: {exact: /v2/a}}]}]", Some(0)),
-            ("[{match: [{uri: {prefix: /v2}}]}, {match: [{uri: {exact: /v1}}, {uri: {exact: /v2}}]}]", None),
-            ("[{match: [{uri: {prefix: /v2}, headers: {a: {exact: b}}}]}, {match: [{uri: {prefix: /v2}}]}]", None),
+            (
+                "[{match: [{uri: {regex: '.*'}}]}, {match: [{uri: {exact: /a}}]}]",
+                Some(0),
+            ),
+            (
+                "[{match: [{uri: {prefix: /v2}}]}, {match: [{uri: {exact: /v2/a}}]}]",
+                Some(0),
+            ),
+            (
+                "[{match: [{uri: {prefix: /v2}}]}, {match: [{uri: {exact: /v1}}, {uri: {exact: /v2}}]}]",
+                None,
+            ),
+            (
+                "[{match: [{uri: {prefix: /v2}, headers: {a: {exact: b}}}]}, {match: [{uri: {prefix: /v2}}]}]",
+                None,
+            ),
             (
                 "[{match: [{headers: {a: {exact: b}}}]}, {match: [{uri: {prefix: /v2}, headers: {a: {exact: b}}}]}]",
                 Some(0),
             ),
             ("[{match: [{uri: {prefix: /v2}}]}, {}]", None),
-            ("[{match: [{method: {exact: GET}}]}, {match: [{method: {exact: PUT}}]}]", None),
-            ("[{match: [{port: 80}]}, {match: [{port: 80, uri: {exact: /a}}]}]", Some(0)),
-            ("[{match: [{uri: {prefix: /A}}]}, {match: [{uri: {prefix: /a}, ignoreUriCase: true}]}]", None),
-            ("[{delegate: {name: a}}, {match: [{uri: {prefix: /v2}}]}]", None),
-            ("[{match: [{sourceLabels: {app: a}}]}, {match: [{uri: {prefix: /}}]}]", None),
+            (
+                "[{match: [{method: {exact: GET}}]}, {match: [{method: {exact: PUT}}]}]",
+                None,
+            ),
+            (
+                "[{match: [{port: 80}]}, {match: [{port: 80, uri: {exact: /a}}]}]",
+                Some(0),
+            ),
+            (
+                "[{match: [{uri: {prefix: /A}}]}, {match: [{uri: {prefix: /a}, ignoreUriCase: true}]}]",
+                None,
+            ),
+            (
+                "[{delegate: {name: a}}, {match: [{uri: {prefix: /v2}}]}]",
+                None,
+            ),
+            (
+                "[{match: [{sourceLabels: {app: a}}]}, {match: [{uri: {prefix: /}}]}]",
+                None,
+            ),
         ] {
             let routes = routes(text);
             assert_eq!(shadow(&routes, routes.len() - 1), expected, "{text}");
@@ -263,7 +365,10 @@ mod tests {
             ("{match: [{uri: {prefix: /v2}}]}", Tri::Yes),
             ("{match: [{uri: {exact: /v2/items}}]}", Tri::Yes),
             ("{match: [{uri: {exact: /V2/items}}]}", Tri::No),
-            ("{match: [{uri: {exact: /V2/items}, ignoreUriCase: true}]}", Tri::Yes),
+            (
+                "{match: [{uri: {exact: /V2/items}, ignoreUriCase: true}]}",
+                Tri::Yes,
+            ),
             ("{match: [{headers: {x-user: {exact: eve}}}]}", Tri::Yes),
             ("{match: [{headers: {x-user: {}}}]}", Tri::Yes),
             ("{match: [{headers: {x-other: {}}}]}", Tri::No),
@@ -273,7 +378,11 @@ mod tests {
             ("{match: [{port: 80}, {port: 8080}]}", Tri::Yes),
             ("{match: [{method: {regex: 'P.*|GET'}}]}", Tri::Yes),
         ] {
-            let route = yaml::load(text).documents.into_iter().next().expect("it is YAML");
+            let route = yaml::load(text)
+                .documents
+                .into_iter()
+                .next()
+                .expect("it is YAML");
             assert_eq!(call.fits(&route), expected, "{text}");
         }
     }

@@ -27,23 +27,39 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let message = format!("{} has no effect for one of its parents: {why}", route.id);
         let finding = out.find(route.id.clone(), message, Evidence::of(route, node, why));
         let (namespace, name) = (&route.id.namespace, &route.id.name);
-        finding
-            .fix(Fix::look(format!("kubectl get httproute {name} -n {namespace} -o jsonpath='{{.status.parents}}'")));
+        finding.fix(Fix::look(format!(
+            "kubectl get httproute {name} -n {namespace} -o jsonpath='{{.status.parents}}'"
+        )));
     }
 }
 
 /// What the controller of a parent says against it.
 fn refused(route: &Stored) -> Option<(&Node, String)> {
-    let parents = route.node.at(["status", "parents"]).map_or(&[][..], Node::items);
-    let conditions = parents.iter().flat_map(|parent| parent.get("conditions").map_or(&[][..], Node::items));
+    let parents = route
+        .node
+        .at(["status", "parents"])
+        .map_or(&[][..], Node::items);
+    let conditions = parents
+        .iter()
+        .flat_map(|parent| parent.get("conditions").map_or(&[][..], Node::items));
     let is_bad = |condition: &&Node| {
         matches!(condition.str_at("type"), Some("Accepted" | "ResolvedRefs"))
             && condition.str_at("status") == Some("False")
     };
     conditions.into_iter().find(is_bad).map(|condition| {
         let reason = condition.str_at("reason").unwrap_or("no reason given");
-        let said = condition.str_at("message").unwrap_or_default().trim_end_matches('.');
-        (condition, if said.is_empty() { reason.to_owned() } else { format!("{reason}: {said}") })
+        let said = condition
+            .str_at("message")
+            .unwrap_or_default()
+            .trim_end_matches('.');
+        (
+            condition,
+            if said.is_empty() {
+                reason.to_owned()
+            } else {
+                format!("{reason}: {said}")
+            },
+        )
     })
 }
 
@@ -54,7 +70,9 @@ fn parentless<'m>(facts: &Facts<'m>, route: &'m Stored) -> Option<(&'m Node, Str
         let name = parent.str_at("name")?;
         let namespace = parent.str_at("namespace").unwrap_or(&route.id.namespace);
         let is_read = match kind {
-            "Gateway" => facts.unread("k8s/gateways.gateway.networking.k8s.io.json").is_none(),
+            "Gateway" => facts
+                .unread("k8s/gateways.gateway.networking.k8s.io.json")
+                .is_none(),
             "Service" => facts.unread("k8s/services.json").is_none(),
             _ => false,
         };
@@ -64,6 +82,12 @@ fn parentless<'m>(facts: &Facts<'m>, route: &'m Stored) -> Option<(&'m Node, Str
 }
 
 fn exists(mesh: &Mesh, kind: &str, namespace: &str, name: &str) -> bool {
-    let group = if kind == "Gateway" { "gateway.networking.k8s.io" } else { "" };
-    mesh.objects.named(kind, namespace, name).any(|object| object.group == group)
+    let group = if kind == "Gateway" {
+        "gateway.networking.k8s.io"
+    } else {
+        ""
+    };
+    mesh.objects
+        .named(kind, namespace, name)
+        .any(|object| object.group == group)
 }

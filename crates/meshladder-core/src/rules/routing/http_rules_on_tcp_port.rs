@@ -18,7 +18,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every port that HTTP routes are written for is declared as HTTP",
-    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
     uses: effect::USES,
     explains: &[],
     docs: include_str!("http_rules_on_tcp_port.md"),
@@ -29,7 +32,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     match asked {
         Some(asked) => request(facts.mesh, asked, out),
         None => {
-            for rules in facts.mesh.objects.of_kind("VirtualService").iter().filter(|rules| binds_mesh(rules)) {
+            for rules in facts
+                .mesh
+                .objects
+                .of_kind("VirtualService")
+                .iter()
+                .filter(|rules| binds_mesh(rules))
+            {
                 for (_, host) in hosts(rules, &facts.mesh.domain) {
                     all_ports(facts.mesh, rules, &host, out);
                 }
@@ -39,21 +48,42 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let (Some(client), Scheme::Http) = (sidecar(mesh, asked), asked.question.to.scheme) else { return };
-    let Some(service) = mesh.service_of_host(&asked.host) else { return };
-    let Some((place, port)) = ports(service).enumerate().find(|(_, port)| port.number == asked.question.to.port) else {
+    let (Some(client), Scheme::Http) = (sidecar(mesh, asked), asked.question.to.scheme) else {
+        return;
+    };
+    let Some(service) = mesh.service_of_host(&asked.host) else {
+        return;
+    };
+    let Some((place, port)) = ports(service)
+        .enumerate()
+        .find(|(_, port)| port.number == asked.question.to.port)
+    else {
         return;
     };
     out.examined();
-    let is_tcp = asked.trace.hops.first().is_some_and(|hop| hop.route_config.is_none());
+    let is_tcp = asked
+        .trace
+        .hops
+        .first()
+        .is_some_and(|hop| hop.route_config.is_none());
     if is_http(port.protocol) || !is_tcp {
         return;
     }
-    let Some(rules) = mesh.virtual_services(mesh.scope(client), &asked.host).into_iter().next() else { return };
-    let Taken::Route(_, route) = Call::of(asked, Some(client)).takes(rules) else { return };
+    let Some(rules) = mesh
+        .virtual_services(mesh.scope(client), &asked.host)
+        .into_iter()
+        .next()
+    else {
+        return;
+    };
+    let Taken::Route(_, route) = Call::of(asked, Some(client)).takes(rules) else {
+        return;
+    };
     let wanted = Action::of(mesh, rules, route, port.number);
     let nothing = Action::of_nothing(&asked.host, port.number);
-    let Some(without) = wanted.beyond(&nothing) else { return };
+    let Some(without) = wanted.beyond(&nothing) else {
+        return;
+    };
     let message = format!(
         "port {} of {} is {}, so the HTTP routes of {} do nothing there: {without} is not applied",
         port.number,
@@ -61,9 +91,15 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         declared(&port),
         rules.id
     );
-    let severity = if may_explain(asked, &wanted, &nothing) { Severity::Warning } else { Severity::Info };
+    let severity = if may_explain(asked, &wanted, &nothing) {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
     let finding = find(out, message, service, place, &port);
-    finding.see(Evidence::of(rules, route, "the route that is not applied")).hits(client.id.clone());
+    finding
+        .see(Evidence::of(rules, route, "the route that is not applied"))
+        .hits(client.id.clone());
     finding.hits(rules.id.clone()).severity(severity);
     for line in asked.client_log.iter().take(1) {
         finding.see(Evidence::line(
@@ -75,13 +111,23 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 fn all_ports(mesh: &Mesh, rules: &Stored, host: &str, out: &mut Sink) {
-    let Some(service) = mesh.service_of_host(host) else { return };
+    let Some(service) = mesh.service_of_host(host) else {
+        return;
+    };
     out.examined();
     let ports: Vec<_> = ports(service).enumerate().collect();
-    let Some((place, port)) = ports.first() else { return };
+    let Some((place, port)) = ports.first() else {
+        return;
+    };
     let nothing = Action::of_nothing(host, port.number);
-    let differs = |route: &&Node| Action::of(mesh, rules, route, port.number).beyond(&nothing).is_some();
-    let Some(route) = rules.spec_list("http").iter().find(differs) else { return };
+    let differs = |route: &&Node| {
+        Action::of(mesh, rules, route, port.number)
+            .beyond(&nothing)
+            .is_some()
+    };
+    let Some(route) = rules.spec_list("http").iter().find(differs) else {
+        return;
+    };
     // With several ports it may be meant for those that are HTTP.
     if ports.iter().any(|(_, port)| is_http(port.protocol)) {
         return;
@@ -94,7 +140,9 @@ fn all_ports(mesh: &Mesh, rules: &Stored, host: &str, out: &mut Sink) {
         rules.id
     );
     let finding = find(out, message, service, *place, port);
-    finding.see(Evidence::of(rules, route, "a route that is not applied")).hits(rules.id.clone());
+    finding
+        .see(Evidence::of(rules, route, "a route that is not applied"))
+        .hits(rules.id.clone());
 }
 
 fn find<'o>(
@@ -104,12 +152,20 @@ fn find<'o>(
     place: usize,
     port: &ServicePort<'_>,
 ) -> &'o mut crate::finding::Finding {
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, declared(port)));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, declared(port)),
+    );
     finding.fix(Fix::json_patch(
         &service.id,
-        format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/{place}/appProtocol\",\"value\":\"http\"}}]"),
+        format!(
+            "[{{\"op\":\"add\",\"path\":\"/spec/ports/{place}/appProtocol\",\"value\":\"http\"}}]"
+        ),
     ));
-    finding.fix(Fix::advice("or name the port http, or http-… (grpc, http2): the part before the first dash counts"));
+    finding.fix(Fix::advice(
+        "or name the port http, or http-… (grpc, http2): the part before the first dash counts",
+    ));
     finding
 }
 

@@ -4,11 +4,13 @@ use crate::fleet::Proxy;
 use crate::istiod::syncz::Sync;
 use crate::rules::Facts;
 
-/// Whether it is connected, has acknowledged all it was sent, and refused nothing. Without istiod's word it is not known,
-/// and the answer is no.
+/// Whether it is connected, has acknowledged all it was sent, and refused nothing. Without istiod's
+/// word it is not known, and the answer is no.
 pub(super) fn in_sync(facts: &Facts<'_>, proxy: &Proxy<'_>) -> bool {
     let id = &proxy.docs.id;
-    let disconnected = proxy.stat("control_plane.connected_state").is_some_and(|(value, _)| value != 1);
+    let disconnected = proxy
+        .stat("control_plane.connected_state")
+        .is_some_and(|(value, _)| value != 1);
     let streams: Vec<_> = facts.fleet.streams_of(&id.namespace, &id.pod).collect();
     let mut watches = streams.iter().flat_map(|stream| stream.types.values());
     let behind = watches.any(|watch| matches!(watch.sync, Sync::Stale | Sync::Error));

@@ -1,4 +1,5 @@
-//! Parts of objects as JSON text: for patches, and to compare what two objects say wherever it stands.
+//! Parts of objects as JSON text: for patches, and to compare what two objects say wherever it
+//! stands.
 
 use crate::doc::json::escape;
 use crate::doc::tree::{Node, Value};
@@ -12,7 +13,10 @@ pub(super) fn text(node: &Node) -> String {
         Value::String(string) => escape(string),
         Value::Array(items) => list(items.iter().map(text)),
         Value::Object(members) => {
-            let members: Vec<_> = members.iter().map(|m| format!("{}:{}", escape(&m.key), text(&m.value))).collect();
+            let members: Vec<_> = members
+                .iter()
+                .map(|m| format!("{}:{}", escape(&m.key), text(&m.value)))
+                .collect();
             format!("{{{}}}", members.join(","))
         }
     }

@@ -16,7 +16,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "no route misses the request by upper and lower case alone",
-    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
     uses: effect::USES,
     explains: &["ML0613"],
     docs: include_str!("match_missed_by_case.md"),
@@ -42,19 +45,40 @@ fn missed<'m>(call: &Call<'_>, service: &'m Stored) -> Option<&'m Node> {
         Taken::Nothing => routes.len(),
         Taken::Unknown => return None,
     };
-    let loose = Call { ignores_case: true, ..call.clone() };
-    routes[..before].iter().find(|route| loose.fits(route) == Tri::Yes)
+    let loose = Call {
+        ignores_case: true,
+        ..call.clone()
+    };
+    routes[..before]
+        .iter()
+        .find(|route| loose.fits(route) == Tri::Yes)
 }
 
-fn tell(asked: &Asked<'_>, service: &Stored, route: &Node, client: Option<&Stored>, out: &mut Sink) {
-    let name = route.str_at("name").map_or_else(|| "a route".to_owned(), |name| format!("route {name}"));
-    let message = format!("{name} of {} would take the request but for upper and lower case", service.id);
+fn tell(
+    asked: &Asked<'_>,
+    service: &Stored,
+    route: &Node,
+    client: Option<&Stored>,
+    out: &mut Sink,
+) {
+    let name = route
+        .str_at("name")
+        .map_or_else(|| "a route".to_owned(), |name| format!("route {name}"));
+    let message = format!(
+        "{name} of {} would take the request but for upper and lower case",
+        service.id
+    );
     let at = route.get("match").unwrap_or(route);
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, at, "what it matches"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "what it matches"),
+    );
     finding.hits.extend(client.map(|pod| pod.id.clone()));
     // Who says that the request went well asks why it went as it did.
-    let is_missed =
-        asked.seen.is_some_and(Seen::is_success) || asked.saw(404) || asked.trace.outcome.kind == Kind::NoRoute;
+    let is_missed = asked.seen.is_some_and(Seen::is_success)
+        || asked.saw(404)
+        || asked.trace.outcome.kind == Kind::NoRoute;
     if !is_missed {
         finding.severity(Severity::Info);
     }

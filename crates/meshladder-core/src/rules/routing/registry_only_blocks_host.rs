@@ -15,8 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "with REGISTRY_ONLY every host that is called is a Service or a ServiceEntry",
-    needs: &["k8s/services.json", "k8s/serviceentries.networking.istio.io.json"],
-    uses: &["k8s/configmaps.json", "k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    needs: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    uses: &[
+        "k8s/configmaps.json",
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
     explains: &["ML0612", "ML07", "ML10"],
     docs: include_str!("registry_only_blocks_host.md"),
     check: Check::Request(check),
@@ -24,7 +31,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(client) = sidecar(mesh, asked) else { return };
+    let Some(client) = sidecar(mesh, asked) else {
+        return;
+    };
     let scope = mesh.scope(client);
     let (registry_only, by) = mesh.is_registry_only(scope);
     if !registry_only || asked.service.is_some() {
@@ -60,27 +69,41 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// The object that says REGISTRY_ONLY, and where it does.
-fn setting<'m>(mesh: &'m Mesh, by: Option<(&'m Stored, &'m crate::doc::tree::Node)>) -> (ObjectRef, Evidence) {
+fn setting<'m>(
+    mesh: &'m Mesh,
+    by: Option<(&'m Stored, &'m crate::doc::tree::Node)>,
+) -> (ObjectRef, Evidence) {
     if let Some((sidecar, mode)) = by {
-        return (sidecar.id.clone(), Evidence::of(sidecar, mode, "only registered hosts may be called"));
+        return (
+            sidecar.id.clone(),
+            Evidence::of(sidecar, mode, "only registered hosts may be called"),
+        );
     }
     let root = &mesh.config.root_namespace;
-    let id = mesh.config.object.clone().unwrap_or_else(|| ObjectRef::new("ConfigMap", root, "istio"));
+    let id = mesh
+        .config
+        .object
+        .clone()
+        .unwrap_or_else(|| ObjectRef::new("ConfigMap", root, "istio"));
     let proof = match mesh.objects.find(&id) {
         Some(map) => {
             let node = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
             Evidence::of(map, node, "outboundTrafficPolicy.mode is REGISTRY_ONLY")
         }
-        None => {
-            Evidence::document(&crate::snapshot::DocId::new("istiod/"), "outboundTrafficPolicy.mode is REGISTRY_ONLY")
-        }
+        None => Evidence::document(
+            &crate::snapshot::DocId::new("istiod/"),
+            "outboundTrafficPolicy.mode is REGISTRY_ONLY",
+        ),
     };
     (id, proof)
 }
 
 fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Sink) {
     let port = asked.question.to.port;
-    let has = entry.spec_list("ports").iter().any(|p| p.get("number").or(p.get("port")).and_then(number) == Some(port));
+    let has = entry
+        .spec_list("ports")
+        .iter()
+        .any(|p| p.get("number").or(p.get("port")).and_then(number) == Some(port));
     if has || entry.id.kind != "ServiceEntry" {
         return;
     }
@@ -89,13 +112,21 @@ fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Si
         entry.id, asked.host
     );
     let node = entry.spec_at(["ports"]).unwrap_or(&entry.node);
-    let finding = out.find(entry.id.clone(), message, Evidence::of(entry, node, "the ports it has"));
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, node, "the ports it has"),
+    );
     finding.hits(client.id.clone());
     let protocol = protocol(asked);
-    let value =
-        format!("{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}", protocol.to_lowercase());
-    finding
-        .fix(Fix::json_patch(&entry.id, format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/-\",\"value\":{value}}}]")));
+    let value = format!(
+        "{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}",
+        protocol.to_lowercase()
+    );
+    finding.fix(Fix::json_patch(
+        &entry.id,
+        format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/-\",\"value\":{value}}}]"),
+    ));
 }
 
 fn protocol(asked: &Asked<'_>) -> &'static str {

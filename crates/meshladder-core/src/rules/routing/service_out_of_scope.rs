@@ -18,20 +18,31 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "the client's proxy is told of the Service that is called",
     needs: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json"],
-    uses: &["k8s/pods.json", "k8s/serviceentries.networking.istio.io.json"],
-    explains: &["ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    explains: &[
+        "ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10",
+    ],
     docs: include_str!("service_out_of_scope.md"),
     check: Check::Request(check),
 };
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(client) = sidecar(mesh, asked) else { return };
+    let Some(client) = sidecar(mesh, asked) else {
+        return;
+    };
     let scope = mesh.scope(client);
-    let Some(owner) = mesh.registered(&asked.host).next() else { return };
+    let Some(owner) = mesh.registered(&asked.host).next() else {
+        return;
+    };
     out.examined();
     let known = format!("|{}", asked.host);
-    if !mesh.registry(scope, &asked.host).is_empty() || asked.clusters().any(|cluster| cluster.ends_with(&known)) {
+    if !mesh.registry(scope, &asked.host).is_empty()
+        || asked.clusters().any(|cluster| cluster.ends_with(&known))
+    {
         return;
     }
     let blocked = mesh.is_registry_only(scope).0;
@@ -42,17 +53,31 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     };
     let finding = match hidden_by(mesh, scope, owner, &asked.host) {
         Hidden::Export(node) => {
-            let message = format!("{} is not exported to namespace {}, so {effect}", owner.id, scope.namespace);
+            let message = format!(
+                "{} is not exported to namespace {}, so {effect}",
+                owner.id, scope.namespace
+            );
             let node = node.unwrap_or(&owner.node);
-            let finding = out.find(owner.id.clone(), message, Evidence::of(owner, node, "where it is exported to"));
+            let finding = out.find(
+                owner.id.clone(),
+                message,
+                Evidence::of(owner, node, "where it is exported to"),
+            );
             finding.fix(export_fix(owner));
             finding
         }
         Hidden::Import(sidecar, node) => {
             let message = format!("{} does not import {}, so {effect}", sidecar.id, asked.host);
-            let finding = out.find(sidecar.id.clone(), message, Evidence::of(sidecar, node, "all that is imported"));
+            let finding = out.find(
+                sidecar.id.clone(),
+                message,
+                Evidence::of(sidecar, node, "all that is imported"),
+            );
             let listeners = sidecar.spec_list("egress");
-            if let Some(place) = listeners.iter().position(|listener| listener.get("port").is_none()) {
+            if let Some(place) = listeners
+                .iter()
+                .position(|listener| listener.get("port").is_none())
+            {
                 let entry = escape(&format!("{}/{}", owner.id.namespace, asked.host));
                 finding.fix(Fix::json_patch(
                     &sidecar.id,
@@ -64,16 +89,30 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         Hidden::Not => return,
     };
     finding.hits(client.id.clone());
-    finding.hits(ObjectRef::new(&owner.id.kind, &owner.id.namespace, &owner.id.name));
+    finding.hits(ObjectRef::new(
+        &owner.id.kind,
+        &owner.id.namespace,
+        &owner.id.name,
+    ));
     for server in &asked.servers {
         finding.hits(server.reference());
     }
-    for line in asked.client_log.iter().filter(|line| !line.cluster.starts_with("outbound|")).take(1) {
+    for line in asked
+        .client_log
+        .iter()
+        .filter(|line| !line.cluster.starts_with("outbound|"))
+        .take(1)
+    {
         let shows = format!("the client's proxy sent it to {}", line.cluster);
         finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
     }
-    let passes = asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success);
-    finding.severity(if passes { Severity::Warning } else { Severity::Error });
+    let passes =
+        asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success);
+    finding.severity(if passes {
+        Severity::Warning
+    } else {
+        Severity::Error
+    });
 }
 
 enum Hidden<'m> {

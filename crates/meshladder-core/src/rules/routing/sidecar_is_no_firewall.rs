@@ -29,15 +29,29 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         out.examined();
-        let only = object.spec().and_then(is_registry_only).unwrap_or(mesh.config.is_registry_only);
+        let only = object
+            .spec()
+            .and_then(is_registry_only)
+            .unwrap_or(mesh.config.is_registry_only);
         let passed = asked.filter(|asked| passes(asked));
-        if let Some(hosts) = shut(object).or_else(|| some_out(object).filter(|_| passed.is_some())).filter(|_| !only) {
-            let what = if let Some(asked) = passed { asked.host.as_str() } else { "all hosts" };
+        if let Some(hosts) = shut(object)
+            .or_else(|| some_out(object).filter(|_| passed.is_some()))
+            .filter(|_| !only)
+        {
+            let what = if let Some(asked) = passed {
+                asked.host.as_str()
+            } else {
+                "all hosts"
+            };
             let message = format!(
                 "{} leaves out {what}, and its proxies may still call any: outboundTrafficPolicy is ALLOW_ANY",
                 object.id
             );
-            let finding = out.find(object.id.clone(), message, Evidence::of(object, hosts, "nothing is imported"));
+            let finding = out.find(
+                object.id.clone(),
+                message,
+                Evidence::of(object, hosts, "nothing is imported"),
+            );
             finding.when_asked(Severity::Warning);
             // Who asks why a call works expected that it does not.
             if passed.is_some() {
@@ -51,20 +65,36 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// Whether the request left for a host that the proxy was not told of, and got there.
 fn passes(asked: &Asked<'_>) -> bool {
-    asked.seen.is_some_and(Seen::is_success) && asked.clusters().any(|cluster| cluster == "PassthroughCluster")
+    asked.seen.is_some_and(Seen::is_success)
+        && asked
+            .clusters()
+            .any(|cluster| cluster == "PassthroughCluster")
 }
 
 /// The list of hosts of a Sidecar that does not import everything.
 fn some_out(object: &Stored) -> Option<&Node> {
-    let lists = || object.spec_list("egress").iter().filter_map(|listener| listener.get("hosts"));
-    let has_all = lists().flat_map(Node::items).filter_map(Node::str).any(|host| host == "*/*");
+    let lists = || {
+        object
+            .spec_list("egress")
+            .iter()
+            .filter_map(|listener| listener.get("hosts"))
+    };
+    let has_all = lists()
+        .flat_map(Node::items)
+        .filter_map(Node::str)
+        .any(|host| host == "*/*");
     lists().next().filter(|_| !has_all)
 }
 
 /// The list of hosts that lets nothing in: such a Sidecar is often meant to shut its pods off.
 fn shut(object: &Stored) -> Option<&Node> {
-    let mut lists = object.spec_list("egress").iter().filter_map(|listener| listener.get("hosts"));
+    let mut lists = object
+        .spec_list("egress")
+        .iter()
+        .filter_map(|listener| listener.get("hosts"));
     let first = lists.next()?;
     let all = std::iter::once(first).chain(lists).flat_map(Node::items);
-    all.filter_map(Node::str).all(|host| host.starts_with("~/")).then_some(first)
+    all.filter_map(Node::str)
+        .all(|host| host.starts_with("~/"))
+        .then_some(first)
 }

@@ -13,7 +13,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every VirtualService for a Service of the mesh acts for the sidecars that call it",
-    needs: &["k8s/virtualservices.networking.istio.io.json", "k8s/services.json"],
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
     uses: effect::USES,
     explains: &[],
     docs: include_str!("virtual_service_not_for_sidecars.md"),
@@ -23,7 +26,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("VirtualService").len();
     for lost in effect::lost_at(facts, asked, StepKind::GatewayBound) {
-        let full = facts.mesh.domain.fqdn(lost.host.str().unwrap_or_default(), &lost.service.id.namespace);
+        let full = facts.mesh.domain.fqdn(
+            lost.host.str().unwrap_or_default(),
+            &lost.service.id.namespace,
+        );
         // A host that is no Service's is for clients outside the mesh.
         if facts.mesh.registered(&full).next().is_none() {
             continue;
@@ -37,9 +43,15 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         lost.tell(finding);
         let gateways = lost.service.spec_strings("gateways").map(escape);
         let gateways: Vec<_> = std::iter::once(escape("mesh")).chain(gateways).collect();
-        finding.fix(Fix::merge(service, format!("{{\"spec\":{{\"gateways\":[{}]}}}}", gateways.join(","))));
+        finding.fix(Fix::merge(
+            service,
+            format!("{{\"spec\":{{\"gateways\":[{}]}}}}", gateways.join(",")),
+        ));
         if let Some(pod) = lost.hits.iter().find(|hit| hit.kind == "Pod") {
-            finding.fix(Fix::look(format!("meshladder pc route {}.{}", pod.name, pod.namespace)));
+            finding.fix(Fix::look(format!(
+                "meshladder pc route {}.{}",
+                pod.name, pod.namespace
+            )));
         }
     }
 }

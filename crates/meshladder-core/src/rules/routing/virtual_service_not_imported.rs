@@ -27,7 +27,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("Sidecar").len();
     for lost in effect::lost_at(facts, asked, StepKind::Imported) {
-        let Some((sidecar, _)) = lost.at().and_then(|step| step.by) else { continue };
+        let Some((sidecar, _)) = lost.at().and_then(|step| step.by) else {
+            continue;
+        };
         let service = &lost.service.id;
         let message = format!(
             "{} imports nothing for {} from namespace {}, so its proxies do not get {service}{}",
@@ -41,7 +43,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         lost.tell(finding);
         // Without a port, a listener is for all ports that no other one has.
         let listeners = sidecar.spec_list("egress");
-        if let Some(place) = listeners.iter().position(|listener| listener.get("port").is_none()) {
+        if let Some(place) = listeners
+            .iter()
+            .position(|listener| listener.get("port").is_none())
+        {
             let entry = escape(&format!("{}/*", service.namespace));
             finding.fix(Fix::json_patch(
                 &sidecar.id,

@@ -17,6 +17,11 @@ pub(super) static RULE: Rule = Rule {
     explains: &[],
     docs: include_str!("invalid_host.md"),
     check: Check::Object(|facts, out| {
-        tell(facts, Flaw::InvalidHost, "write the full name of the host; a wildcard may only be the first label", out);
+        tell(
+            facts,
+            Flaw::InvalidHost,
+            "write the full name of the host; a wildcard may only be the first label",
+            out,
+        );
     }),
 };

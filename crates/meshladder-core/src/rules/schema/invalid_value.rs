@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("invalid_value.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::InvalidValue, "write a value that the field takes", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::InvalidValue,
+            "write a value that the field takes",
+            out,
+        )
+    }),
 };

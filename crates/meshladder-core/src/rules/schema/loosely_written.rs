@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("loosely_written.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::LooselyWritten, "write it as the API server reads it", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::LooselyWritten,
+            "write it as the API server reads it",
+            out,
+        )
+    }),
 };

@@ -16,5 +16,7 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("outdated_field.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::Deprecated, "use what has replaced it", out)),
+    check: Check::Object(|facts, out| {
+        tell(facts, Flaw::Deprecated, "use what has replaced it", out)
+    }),
 };

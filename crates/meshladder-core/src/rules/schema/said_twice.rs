@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("said_twice.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::Duplicate, "take one of them out, or rename it", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::Duplicate,
+            "take one of them out, or rename it",
+            out,
+        )
+    }),
 };

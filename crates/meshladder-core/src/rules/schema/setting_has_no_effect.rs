@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("setting_has_no_effect.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::NoEffect, "take it out, or add what it needs", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::NoEffect,
+            "take it out, or add what it needs",
+            out,
+        )
+    }),
 };

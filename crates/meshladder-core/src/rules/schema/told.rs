@@ -39,10 +39,23 @@ pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) 
 }
 
 /// The same of those faults that bear on this mesh.
-pub(super) fn tell_those(facts: &Facts<'_>, flaw: Flaw, bears: impl Fn(&Fault) -> bool, advice: &str, out: &mut Sink) {
+pub(super) fn tell_those(
+    facts: &Facts<'_>,
+    flaw: Flaw,
+    bears: impl Fn(&Fault) -> bool,
+    advice: &str,
+    out: &mut Sink,
+) {
     let objects = &facts.mesh.objects;
-    out.examined += KINDS.iter().map(|kind| objects.of(kind.kind, kind.group).count()).sum::<usize>();
-    for fault in facts.faults().iter().filter(|fault| fault.flaw == flaw && bears(fault)) {
+    out.examined += KINDS
+        .iter()
+        .map(|kind| objects.of(kind.kind, kind.group).count())
+        .sum::<usize>();
+    for fault in facts
+        .faults()
+        .iter()
+        .filter(|fault| fault.flaw == flaw && bears(fault))
+    {
         let (object, what) = (&fault.object, &fault.what);
         let message = match fault.place.as_str() {
             "" => format!("{object} {what}"),
@@ -53,7 +66,11 @@ pub(super) fn tell_those(facts: &Facts<'_>, flaw: Flaw, bears: impl Fn(&Fault) -
             Flaw::UnknownField | Flaw::Deprecated => Spot::Key(pointer),
             _ => Spot::Pointer(pointer),
         };
-        let proof = Evidence { doc: fault.doc.clone(), spot, shows: what.clone() };
+        let proof = Evidence {
+            doc: fault.doc.clone(),
+            spot,
+            shows: what.clone(),
+        };
         let fix = match &fault.patch {
             Some(patch) => Fix::json_patch(object, patch.clone()),
             None => Fix::advice(advice),

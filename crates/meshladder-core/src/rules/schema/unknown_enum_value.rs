@@ -16,5 +16,7 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("unknown_enum_value.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::UnknownEnumValue, "use one of the names", out)),
+    check: Check::Object(|facts, out| {
+        tell(facts, Flaw::UnknownEnumValue, "use one of the names", out)
+    }),
 };

@@ -17,6 +17,11 @@ pub(super) static RULE: Rule = Rule {
     explains: &[],
     docs: include_str!("unknown_field.md"),
     check: Check::Object(|facts, out| {
-        tell(facts, Flaw::UnknownField, "take it out, or move it to where it belongs", out);
+        tell(
+            facts,
+            Flaw::UnknownField,
+            "take it out, or move it to where it belongs",
+            out,
+        );
     }),
 };

@@ -23,11 +23,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let advice = "say what is meant: the labels of the workloads, or the ports";
-    tell_those(facts, Flaw::Wider, |fault| !meets_only_http(facts.mesh, fault), advice, out);
+    tell_those(
+        facts,
+        Flaw::Wider,
+        |fault| !meets_only_http(facts.mesh, fault),
+        advice,
+        out,
+    );
 }
 
-/// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then it is as wide as it
-/// looks.
+/// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then
+/// it is as wide as it looks.
 fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
     let policy = match mesh.objects.find(&fault.object) {
         Some(policy) if fault.place.starts_with("spec.rules") => policy,
@@ -42,7 +48,9 @@ fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
     let wanted = policies::selector(policy.spec());
     let mut services = services.peekable();
     let is_told = services.peek().is_some();
-    let mut ports = services.filter(|service| may_share_pods(service, wanted)).flat_map(services::ports);
+    let mut ports = services
+        .filter(|service| may_share_pods(service, wanted))
+        .flat_map(services::ports);
     is_told && ports.all(|port| port.protocol.is_http())
 }
 
@@ -50,7 +58,10 @@ fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
 fn may_share_pods(service: &Stored, wanted: Option<&Node>) -> bool {
     let wanted = wanted.map_or(&[][..], Node::members);
     let labels = service.spec_at(["selector"]).map_or(&[][..], Node::members);
-    let differs =
-        |label: &Member| wanted.iter().any(|want| want.key == label.key && want.value.str() != label.value.str());
+    let differs = |label: &Member| {
+        wanted
+            .iter()
+            .any(|want| want.key == label.key && want.value.str() != label.value.str())
+    };
     !labels.is_empty() && !labels.iter().any(differs)
 }

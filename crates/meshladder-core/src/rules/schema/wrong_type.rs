@@ -16,5 +16,12 @@ pub(super) static RULE: Rule = Rule {
     uses: KINDS_READ,
     explains: &[],
     docs: include_str!("wrong_type.md"),
-    check: Check::Object(|facts, out| tell(facts, Flaw::WrongType, "write it in the type that the field takes", out)),
+    check: Check::Object(|facts, out| {
+        tell(
+            facts,
+            Flaw::WrongType,
+            "write it in the type that the field takes",
+            out,
+        )
+    }),
 };

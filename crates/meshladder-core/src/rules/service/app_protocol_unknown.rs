@@ -21,10 +21,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of("Service", "").filter(|service| !is_own(service)) {
+    for service in facts
+        .mesh
+        .objects
+        .of("Service", "")
+        .filter(|service| !is_own(service))
+    {
         for port in ports(service) {
             out.examined();
-            let Some(app_protocol) = port.app_protocol.filter(|text| !text.is_empty()) else { continue };
+            let Some(app_protocol) = port.app_protocol.filter(|text| !text.is_empty()) else {
+                continue;
+            };
             let by_name = Protocol::of_port(port.number, port.name, None, "TCP");
             if port.protocol != Protocol::Sniffed || by_name == Protocol::Sniffed {
                 continue;
@@ -34,8 +41,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 port.number, service.id, port.name
             );
             let node = port.node.get("appProtocol").unwrap_or(port.node);
-            out.find(service.id.clone(), message, Evidence::of(service, node, "appProtocol"))
-                .fix(Fix::advice("use http, http2, grpc, https, tls, tcp, kubernetes.io/h2c, …, or leave it out"));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "appProtocol"),
+            )
+            .fix(Fix::advice(
+                "use http, http2, grpc, https, tls, tcp, kubernetes.io/h2c, …, or leave it out",
+            ));
         }
     }
 }

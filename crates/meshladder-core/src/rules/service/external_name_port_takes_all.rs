@@ -22,7 +22,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let is_external = |service: &Stored| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
+    let is_external =
+        |service: &Stored| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
     let services = facts.mesh.objects.of("Service", "");
     for service in services.filter(|service| is_external(service) && !is_own(service)) {
         for port in service.spec_list("ports") {
@@ -36,8 +37,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 "port {number} of {}, which is of type ExternalName, is taken for TCP: the proxy would take all traffic to that port",
                 service.id
             );
-            out.find(service.id.clone(), message, Evidence::of(service, port, "the port"))
-                .fix(Fix::advice("call the port http, https or tls"));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, port, "the port"),
+            )
+            .fix(Fix::advice("call the port http, https or tls"));
         }
     }
 }

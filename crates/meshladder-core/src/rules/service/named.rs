@@ -3,14 +3,29 @@
 use crate::doc::tree::Node;
 use crate::mesh::Stored;
 
-const PROTOCOLS: [&str; 12] =
-    ["tcp", "udp", "grpc", "grpc-web", "http", "http_proxy", "http2", "https", "tls", "mongo", "redis", "mysql"];
+const PROTOCOLS: [&str; 12] = [
+    "tcp",
+    "udp",
+    "grpc",
+    "grpc-web",
+    "http",
+    "http_proxy",
+    "http2",
+    "https",
+    "tls",
+    "mongo",
+    "redis",
+    "mysql",
+];
 
 /// "The protocol is taken from appProtocol if set, otherwise from the port's name."
 pub(super) fn says_protocol(port: &Node) -> bool {
     let text = |key: &str| port.str_at(key).filter(|text| !text.is_empty());
     let number = port.get("port").map(Node::to_json).unwrap_or_default();
-    let name = text("appProtocol").or_else(|| text("name")).unwrap_or_default().to_ascii_lowercase();
+    let name = text("appProtocol")
+        .or_else(|| text("name"))
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let first = name.split('-').next().unwrap_or_default();
     text("protocol") == Some("UDP")
         || ["kubernetes.io/h2c", "kubernetes.io/ws", "kubernetes.io/wss"].contains(&name.as_str())

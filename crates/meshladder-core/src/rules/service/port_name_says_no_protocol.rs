@@ -22,7 +22,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let is_external = |service: &Stored| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
+    let is_external =
+        |service: &Stored| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
     let services = facts.mesh.objects.of("Service", "");
     for service in services.filter(|service| !is_external(service) && !is_own(service)) {
         for port in service.spec_list("ports") {
@@ -32,9 +33,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let name = port.str_at("name").unwrap_or_default();
             let number = port.get("port").map(Node::to_json).unwrap_or_default();
-            let message = format!("port {number} of {} is called '{name}', which says no protocol", service.id);
-            out.find(service.id.clone(), message, Evidence::of(service, port, "the port"))
-                .fix(Fix::advice("call it http, http-NAME, grpc-NAME, tcp-NAME, or set appProtocol"));
+            let message = format!(
+                "port {number} of {} is called '{name}', which says no protocol",
+                service.id
+            );
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, port, "the port"),
+            )
+            .fix(Fix::advice(
+                "call it http, http-NAME, grpc-NAME, tcp-NAME, or set appProtocol",
+            ));
         }
     }
 }

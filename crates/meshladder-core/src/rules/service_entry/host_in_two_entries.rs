@@ -29,9 +29,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         out.examined();
         for host in entry.spec_list("hosts") {
-            for port in entry.spec_list("ports").iter().filter_map(|port| number(port.get("number")?)) {
+            for port in entry
+                .spec_list("ports")
+                .iter()
+                .filter_map(|port| number(port.get("number")?))
+            {
                 for scope in scopes(facts.mesh, entry) {
-                    at.entry((scope, host.str().unwrap_or_default(), port)).or_default().push((entry, host));
+                    at.entry((scope, host.str().unwrap_or_default(), port))
+                        .or_default()
+                        .push((entry, host));
                 }
             }
         }
@@ -48,8 +54,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 Some(key) => format!("they differ in {key}, and only one of them counts"),
                 None => "they say the same".to_owned(),
             };
-            let message = format!("{} and {} both have {host}:{port}; {and}", entry.id, first.id);
-            let finding = out.find(entry.id.clone(), message, Evidence::of(entry, node, "the host"));
+            let message = format!(
+                "{} and {} both have {host}:{port}; {and}",
+                entry.id, first.id
+            );
+            let finding = out.find(
+                entry.id.clone(),
+                message,
+                Evidence::of(entry, node, "the host"),
+            );
             finding
                 .see(Evidence::object(first, "the other"))
                 .fix(Fix::advice("make them one, or keep them apart by exportTo"));
@@ -63,7 +76,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 /// What a client gets from one of them only. Endpoints of one namespace are put together.
 fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
     let text = |entry: &Stored, key: &str, default: &str| {
-        entry.spec_at([key]).and_then(Node::str).unwrap_or(default).to_owned()
+        entry
+            .spec_at([key])
+            .and_then(Node::str)
+            .unwrap_or(default)
+            .to_owned()
     };
     let differs = |key: &str, default: &str| text(a, key, default) != text(b, key, default);
     let endpoints = |entry: &Stored| entry.spec_at(["endpoints"]).map(Node::to_json);

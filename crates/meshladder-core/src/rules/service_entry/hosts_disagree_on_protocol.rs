@@ -30,25 +30,46 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         for port in entry.spec_list("ports") {
             let number = port.get("number").and_then(number).unwrap_or_default();
-            let protocol = port.str_at("protocol").unwrap_or_default().to_ascii_uppercase();
+            let protocol = port
+                .str_at("protocol")
+                .unwrap_or_default()
+                .to_ascii_uppercase();
             for host in entry.spec_strings("hosts") {
                 for scope in scopes(facts.mesh, entry) {
-                    said.entry((scope, host, number)).or_default().push((entry, port, protocol.clone()));
+                    said.entry((scope, host, number)).or_default().push((
+                        entry,
+                        port,
+                        protocol.clone(),
+                    ));
                 }
             }
         }
     }
     let mut told = BTreeSet::new();
     for ((_, host, number), entries) in &said {
-        let Some(first) = entries.first() else { continue };
-        let Some(differing) = entries.iter().find(|(_, _, protocol)| *protocol != first.2) else { continue };
+        let Some(first) = entries.first() else {
+            continue;
+        };
+        let Some(differing) = entries.iter().find(|(_, _, protocol)| *protocol != first.2) else {
+            continue;
+        };
         for (entry, port, protocol) in entries {
-            let (other, _, another) = if *protocol == first.2 { differing } else { first };
+            let (other, _, another) = if *protocol == first.2 {
+                differing
+            } else {
+                first
+            };
             if told.insert(&entry.id) {
-                let message =
-                    format!("{} says {protocol} for {host}:{number}, and {} says {another}", entry.id, other.id);
-                out.find(entry.id.clone(), message, Evidence::of(entry, port, "the port"))
-                    .fix(Fix::advice("name the same protocol in all of them"));
+                let message = format!(
+                    "{} says {protocol} for {host}:{number}, and {} says {another}",
+                    entry.id, other.id
+                );
+                out.find(
+                    entry.id.clone(),
+                    message,
+                    Evidence::of(entry, port, "the port"),
+                )
+                .fix(Fix::advice("name the same protocol in all of them"));
             }
         }
     }

@@ -26,7 +26,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         out.examined();
-        let allocated = entry.node.at(["status", "addresses"]).map_or(&[][..], Node::items);
+        let allocated = entry
+            .node
+            .at(["status", "addresses"])
+            .map_or(&[][..], Node::items);
         if !entry.spec_list("addresses").is_empty() || !allocated.is_empty() {
             continue;
         }
@@ -34,10 +37,18 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let protocol = port.str_at("protocol").unwrap_or_default();
             if protocol.is_empty() || protocol.eq_ignore_ascii_case("TCP") {
                 let number = port.get("number").and_then(number).unwrap_or_default();
-                let message =
-                    format!("{} has TCP port {number} and no address, so it takes all traffic to that port", entry.id);
-                out.find(entry.id.clone(), message, Evidence::of(entry, port, "a TCP port"))
-                    .fix(Fix::advice("give spec.addresses a value, or name the protocol that is spoken"));
+                let message = format!(
+                    "{} has TCP port {number} and no address, so it takes all traffic to that port",
+                    entry.id
+                );
+                out.find(
+                    entry.id.clone(),
+                    message,
+                    Evidence::of(entry, port, "a TCP port"),
+                )
+                .fix(Fix::advice(
+                    "give spec.addresses a value, or name the protocol that is spoken",
+                ));
             }
         }
     }

@@ -21,10 +21,22 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts.mesh.objects.of_kind("Sidecar") {
         out.examined();
-        let Some(proxy) = sidecar.spec_at(["outboundTrafficPolicy", "egressProxy"]) else { continue };
-        let message = format!("{} names outboundTrafficPolicy.egressProxy, which is ignored", sidecar.id);
+        let Some(proxy) = sidecar.spec_at(["outboundTrafficPolicy", "egressProxy"]) else {
+            continue;
+        };
+        let message = format!(
+            "{} names outboundTrafficPolicy.egressProxy, which is ignored",
+            sidecar.id
+        );
         let path = sidecar.path_of(proxy);
-        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, proxy, "what is ignored"))
-            .fix(Fix::json_patch(&sidecar.id, format!(r#"[{{"op":"remove","path":"{path}"}}]"#)));
+        out.find(
+            sidecar.id.clone(),
+            message,
+            Evidence::of(sidecar, proxy, "what is ignored"),
+        )
+        .fix(Fix::json_patch(
+            &sidecar.id,
+            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
+        ));
     }
 }

@@ -22,13 +22,24 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts.mesh.objects.of_kind("Sidecar") {
         out.examined();
-        let policy = sidecar.spec_at(["outboundTrafficPolicy"]).filter(|policy| policy.value != Value::Null);
-        let Some(policy) = policy.filter(|policy| policy.get("mode").is_none()) else { continue };
+        let policy = sidecar
+            .spec_at(["outboundTrafficPolicy"])
+            .filter(|policy| policy.value != Value::Null);
+        let Some(policy) = policy.filter(|policy| policy.get("mode").is_none()) else {
+            continue;
+        };
         let message = format!(
             "{} has an outboundTrafficPolicy without a mode, which means REGISTRY_ONLY: what is in no registry is refused",
             sidecar.id
         );
-        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, policy, "no mode"))
-            .fix(Fix::merge(&sidecar.id, r#"{"spec":{"outboundTrafficPolicy":{"mode":"REGISTRY_ONLY"}}}"#));
+        out.find(
+            sidecar.id.clone(),
+            message,
+            Evidence::of(sidecar, policy, "no mode"),
+        )
+        .fix(Fix::merge(
+            &sidecar.id,
+            r#"{"spec":{"outboundTrafficPolicy":{"mode":"REGISTRY_ONLY"}}}"#,
+        ));
     }
 }

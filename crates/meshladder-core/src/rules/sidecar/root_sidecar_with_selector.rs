@@ -20,18 +20,33 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for sidecar in facts.mesh.objects.in_namespace("Sidecar", &facts.mesh.config.root_namespace) {
+    for sidecar in facts
+        .mesh
+        .objects
+        .in_namespace("Sidecar", &facts.mesh.config.root_namespace)
+    {
         out.examined();
-        let Some(labels) = labels(sidecar).filter(|_| pods(facts.mesh, sidecar).next().is_none()) else { continue };
-        let Some(pod) = facts.mesh.pods_with(None, labels).next() else { continue };
+        let Some(labels) = labels(sidecar).filter(|_| pods(facts.mesh, sidecar).next().is_none())
+        else {
+            continue;
+        };
+        let Some(pod) = facts.mesh.pods_with(None, labels).next() else {
+            continue;
+        };
         let message = format!(
             "{} selects {}, as {} has it, but a selector is for pods of the Sidecar's own namespace only",
             sidecar.id,
             labels.to_json(),
             pod.id
         );
-        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))
-            .see(Evidence::object(pod, "a pod with these labels"))
-            .fix(Fix::advice("leave the selector out, or put the Sidecar into the namespace of the pods"));
+        out.find(
+            sidecar.id.clone(),
+            message,
+            Evidence::of(sidecar, labels, "what it selects"),
+        )
+        .see(Evidence::object(pod, "a pod with these labels"))
+        .fix(Fix::advice(
+            "leave the selector out, or put the Sidecar into the namespace of the pods",
+        ));
     }
 }

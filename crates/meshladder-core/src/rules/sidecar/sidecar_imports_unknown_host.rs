@@ -27,13 +27,25 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             out.examined();
             let entry = node.str().unwrap_or_default();
             let (from, host) = entry.split_once('/').unwrap_or(("*", entry));
-            let from = if from == "." { sidecar.id.namespace.as_str() } else { from };
+            let from = if from == "." {
+                sidecar.id.namespace.as_str()
+            } else {
+                from
+            };
             let is_open = from == "~" || host.is_empty() || host.starts_with('*');
             if is_open || !can_tell(facts, from, host) || is_known(facts.mesh, from, host) {
                 continue;
             }
-            let whose = if from == "*" { String::new() } else { format!(" in namespace {from}") };
-            let why = if host.contains('.') { "" } else { ": hosts are full names here" };
+            let whose = if from == "*" {
+                String::new()
+            } else {
+                format!(" in namespace {from}")
+            };
+            let why = if host.contains('.') {
+                ""
+            } else {
+                ": hosts are full names here"
+            };
             let message = format!(
                 "{} imports {host}, and no Service, ServiceEntry or VirtualService{whose} has that host{why}",
                 sidecar.id
@@ -47,7 +59,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether those that could have the host are among what was read.
 fn can_tell(facts: &Facts<'_>, from: &str, host: &str) -> bool {
-    let namespace = facts.mesh.domain.service_name(host).map(|(_, namespace)| namespace);
+    let namespace = facts
+        .mesh
+        .domain
+        .service_name(host)
+        .map(|(_, namespace)| namespace);
     match namespace.or(Some(from).filter(|from| *from != "*" && !host.contains('.'))) {
         Some(namespace) => holds_in(facts, SERVICES, "Service", namespace),
         None => holds(facts, SERVICE_ENTRIES, "ServiceEntry"),

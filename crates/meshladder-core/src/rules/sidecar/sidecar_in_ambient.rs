@@ -28,14 +28,19 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 .take_while(|_| has_ambient)
                 .find(|pod| is_ambient(pod))
                 .map(|pod| format!("selects {}, which is ambient", pod.id)),
-            None => {
-                is_ambient_namespace(facts.mesh, &sidecar.id.namespace).then(|| "is in an ambient namespace".to_owned())
-            }
+            None => is_ambient_namespace(facts.mesh, &sidecar.id.namespace)
+                .then(|| "is in an ambient namespace".to_owned()),
         };
         if let Some(why) = why {
             let message = format!("{} {why}, and there is no sidecar to heed it", sidecar.id);
-            out.find(sidecar.id.clone(), message, Evidence::object(sidecar, "a Sidecar"))
-                .fix(Fix::advice("delete it, or take the pods out of ambient mode"));
+            out.find(
+                sidecar.id.clone(),
+                message,
+                Evidence::object(sidecar, "a Sidecar"),
+            )
+            .fix(Fix::advice(
+                "delete it, or take the pods out of ambient mode",
+            ));
         }
     }
 }

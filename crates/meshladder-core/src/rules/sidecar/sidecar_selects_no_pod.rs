@@ -22,12 +22,21 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for sidecar in facts.mesh.objects.of_kind("Sidecar") {
         out.examined();
-        let Some(labels) = labels(sidecar) else { continue };
+        let Some(labels) = labels(sidecar) else {
+            continue;
+        };
         if pods(facts.mesh, sidecar).next().is_none() {
-            let message =
-                format!("{} selects {}, and no pod of its namespace has these labels", sidecar.id, labels.to_json());
-            out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))
-                .fix(Fix::advice("select the labels that the pods have"));
+            let message = format!(
+                "{} selects {}, and no pod of its namespace has these labels",
+                sidecar.id,
+                labels.to_json()
+            );
+            out.find(
+                sidecar.id.clone(),
+                message,
+                Evidence::of(sidecar, labels, "what it selects"),
+            )
+            .fix(Fix::advice("select the labels that the pods have"));
         }
     }
 }

@@ -24,12 +24,24 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let sidecars = facts.mesh.objects.of_kind("Sidecar");
     out.examined += sidecars.len();
     let selectors = Selectors::by(sidecars.iter(), labels);
-    let pods = facts.mesh.objects.of_kind("Pod").iter().map(|pod| (pod, pod.labels()));
+    let pods = facts
+        .mesh
+        .objects
+        .of_kind("Pod")
+        .iter()
+        .map(|pod| (pod, pod.labels()));
     for (sidecar, other, pod) in sharing(&selectors, pods) {
-        let message = format!("{} and {} both select {pod}, and only one of them counts", sidecar.id, other.id);
+        let message = format!(
+            "{} and {} both select {pod}, and only one of them counts",
+            sidecar.id, other.id
+        );
         let labels = labels(sidecar).unwrap_or(&sidecar.node);
-        out.find(sidecar.id.clone(), message, Evidence::of(sidecar, labels, "what it selects"))
-            .hits(pod.clone())
-            .fix(Fix::advice("let each pod be selected by one Sidecar"));
+        out.find(
+            sidecar.id.clone(),
+            message,
+            Evidence::of(sidecar, labels, "what it selects"),
+        )
+        .hits(pod.clone())
+        .fix(Fix::advice("let each pod be selected by one Sidecar"));
     }
 }

@@ -22,19 +22,30 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let sidecars = facts.mesh.objects.of_kind("Sidecar");
     for of_namespace in sidecars.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
-        let defaults: Vec<_> = of_namespace.iter().filter(|sidecar| labels(sidecar).is_none()).collect();
+        let defaults: Vec<_> = of_namespace
+            .iter()
+            .filter(|sidecar| labels(sidecar).is_none())
+            .collect();
         out.examined();
         if defaults.len() < 2 || is_ambient_namespace(facts.mesh, &defaults[0].id.namespace) {
             continue;
         }
         for sidecar in &defaults {
-            let Some(other) = defaults.iter().find(|other| other.id != sidecar.id) else { continue };
+            let Some(other) = defaults.iter().find(|other| other.id != sidecar.id) else {
+                continue;
+            };
             let message = format!(
                 "{} and {} are both for all pods of the namespace, and only one of them counts",
                 sidecar.id, other.id
             );
-            out.find(sidecar.id.clone(), message, Evidence::object(sidecar, "no workloadSelector"))
-                .fix(Fix::advice("make them one, or give all but one a workloadSelector"));
+            out.find(
+                sidecar.id.clone(),
+                message,
+                Evidence::object(sidecar, "no workloadSelector"),
+            )
+            .fix(Fix::advice(
+                "make them one, or give all but one a workloadSelector",
+            ));
         }
     }
 }

@@ -21,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rejection in rejection::all(facts) {
         out.examined();
-        let Blame::Duplicate(newer, older, node) = rejection.blame(facts) else { continue };
+        let Blame::Duplicate(newer, older, node) = rejection.blame(facts) else {
+            continue;
+        };
         let message = format!(
             "{} claims the same port and name as {}, so {} refuse their {} updates: {}",
             newer.id,
@@ -30,7 +32,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             rejection.kind,
             rejection.said()
         );
-        let finding = out.find(newer.id.clone(), message, Evidence::of(newer, node, "claimed twice"));
+        let finding = out.find(
+            newer.id.clone(),
+            message,
+            Evidence::of(newer, node, "claimed twice"),
+        );
         finding.see(Evidence::object(older, "the one that was there first"));
         rejection.finish(finding);
         finding.fix(Fix::delete(&newer.id));

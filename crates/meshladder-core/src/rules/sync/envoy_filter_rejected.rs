@@ -21,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rejection in rejection::all(facts) {
         out.examined();
-        let Blame::EnvoyFilter(filter, patch) = rejection.blame(facts) else { continue };
+        let Blame::EnvoyFilter(filter, patch) = rejection.blame(facts) else {
+            continue;
+        };
         let message = format!(
             "{} makes {} refuse every {} update, so later changes do not arrive: {}",
             filter.id,
@@ -29,10 +31,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             rejection.kind,
             rejection.said()
         );
-        let finding = out.find(filter.id.clone(), message, Evidence::of(filter, patch, "the patch"));
+        let finding = out.find(
+            filter.id.clone(),
+            message,
+            Evidence::of(filter, patch, "the patch"),
+        );
         rejection.finish(finding);
         finding.fixes.extend(witness::without_patch(filter, patch));
-        finding
-            .fix(Fix::look(format!("kubectl get envoyfilter {} -n {} -o yaml", filter.id.name, filter.id.namespace)));
+        finding.fix(Fix::look(format!(
+            "kubectl get envoyfilter {} -n {} -o yaml",
+            filter.id.name, filter.id.namespace
+        )));
     }
 }

@@ -21,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rejection in rejection::all(facts) {
         out.examined();
-        let Blame::ExternalName(service) = rejection.blame(facts) else { continue };
+        let Blame::ExternalName(service) = rejection.blame(facts) else {
+            continue;
+        };
         let message = format!(
             "{} of type ExternalName makes {} refuse {}, which takes all routes of its port with it: {}",
             service.id,
@@ -29,11 +31,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             rejection.kind,
             rejection.said()
         );
-        let proof = Evidence::of(service, service.spec().unwrap_or(&service.node), "the Service");
+        let proof = Evidence::of(
+            service,
+            service.spec().unwrap_or(&service.node),
+            "the Service",
+        );
         let finding = out.find(service.id.clone(), message, proof);
         rejection.finish(finding);
         finding.fix(Fix::delete(&service.id));
-        finding
-            .fix(Fix::advice("give the Service an externalName that is a host name, or replace it by a ServiceEntry"));
+        finding.fix(Fix::advice(
+            "give the Service an externalName that is a host name, or replace it by a ServiceEntry",
+        ));
     }
 }

@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    // Without any pod the question is whether they were collected, not whether streams are left over.
+    // Without any pod the question is whether they were collected, not whether streams are left
+    // over.
     if facts.mesh.pods.is_empty() {
         return;
     }
@@ -28,8 +29,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         if facts.mesh.pod(&stream.namespace, &stream.pod).is_some() {
             continue;
         }
-        let message =
-            format!("{} still has a stream of {}/{}, a pod that is gone", stream.istiod, stream.namespace, stream.pod);
+        let message = format!(
+            "{} still has a stream of {}/{}, a pod that is gone",
+            stream.istiod, stream.namespace, stream.pod
+        );
         let subject = ObjectRef::new("Pod", &stream.namespace, &stream.pod);
         let proof = Evidence::offset(&stream.doc, stream.at, "the stream");
         out.find(subject, message, proof).fix(Fix::advice(

@@ -24,18 +24,30 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let blame = rejection.blame(facts);
         let is_unknown = matches!(blame, Blame::Unknown);
         let (subject, proof) = match blame {
-            Blame::Other(object) => (object.id.clone(), Evidence::object(object, "the object behind it")),
+            Blame::Other(object) => (
+                object.id.clone(),
+                Evidence::object(object, "the object behind it"),
+            ),
             Blame::Unknown => (rejection.pods[0].workload(), rejection.evidence[0].clone()),
             _ => continue,
         };
-        let message = format!("{} refuse {} updates of istiod: {}", rejection.whom(), rejection.kind, rejection.said());
+        let message = format!(
+            "{} refuse {} updates of istiod: {}",
+            rejection.whom(),
+            rejection.kind,
+            rejection.said()
+        );
         let finding = out.find(subject, message, proof);
         finding.confidence(Confidence::Likely);
         rejection.finish(finding);
         if is_unknown {
-            finding.unsettled.extend(facts.unread("k8s/envoyfilters.networking.istio.io.json"));
+            finding
+                .unsettled
+                .extend(facts.unread("k8s/envoyfilters.networking.istio.io.json"));
         }
-        finding
-            .fix(Fix::look(format!("meshladder pc all {} -n {}", rejection.pods[0].name, rejection.pods[0].namespace)));
+        finding.fix(Fix::look(format!(
+            "meshladder pc all {} -n {}",
+            rejection.pods[0].name, rejection.pods[0].namespace
+        )));
     }
 }

@@ -21,8 +21,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for rejection in rejection::all(facts) {
         out.examined();
-        let Blame::VersionSkew(proxy, istiod) = rejection.blame(facts) else { continue };
-        let Some(pod) = rejection.pods.first() else { continue };
+        let Blame::VersionSkew(proxy, istiod) = rejection.blame(facts) else {
+            continue;
+        };
+        let Some(pod) = rejection.pods.first() else {
+            continue;
+        };
         let workload = pod.workload();
         let message = format!(
             "{}, version {proxy}, cannot read the {} of istiod {istiod}: {}",

@@ -19,20 +19,50 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for pod in facts.mesh.pods.iter().filter(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod")) {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { continue };
-        out.examined();
-        let args = stored.spec_list("containers").iter().flat_map(|c| c.get("args").map_or(&[][..], Node::items));
-        let is_debug = |arg: &&Node| {
-            let level = arg.str().and_then(|arg| arg.strip_prefix("--log_output_level="));
-            level.is_some_and(|level| level.split(',').any(|scope| scope.rsplit(':').next() == Some("debug")))
+    for pod in facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"))
+    {
+        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+            continue;
         };
-        let Some(arg) = args.into_iter().find(is_debug) else { continue };
-        let message = format!("{} starts istiod with `{}`", pod.workload(), arg.str().unwrap_or_default());
-        if out.findings.iter().any(|finding| finding.subject == pod.workload()) {
+        out.examined();
+        let args = stored
+            .spec_list("containers")
+            .iter()
+            .flat_map(|c| c.get("args").map_or(&[][..], Node::items));
+        let is_debug = |arg: &&Node| {
+            let level = arg
+                .str()
+                .and_then(|arg| arg.strip_prefix("--log_output_level="));
+            level.is_some_and(|level| {
+                level
+                    .split(',')
+                    .any(|scope| scope.rsplit(':').next() == Some("debug"))
+            })
+        };
+        let Some(arg) = args.into_iter().find(is_debug) else {
+            continue;
+        };
+        let message = format!(
+            "{} starts istiod with `{}`",
+            pod.workload(),
+            arg.str().unwrap_or_default()
+        );
+        if out
+            .findings
+            .iter()
+            .any(|finding| finding.subject == pod.workload())
+        {
             continue;
         }
-        let finding = out.find(pod.workload(), message, Evidence::of(stored, arg, "the log level"));
+        let finding = out.find(
+            pod.workload(),
+            message,
+            Evidence::of(stored, arg, "the log level"),
+        );
         finding.hits(pod.reference());
         finding.fix(Fix::advice(
             "start it with --log_output_level=default:info; levels can be changed at runtime by `istioctl admin log`",

@@ -1,4 +1,5 @@
-//! Whether a text is an expression of the Common Expression Language: its grammar, and nothing about what it means.
+//! Whether a text is an expression of the Common Expression Language: its grammar, and nothing
+//! about what it means.
 //!
 //! <https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>
 
@@ -15,9 +16,15 @@ pub(super) fn problem(text: &str) -> Option<String> {
         Ok(tokens) => tokens,
         Err(what) => return Some(what),
     };
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+    let mut parser = Parser {
+        tokens: &tokens,
+        at: 0,
+        depth: 0,
+    };
     match parser.expression() {
-        Ok(()) => parser.next().map(|token| format!("{token} is out of place")),
+        Ok(()) => parser
+            .next()
+            .map(|token| format!("{token} is out of place")),
         Err(Stop::Wrong(what)) => Some(what),
         Err(Stop::Deep) => None,
     }
@@ -52,7 +59,11 @@ impl<'t> Parser<'t> {
     }
 
     fn need(&mut self, sign: &str) -> Read {
-        if self.take(sign) { Ok(()) } else { Err(self.wrong(&format!("`{sign}`"))) }
+        if self.take(sign) {
+            Ok(())
+        } else {
+            Err(self.wrong(&format!("`{sign}`")))
+        }
     }
 
     fn wrong(&self, wanted: &str) -> Stop {
@@ -80,7 +91,9 @@ impl<'t> Parser<'t> {
 
     /// Which operator binds how strongly does not matter for whether a text is one.
     fn operands(&mut self) -> Read {
-        const OPERATORS: [&str; 13] = ["||", "&&", "<", "<=", ">=", ">", "==", "!=", "+", "-", "*", "/", "%"];
+        const OPERATORS: [&str; 13] = [
+            "||", "&&", "<", "<=", ">=", ">", "==", "!=", "+", "-", "*", "/", "%",
+        ];
         loop {
             self.unary()?;
             let is_in = self.next() == Some(Token::Word("in"));
@@ -151,7 +164,11 @@ impl<'t> Parser<'t> {
     }
 
     fn call(&mut self) -> Read {
-        if self.take("(") { self.list(")", Self::expression) } else { Ok(()) }
+        if self.take("(") {
+            self.list(")", Self::expression)
+        } else {
+            Ok(())
+        }
     }
 
     fn element(&mut self) -> Read {

@@ -20,10 +20,18 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let providers = facts.mesh.config.providers.iter().filter(|provider| &*provider.kind == "lightstep");
+    let providers = facts
+        .mesh
+        .config
+        .providers
+        .iter()
+        .filter(|provider| &*provider.kind == "lightstep");
     let lightstep: BTreeSet<&str> = providers.map(|provider| &*provider.name).collect();
     for telemetry in facts.mesh.objects.of_kind("Telemetry") {
-        let used = telemetry.spec_list("tracing").iter().flat_map(|tracing| list(tracing, "providers"));
+        let used = telemetry
+            .spec_list("tracing")
+            .iter()
+            .flat_map(|tracing| list(tracing, "providers"));
         for provider in used {
             out.examined();
             let name = provider.str_at("name").unwrap_or_default();
@@ -32,8 +40,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                     "{} traces to {name}, a Lightstep provider, which is deprecated: use an OpenTelemetry one",
                     telemetry.id
                 );
-                out.find(telemetry.id.clone(), message, Evidence::of(telemetry, provider, "the provider"))
-                    .fix(Fix::advice("define the provider as opentelemetry in the mesh's settings"));
+                out.find(
+                    telemetry.id.clone(),
+                    message,
+                    Evidence::of(telemetry, provider, "the provider"),
+                )
+                .fix(Fix::advice(
+                    "define the provider as opentelemetry in the mesh's settings",
+                ));
             }
         }
     }

@@ -24,12 +24,24 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let telemetries = facts.mesh.objects.of_kind("Telemetry");
     out.examined += telemetries.len();
     let selectors = Selectors::by(telemetries.iter(), labels);
-    let pods = facts.mesh.objects.of_kind("Pod").iter().map(|pod| (pod, pod.labels()));
+    let pods = facts
+        .mesh
+        .objects
+        .of_kind("Pod")
+        .iter()
+        .map(|pod| (pod, pod.labels()));
     for (telemetry, other, pod) in sharing(&selectors, pods) {
-        let message = format!("{} and {} both select {pod}, and only one of them counts", telemetry.id, other.id);
+        let message = format!(
+            "{} and {} both select {pod}, and only one of them counts",
+            telemetry.id, other.id
+        );
         let labels = labels(telemetry).unwrap_or(&telemetry.node);
-        out.find(telemetry.id.clone(), message, Evidence::of(telemetry, labels, "what it selects"))
-            .hits(pod.clone())
-            .fix(Fix::advice("let each pod be selected by one Telemetry"));
+        out.find(
+            telemetry.id.clone(),
+            message,
+            Evidence::of(telemetry, labels, "what it selects"),
+        )
+        .hits(pod.clone())
+        .fix(Fix::advice("let each pod be selected by one Telemetry"));
     }
 }

@@ -22,12 +22,21 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for telemetry in facts.mesh.objects.of_kind("Telemetry") {
         out.examined();
-        let Some(labels) = labels(telemetry) else { continue };
+        let Some(labels) = labels(telemetry) else {
+            continue;
+        };
         if pods(facts.mesh, telemetry).next().is_none() {
-            let message =
-                format!("{} selects {}, and no pod of its namespace has these labels", telemetry.id, labels.to_json());
-            out.find(telemetry.id.clone(), message, Evidence::of(telemetry, labels, "what it selects"))
-                .fix(Fix::advice("select the labels that the pods have"));
+            let message = format!(
+                "{} selects {}, and no pod of its namespace has these labels",
+                telemetry.id,
+                labels.to_json()
+            );
+            out.find(
+                telemetry.id.clone(),
+                message,
+                Evidence::of(telemetry, labels, "what it selects"),
+            )
+            .fix(Fix::advice("select the labels that the pods have"));
         }
     }
 }

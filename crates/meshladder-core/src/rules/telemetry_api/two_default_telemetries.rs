@@ -23,16 +23,29 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let telemetries = facts.mesh.objects.of_kind("Telemetry");
     for of_namespace in telemetries.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         out.examined();
-        let defaults: Vec<_> = of_namespace.iter().filter(|telemetry| is_default(telemetry)).collect();
-        let [first, second, ..] = defaults[..] else { continue };
+        let defaults: Vec<_> = of_namespace
+            .iter()
+            .filter(|telemetry| is_default(telemetry))
+            .collect();
+        let [first, second, ..] = defaults[..] else {
+            continue;
+        };
         for telemetry in defaults {
-            let other = if telemetry.id == first.id { second } else { first };
+            let other = if telemetry.id == first.id {
+                second
+            } else {
+                first
+            };
             let message = format!(
                 "{} and {} are both for all pods of the namespace, and only one of them counts",
                 telemetry.id, other.id
             );
-            out.find(telemetry.id.clone(), message, Evidence::object(telemetry, "no selector"))
-                .fix(Fix::advice("make them one, or give all but one a selector"));
+            out.find(
+                telemetry.id.clone(),
+                message,
+                Evidence::object(telemetry, "no selector"),
+            )
+            .fix(Fix::advice("make them one, or give all but one a selector"));
         }
     }
 }

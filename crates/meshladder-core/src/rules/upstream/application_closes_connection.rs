@@ -21,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = closed(facts, asked).filter(|_| !keep_alive_race::is_rare(asked)) else { return };
+    let Some(told) = closed(facts, asked).filter(|_| !keep_alive_race::is_rare(asked)) else {
+        return;
+    };
     let Some(pod) = told.pod else { return };
     let message = format!(
         "the application of {} closes the connection on {} without an answer",
@@ -33,10 +35,15 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "look for a crash or a dropped connection in the handler of this path, in the application's log",
     ));
-    finding.fix(Fix::look(format!("kubectl logs {} -n {}", pod.name, pod.namespace)));
+    finding.fix(Fix::look(format!(
+        "kubectl logs {} -n {}",
+        pod.name, pod.namespace
+    )));
 }
 
 /// `UC` at the server: the connection stood, and the application ended it.
 pub(super) fn closed<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Option<Told<'r>> {
-    witness::told(facts, asked).into_iter().find(|told| told.is_of_application() && told.has("UC"))
+    witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.is_of_application() && told.has("UC"))
 }

@@ -12,7 +12,10 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "a DestinationRule gives connections the time that they need",
-    needs: &["k8s/destinationrules.networking.istio.io.json", "k8s/pods.json"],
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/pods.json",
+    ],
     uses: &[
         "k8s/services.json",
         "k8s/serviceentries.networking.istio.io.json",
@@ -26,24 +29,42 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-/// A lost packet is sent again after a second: who waits less gives up at the first one. Whoever waits longer in vain meets
-/// a server that does not answer at all.
+/// A lost packet is sent again after a second: who waits less gives up at the first one. Whoever
+/// waits longer in vain meets a server that does not answer at all.
 const SHORT_MS: u64 = 1000;
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked).into_iter().find(|told| told.details.contains("connection_timeout"));
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.details.contains("connection_timeout"));
     let Some(told) = told else { return };
-    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else { return };
-    let Some(node) = pool.at(["tcp", "connectTimeout"]) else { return };
+    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+        return;
+    };
+    let Some(node) = pool.at(["tcp", "connectTimeout"]) else {
+        return;
+    };
     let text = node.str().unwrap_or_default();
     if milliseconds(text).is_none_or(|ms| ms >= SHORT_MS) {
         return;
     }
-    let message = format!("{} lets connections to {} take {text} only, and that was not enough", rule.id, asked.host);
-    let finding = out.find(rule.id.clone(), message, Evidence::of(rule, node, "the time that a connection may take"));
+    let message = format!(
+        "{} lets connections to {} take {text} only, and that was not enough",
+        rule.id, asked.host
+    );
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, node, "the time that a connection may take"),
+    );
     finding.see(told.proof).confidence(Confidence::Likely);
-    finding.hits.extend(witness::caller(facts, asked).map(crate::mesh::PodFacts::reference));
+    finding
+        .hits
+        .extend(witness::caller(facts, asked).map(crate::mesh::PodFacts::reference));
     let path = rule.path_of(node);
-    finding.fix(Fix::json_patch(&rule.id, format!(r#"[{{"op":"replace","path":"{path}","value":"10s"}}]"#)));
+    finding.fix(Fix::json_patch(
+        &rule.id,
+        format!(r#"[{{"op":"replace","path":"{path}","value":"10s"}}]"#),
+    ));
 }

@@ -21,18 +21,44 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for (id, summary) in &facts.fleet.proxies {
         out.examined();
-        let throttled = |text: &str| text.contains("ResourceExhausted") && text.contains("rate limit");
-        let Some((doc, line, _)) = summary.trouble.iter().rev().find(|(_, _, text)| throttled(text)) else { continue };
+        let throttled =
+            |text: &str| text.contains("ResourceExhausted") && text.contains("rate limit");
+        let Some((doc, line, _)) = summary
+            .trouble
+            .iter()
+            .rev()
+            .find(|(_, _, text)| throttled(text))
+        else {
+            continue;
+        };
         // Behind a throttled attempt there is usually one that succeeds.
-        if summary.connected.as_ref().is_some_and(|(connected, ..)| *connected) {
+        if summary
+            .connected
+            .as_ref()
+            .is_some_and(|(connected, ..)| *connected)
+        {
             continue;
         }
-        let istiod = facts.mesh.pods.iter().find(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"));
-        let subject = istiod.map_or_else(|| ObjectRef::new("Deployment", "istio-system", "istiod"), PodFacts::workload);
-        let message = format!("istiod refuses {}/{}: too many proxies connect at once", id.namespace, id.pod);
+        let istiod = facts
+            .mesh
+            .pods
+            .iter()
+            .find(|pod| pod.labels.get("app").is_some_and(|app| app == "istiod"));
+        let subject = istiod.map_or_else(
+            || ObjectRef::new("Deployment", "istio-system", "istiod"),
+            PodFacts::workload,
+        );
+        let message = format!(
+            "istiod refuses {}/{}: too many proxies connect at once",
+            id.namespace, id.pod
+        );
         let proof = Evidence::line(doc, *line, "istiod's request rate limit was hit");
         let finding = out.find(subject, message, proof);
-        finding.hits(ObjectRef::new("Pod", &id.namespace, &id.pod)).confidence(Confidence::Likely);
-        finding.fix(Fix::advice("raise PILOT_MAX_REQUESTS_PER_SECOND, give istiod more CPU or replicas"));
+        finding
+            .hits(ObjectRef::new("Pod", &id.namespace, &id.pod))
+            .confidence(Confidence::Likely);
+        finding.fix(Fix::advice(
+            "raise PILOT_MAX_REQUESTS_PER_SECOND, give istiod more CPU or replicas",
+        ));
     }
 }

@@ -22,7 +22,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(_: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     let mut lines = asked.server_log.iter().chain(&asked.client_log);
-    let Some(line) = lines.find(|line| line.code == 200 && !line.flags.is_empty()) else { return };
+    let Some(line) = lines.find(|line| line.code == 200 && !line.flags.is_empty()) else {
+        return;
+    };
     let message = format!(
         "{} failed with {} although its status is 200: gRPC has the failure in its trailer, so alerts on the status stay quiet",
         witness::call(asked),
@@ -33,5 +35,7 @@ fn check(_: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         |service| ObjectRef::new("Service", &service.namespace, &service.name),
     );
     let finding = out.find(subject, message, witness::line_shows(line));
-    finding.fix(Fix::advice("alert on response flags and grpc-status, not on the HTTP status"));
+    finding.fix(Fix::advice(
+        "alert on response flags and grpc-status, not on the HTTP status",
+    ));
 }

@@ -12,7 +12,11 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "no proxy on the way limits how many requests pass",
     needs: &["k8s/pods.json"],
-    uses: &["k8s/envoyfilters.networking.istio.io.json", "proxies/", "logs/"],
+    uses: &[
+        "k8s/envoyfilters.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
     explains: &[],
     docs: include_str!("local_rate_limit.md"),
     check: Check::Request(check),
@@ -20,24 +24,43 @@ pub(super) static RULE: Rule = Rule {
 
 /// The limit of one proxy, and the one that a service keeps for all.
 const TYPES: [(&str, &str); 2] = [
-    ("local_rate_limited", "envoy.extensions.filters.http.local_ratelimit."),
-    ("request_rate_limited", "envoy.extensions.filters.http.ratelimit."),
+    (
+        "local_rate_limited",
+        "envoy.extensions.filters.http.local_ratelimit.",
+    ),
+    (
+        "request_rate_limited",
+        "envoy.extensions.filters.http.ratelimit.",
+    ),
 ];
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, asked).into_iter().find(|told| type_of(told.details).is_some()) else {
+    let Some(told) = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| type_of(told.details).is_some())
+    else {
         return;
     };
-    let Some(type_part) = type_of(told.details) else { return };
+    let Some(type_part) = type_of(told.details) else {
+        return;
+    };
     // That a limit may be hit says nothing of a request about which nothing was seen.
     if told.line.is_none() && asked.seen.is_none() {
         return;
     }
     let Some(pod) = told.pod else { return };
-    let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part).into_iter().next() else { return };
-    let bucket = witness::find_type(value, type_part)
-        .and_then(|config| config.get("token_bucket").or_else(|| config.at(["value", "token_bucket"])));
+    let Some((filter, value)) = witness::envoy_filters(facts, pod, type_part)
+        .into_iter()
+        .next()
+    else {
+        return;
+    };
+    let bucket = witness::find_type(value, type_part).and_then(|config| {
+        config
+            .get("token_bucket")
+            .or_else(|| config.at(["value", "token_bucket"]))
+    });
     let message = format!(
         "{} limits requests in the proxy of {}, which answers {} by itself when too many come",
         filter.id,
@@ -48,10 +71,15 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let finding = out.find(filter.id.clone(), message, proof);
     finding.see(told.proof).hits(pod.reference());
     finding.fixes.extend(witness::without_patch(filter, value));
-    finding.fix(Fix::advice("or raise max_tokens and tokens_per_fill, or narrow its workloadSelector"));
+    finding.fix(Fix::advice(
+        "or raise max_tokens and tokens_per_fill, or narrow its workloadSelector",
+    ));
 }
 
 /// The filter behind the details of an answer.
 fn type_of(details: &str) -> Option<&'static str> {
-    TYPES.iter().find(|(known, _)| *known == details).map(|(_, type_part)| *type_part)
+    TYPES
+        .iter()
+        .find(|(known, _)| *known == details)
+        .map(|(_, type_part)| *type_part)
 }

@@ -22,25 +22,44 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
-    let failed =
-        witness::told(facts, asked).into_iter().filter(|t| t.side == Side::Client && (t.has("UF") || t.has("UC")));
+    let failed = witness::told(facts, asked)
+        .into_iter()
+        .filter(|t| t.side == Side::Client && (t.has("UF") || t.has("UC")));
     for told in failed {
-        let Some(pod) = upstream_of(facts, &told) else { continue };
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { continue };
-        let Some(deleted) = stored.node.at(["metadata", "deletionTimestamp"]) else { continue };
-        let message = format!("{} is being deleted and no longer answers, while callers still have it", stored.id);
+        let Some(pod) = upstream_of(facts, &told) else {
+            continue;
+        };
+        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+            continue;
+        };
+        let Some(deleted) = stored.node.at(["metadata", "deletionTimestamp"]) else {
+            continue;
+        };
+        let message = format!(
+            "{} is being deleted and no longer answers, while callers still have it",
+            stored.id
+        );
         let finding = out.find(pod.workload(), message, told.proof);
-        finding.see(Evidence::of(stored, deleted, "it is being deleted")).hits(pod.reference());
+        finding
+            .see(Evidence::of(stored, deleted, "it is being deleted"))
+            .hits(pod.reference());
         finding.confidence(Confidence::Likely);
         let containers = stored.spec_list("containers").iter();
-        if !containers.clone().any(|container| container.at(["lifecycle", "preStop"]).is_some()) {
-            let names: Vec<_> = containers.filter_map(|c| c.get("name").and_then(Node::str)).collect();
+        if !containers
+            .clone()
+            .any(|container| container.at(["lifecycle", "preStop"]).is_some())
+        {
+            let names: Vec<_> = containers
+                .filter_map(|c| c.get("name").and_then(Node::str))
+                .collect();
             finding.fix(Fix::advice(format!(
                 "give the containers ({}) a preStop that waits a few seconds",
                 names.join(", ")
             )));
         }
-        finding.fix(Fix::advice("retry on connect-failure, and let the proxy drain (terminationDrainDuration)"));
+        finding.fix(Fix::advice(
+            "retry on connect-failure, and let the proxy drain (terminationDrainDuration)",
+        ));
         return;
     }
 }

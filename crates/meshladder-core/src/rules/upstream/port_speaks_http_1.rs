@@ -32,11 +32,15 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     out.examined();
     let broken = |told: &Told<'_>| told.has("UPE") || told.details.contains("protocol_error");
-    let Some(told) = witness::told(facts, asked).into_iter().find(broken) else { return };
+    let Some(told) = witness::told(facts, asked).into_iter().find(broken) else {
+        return;
+    };
     if let Some((object, node)) = upgrade(facts, asked) {
         return upgraded(asked, object, node, told, out);
     }
-    let Some((service, port)) = witness::called_port(facts, asked) else { return };
+    let Some((service, port)) = witness::called_port(facts, asked) else {
+        return;
+    };
     let how = port.app_protocol.unwrap_or(port.name);
     let (message, patch) = match port.protocol {
         Protocol::Http2 | Protocol::Grpc => (
@@ -55,18 +59,28 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         ),
         _ => return,
     };
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, "the declaration"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the declaration"),
+    );
     finding.see(told.proof);
     for pod in &asked.servers {
         finding.hits(pod.reference());
     }
     let fix = Fix::json_patch(&service.id, patch);
-    finding.fix(if is_grpc(asked) { fix.unchecked("the logs are of before the change") } else { fix });
+    finding.fix(if is_grpc(asked) {
+        fix.unchecked("the logs are of before the change")
+    } else {
+        fix
+    });
 }
 
 fn is_grpc(asked: &Asked<'_>) -> bool {
     let headers = asked.question.headers.iter();
-    headers.into_iter().any(|(name, value)| name == "content-type" && value.starts_with("application/grpc"))
+    headers
+        .into_iter()
+        .any(|(name, value)| name == "content-type" && value.starts_with("application/grpc"))
 }
 
 /// Who has callers' proxies speak HTTP/2 to a port that is declared HTTP/1.1.
@@ -78,7 +92,11 @@ fn upgrade<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<(&'r Stored, &'r 
     }
     let config = &facts.mesh.config;
     let is_on = config.tree.as_ref()?.str_at("h2UpgradePolicy") == Some("UPGRADE");
-    let map = facts.mesh.objects.find(config.object.as_ref()?).filter(|_| is_on)?;
+    let map = facts
+        .mesh
+        .objects
+        .find(config.object.as_ref()?)
+        .filter(|_| is_on)?;
     Some((map, map.node.at(["data", "mesh"])?))
 }
 
@@ -87,16 +105,25 @@ fn upgraded(asked: &Asked<'_>, object: &Stored, node: &Node, told: Told<'_>, out
         "{} has proxies speak HTTP/2 to {} (h2UpgradePolicy), whose application does not answer in HTTP/2",
         object.id, asked.host
     );
-    let finding = out.find(object.id.clone(), message, Evidence::of(object, node, "the upgrade"));
+    let finding = out.find(
+        object.id.clone(),
+        message,
+        Evidence::of(object, node, "the upgrade"),
+    );
     finding.see(told.proof);
     for pod in &asked.servers {
         finding.hits(pod.reference());
     }
     if object.id.kind == "DestinationRule" {
         let path = object.path_of(node);
-        finding.fix(Fix::json_patch(&object.id, format!(r#"[{{"op":"remove","path":"{path}"}}]"#)));
+        finding.fix(Fix::json_patch(
+            &object.id,
+            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
+        ));
     }
-    finding.fix(Fix::advice("keep the upgrade for Services whose applications speak HTTP/2"));
+    finding.fix(Fix::advice(
+        "keep the upgrade for Services whose applications speak HTTP/2",
+    ));
 }
 
 /// Declares the port otherwise.
@@ -105,11 +132,22 @@ fn patch(service: &Stored, port: &ServicePort<'_>, protocol: &str) -> String {
     if port.app_protocol.is_some() {
         return format!(r#"[{{"op":"replace","path":"{at}/appProtocol","value":"{protocol}"}}]"#);
     }
-    let rest = port.name.split_once('-').map(|(_, rest)| format!("-{rest}")).unwrap_or_default();
+    let rest = port
+        .name
+        .split_once('-')
+        .map(|(_, rest)| format!("-{rest}"))
+        .unwrap_or_default();
     let mut name = format!("{protocol}{rest}");
     if ports(service).any(|other| other.name == name) {
         name = format!("{protocol}-{}", port.number);
     }
-    let op = if port.name.is_empty() { "add" } else { "replace" };
-    format!(r#"[{{"op":"{op}","path":"{at}/name","value":{}}}]"#, escape(&name))
+    let op = if port.name.is_empty() {
+        "add"
+    } else {
+        "replace"
+    };
+    format!(
+        r#"[{{"op":"{op}","path":"{at}/name","value":{}}}]"#,
+        escape(&name)
+    )
 }

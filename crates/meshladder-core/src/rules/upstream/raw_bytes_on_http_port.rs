@@ -24,7 +24,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if asked.question.to.scheme != Scheme::Tcp || asked.seen.is_some_and(Seen::is_success) {
         return;
     }
-    let Some((service, port)) = witness::called_port(facts, asked).filter(|(_, port)| port.protocol.is_http()) else {
+    let Some((service, port)) =
+        witness::called_port(facts, asked).filter(|(_, port)| port.protocol.is_http())
+    else {
         return;
     };
     let how = port.app_protocol.unwrap_or(port.name);
@@ -32,13 +34,28 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         "port {} of {} is declared {how}, so proxies expect HTTP there and close connections that speak something else",
         port.number, service.id
     );
-    let finding = out.find(service.id.clone(), message, Evidence::of(service, port.node, "the declaration"));
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the declaration"),
+    );
     finding.confidence(Confidence::Likely);
     for pod in &asked.servers {
         finding.hits(pod.reference());
     }
     let at = service.path_of(port.node);
-    let key = if port.app_protocol.is_some() { "appProtocol" } else { "name" };
-    let value = if key == "name" { format!("tcp-{}", port.number) } else { "tcp".to_owned() };
-    finding.fix(Fix::json_patch(&service.id, format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#)));
+    let key = if port.app_protocol.is_some() {
+        "appProtocol"
+    } else {
+        "name"
+    };
+    let value = if key == "name" {
+        format!("tcp-{}", port.number)
+    } else {
+        "tcp".to_owned()
+    };
+    finding.fix(Fix::json_patch(
+        &service.id,
+        format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#),
+    ));
 }

@@ -29,7 +29,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if !is_exhausted(facts, asked) {
         return;
     }
-    let Some((told, pod)) = answer(facts, asked) else { return };
+    let Some((told, pod)) = answer(facts, asked) else {
+        return;
+    };
     let message = format!(
         "the application of {} answers every attempt of {} with {}, until the retries are used up",
         pod.workload(),
@@ -38,21 +40,36 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     );
     let finding = out.find(pod.workload(), message, told.proof);
     finding.hits(pod.reference());
-    for line in asked.client_log.iter().filter(|line| line.has("URX")).take(1) {
+    for line in asked
+        .client_log
+        .iter()
+        .filter(|line| line.has("URX"))
+        .take(1)
+    {
         finding.see(witness::line_shows(line));
     }
     for service in witness::virtual_services(facts, asked) {
-        if let Some(retries) = service.spec_list("http").iter().find_map(|route| route.get("retries")) {
+        if let Some(retries) = service
+            .spec_list("http")
+            .iter()
+            .find_map(|route| route.get("retries"))
+        {
             finding.see(Evidence::of(service, retries, "what is retried"));
         }
     }
-    finding.fix(Fix::advice("repair the application; retries of its answers only multiply the load"));
-    finding.fix(Fix::look(format!("kubectl logs {} -n {}", pod.name, pod.namespace)));
+    finding.fix(Fix::advice(
+        "repair the application; retries of its answers only multiply the load",
+    ));
+    finding.fix(Fix::look(format!(
+        "kubectl logs {} -n {}",
+        pod.name, pod.namespace
+    )));
 }
 
 /// Whether the caller's proxy gave up retrying answers, not connections.
 pub(super) fn is_exhausted(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
     let told = witness::told(facts, asked);
-    told.iter().any(|told| told.side == Side::Client && told.has("URX") && told.details == "via_upstream")
+    told.iter()
+        .any(|told| told.side == Side::Client && told.has("URX") && told.details == "via_upstream")
         || asked.seen.is_some_and(|seen| seen.flags == ["URX"])
 }

@@ -22,10 +22,19 @@ impl Bound<'_> {
 
 /// Every entry but `mesh`, which stands for sidecars.
 pub(super) fn of(service: &Stored) -> impl Iterator<Item = Bound<'_>> {
-    service.spec_list("gateways").iter().filter(|node| node.str() != Some("mesh")).map(|node| {
-        let (namespace, name) = gateway_name(node.str().unwrap_or_default(), &service.id.namespace);
-        Bound { node, namespace, name }
-    })
+    service
+        .spec_list("gateways")
+        .iter()
+        .filter(|node| node.str() != Some("mesh"))
+        .map(|node| {
+            let (namespace, name) =
+                gateway_name(node.str().unwrap_or_default(), &service.id.namespace);
+            Bound {
+                node,
+                namespace,
+                name,
+            }
+        })
 }
 
 /// The entries that name an object.

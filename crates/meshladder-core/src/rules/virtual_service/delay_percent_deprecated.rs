@@ -23,12 +23,26 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
         out.examined();
-        let delays = service.spec_list("http").iter().filter_map(|rule| rule.at(["fault", "delay"]));
-        let old: Vec<(&Node, &Node)> = delays.filter_map(|delay| Some((delay, percent(delay)?))).collect();
-        let Some((_, first)) = old.first() else { continue };
-        let message = format!("{} uses fault.delay.percent, which is deprecated: use percentage", service.id);
-        out.find(service.id.clone(), message, Evidence::of(service, first, "the deprecated field"))
-            .fix(moved(service, &old));
+        let delays = service
+            .spec_list("http")
+            .iter()
+            .filter_map(|rule| rule.at(["fault", "delay"]));
+        let old: Vec<(&Node, &Node)> = delays
+            .filter_map(|delay| Some((delay, percent(delay)?)))
+            .collect();
+        let Some((_, first)) = old.first() else {
+            continue;
+        };
+        let message = format!(
+            "{} uses fault.delay.percent, which is deprecated: use percentage",
+            service.id
+        );
+        out.find(
+            service.id.clone(),
+            message,
+            Evidence::of(service, first, "the deprecated field"),
+        )
+        .fix(moved(service, &old));
     }
 }
 
@@ -46,7 +60,9 @@ fn moved(service: &Stored, old: &[(&Node, &Node)]) -> Fix {
         operations.push(format!(r#"{{"op":"remove","path":"{path}/percent"}}"#));
         if delay.get("percentage").is_none() {
             let value = percent.to_json();
-            operations.push(format!(r#"{{"op":"add","path":"{path}/percentage","value":{{"value":{value}}}}}"#));
+            operations.push(format!(
+                r#"{{"op":"add","path":"{path}/percentage","value":{{"value":{value}}}}}"#
+            ));
         }
     }
     Fix::json_patch(&service.id, format!("[{}]", operations.join(",")))

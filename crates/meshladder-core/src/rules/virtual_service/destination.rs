@@ -19,13 +19,26 @@ pub(super) struct Destination<'m> {
 /// Every destination, mirrors too.
 pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
-    for route in ["http", "tls", "tcp"].into_iter().flat_map(|kind| service.spec_list(kind)) {
+    for route in ["http", "tls", "tcp"]
+        .into_iter()
+        .flat_map(|kind| service.spec_list(kind))
+    {
         let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
-        let entries = list("route").chain(list("mirrors")).map(|entry| entry.get("destination").unwrap_or(entry));
+        let entries = list("route")
+            .chain(list("mirrors"))
+            .map(|entry| entry.get("destination").unwrap_or(entry));
         for node in entries.chain(route.get("mirror")) {
-            let host = mesh.domain.fqdn(node.str_at("host").unwrap_or_default(), &service.id.namespace);
+            let host = mesh.domain.fqdn(
+                node.str_at("host").unwrap_or_default(),
+                &service.id.namespace,
+            );
             let port = node.at(["port", "number"]).and_then(number);
-            found.push(Destination { node, host, port, subset: node.str_at("subset").filter(|name| !name.is_empty()) });
+            found.push(Destination {
+                node,
+                host,
+                port,
+                subset: node.str_at("subset").filter(|name| !name.is_empty()),
+            });
         }
     }
     found
@@ -34,5 +47,6 @@ pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
 /// The ports that they have.
 pub(super) fn ports(known: &[&Stored]) -> BTreeSet<u16> {
     let all = known.iter().flat_map(|object| object.spec_list("ports"));
-    all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?)).collect()
+    all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?))
+        .collect()
 }

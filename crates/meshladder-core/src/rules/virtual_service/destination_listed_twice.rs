@@ -28,19 +28,41 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let mut seen = BTreeSet::new();
             for entry in route.items_at("route") {
                 out.examined();
-                let Some(destination) = entry.get("destination") else { continue };
-                let host =
-                    facts.mesh.domain.fqdn(destination.str_at("host").unwrap_or_default(), &service.id.namespace);
+                let Some(destination) = entry.get("destination") else {
+                    continue;
+                };
+                let host = facts.mesh.domain.fqdn(
+                    destination.str_at("host").unwrap_or_default(),
+                    &service.id.namespace,
+                );
                 let subset = destination.str_at("subset").unwrap_or_default();
                 // The same pods with other headers, or on another port, are another destination.
-                let rest = ["port", "headers"].map(|key| destination.get(key).or_else(|| entry.get(key)));
-                if seen.insert((host.clone(), subset, rest.map(|node| node.map(Node::to_json)))) {
+                let rest =
+                    ["port", "headers"].map(|key| destination.get(key).or_else(|| entry.get(key)));
+                if seen.insert((
+                    host.clone(),
+                    subset,
+                    rest.map(|node| node.map(Node::to_json)),
+                )) {
                     continue;
                 }
-                let what = if subset.is_empty() { host.into_owned() } else { format!("subset {subset} of {host}") };
-                let message = format!("a route of {} lists {what} twice, so it gets both weights", service.id);
-                out.find(service.id.clone(), message, Evidence::of(service, destination, "listed again"))
-                    .fix(Fix::advice("name the destination that was meant, or list it once"));
+                let what = if subset.is_empty() {
+                    host.into_owned()
+                } else {
+                    format!("subset {subset} of {host}")
+                };
+                let message = format!(
+                    "a route of {} lists {what} twice, so it gets both weights",
+                    service.id
+                );
+                out.find(
+                    service.id.clone(),
+                    message,
+                    Evidence::of(service, destination, "listed again"),
+                )
+                .fix(Fix::advice(
+                    "name the destination that was meant, or list it once",
+                ));
             }
         }
     }

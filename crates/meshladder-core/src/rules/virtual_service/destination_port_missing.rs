@@ -21,17 +21,28 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for to in destination::of(facts.mesh, service).iter().filter(|to| to.port.is_none()) {
+        for to in destination::of(facts.mesh, service)
+            .iter()
+            .filter(|to| to.port.is_none())
+        {
             out.examined();
             let ports = destination::ports(&known(facts.mesh, service, &to.host));
             if ports.len() < 2 {
                 continue;
             }
             let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-            let message =
-                format!("{} leads to {} without a port, and it has several: {}", service.id, to.host, ports.join(", "));
-            out.find(service.id.clone(), message, Evidence::of(service, to.node, "where it leads"))
-                .fix(Fix::advice("name the port"));
+            let message = format!(
+                "{} leads to {} without a port, and it has several: {}",
+                service.id,
+                to.host,
+                ports.join(", ")
+            );
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, to.node, "where it leads"),
+            )
+            .fix(Fix::advice("name the port"));
         }
     }
 }

@@ -28,10 +28,17 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             if known.is_empty() || destination::ports(&known).contains(&port) {
                 continue;
             }
-            let message = format!("{} leads to port {port} of {}, which has no such port", service.id, to.host);
+            let message = format!(
+                "{} leads to port {port} of {}, which has no such port",
+                service.id, to.host
+            );
             let node = to.node.at(["port", "number"]).unwrap_or(to.node);
-            out.find(service.id.clone(), message, Evidence::of(service, node, "the port"))
-                .fix(Fix::advice("name a port that the host has"));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the port"),
+            )
+            .fix(Fix::advice("name a port that the host has"));
         }
     }
 }

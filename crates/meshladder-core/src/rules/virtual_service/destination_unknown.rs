@@ -26,11 +26,23 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             if !known(facts.mesh, service, &to.host).is_empty() {
                 continue;
             }
-            let host = if to.host.is_empty() { "no host" } else { &to.host };
-            let message =
-                format!("{} leads to {host}, which no Service or ServiceEntry that it can see has", service.id);
-            out.find(service.id.clone(), message, Evidence::of(service, to.node, "where it leads"))
-                .fix(Fix::advice("name a Service or a ServiceEntry that is exported to this namespace"));
+            let host = if to.host.is_empty() {
+                "no host"
+            } else {
+                &to.host
+            };
+            let message = format!(
+                "{} leads to {host}, which no Service or ServiceEntry that it can see has",
+                service.id
+            );
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, to.node, "where it leads"),
+            )
+            .fix(Fix::advice(
+                "name a Service or a ServiceEntry that is exported to this namespace",
+            ));
         }
     }
 }

@@ -33,16 +33,29 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             }
             let (namespace, name) = gateway_name(entry, &service.id.namespace);
             let full = format!("{namespace}/{name}");
-            let message = format!("{} names Gateway {full} in the old form `{entry}`", service.id);
-            let patch = format!(r#"[{{"op":"replace","path":"{}","value":{}}}]"#, service.path_of(node), escape(&full));
-            out.find(service.id.clone(), message, Evidence::of(service, node, "the old form"))
-                .fix(Fix::json_patch(&service.id, patch));
+            let message = format!(
+                "{} names Gateway {full} in the old form `{entry}`",
+                service.id
+            );
+            let patch = format!(
+                r#"[{{"op":"replace","path":"{}","value":{}}}]"#,
+                service.path_of(node),
+                escape(&full)
+            );
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the old form"),
+            )
+            .fix(Fix::json_patch(&service.id, patch));
         }
     }
 }
 
 /// Every Gateway that it names, those of single matches too.
 fn named(service: &Stored) -> impl Iterator<Item = &Node> {
-    let of_matches = routes(service).flat_map(|route| route.items_at("match")).flat_map(|one| one.items_at("gateways"));
+    let of_matches = routes(service)
+        .flat_map(|route| route.items_at("match"))
+        .flat_map(|one| one.items_at("gateways"));
     service.spec_list("gateways").iter().chain(of_matches)
 }

@@ -24,19 +24,37 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        for Bound { node, namespace, name } in bound::to_gateways(service) {
+        for Bound {
+            node,
+            namespace,
+            name,
+        } in bound::to_gateways(service)
+        {
             out.examined();
             if facts.mesh.objects.get("Gateway", namespace, name).is_some() {
                 continue;
             }
-            let message = format!("{} names Gateway {namespace}/{name}, and there is none", service.id);
-            let finding = out.find(service.id.clone(), message, Evidence::of(service, node, "the Gateway it names"));
-            let near = facts.mesh.objects.in_namespace("Gateway", namespace).map(|gateway| gateway.id.name.as_str());
+            let message = format!(
+                "{} names Gateway {namespace}/{name}, and there is none",
+                service.id
+            );
+            let finding = out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the Gateway it names"),
+            );
+            let near = facts
+                .mesh
+                .objects
+                .in_namespace("Gateway", namespace)
+                .map(|gateway| gateway.id.name.as_str());
             if let Some(near) = nearest(name, near) {
                 let meant = escape(&format!("{namespace}/{near}"));
                 finding.fix(met::put(service, "replace", &service.path_of(node), &meant));
             }
-            finding.fix(Fix::advice("name a Gateway that exists, as namespace/name, or mesh for sidecars"));
+            finding.fix(Fix::advice(
+                "name a Gateway that exists, as namespace/name, or mesh for sidecars",
+            ));
         }
     }
 }

@@ -24,12 +24,21 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut of_scope: BTreeMap<(&str, String), Vec<&Stored>> = BTreeMap::new();
-    for service in facts.mesh.objects.of_kind("VirtualService").iter().filter(|service| binds_mesh(service)) {
+    for service in facts
+        .mesh
+        .objects
+        .of_kind("VirtualService")
+        .iter()
+        .filter(|service| binds_mesh(service))
+    {
         out.examined();
         let scopes = scopes(facts.mesh, service);
         for (_, host) in hosts(service, &facts.mesh.domain) {
             for scope in &scopes {
-                of_scope.entry((scope, host.clone())).or_default().push(service);
+                of_scope
+                    .entry((scope, host.clone()))
+                    .or_default()
+                    .push(service);
             }
         }
     }
@@ -37,18 +46,28 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for ((scope, host), services) in &of_scope {
         let mut rivals = services.clone();
         if *scope != "*" {
-            rivals.extend(patterns(host).filter_map(|pattern| of_scope.get(&("*", pattern))).flatten());
+            rivals.extend(
+                patterns(host)
+                    .filter_map(|pattern| of_scope.get(&("*", pattern)))
+                    .flatten(),
+            );
         }
         for service in &rivals {
-            let Some(other) = rivals.iter().find(|other| other.id != service.id) else { continue };
+            let Some(other) = rivals.iter().find(|other| other.id != service.id) else {
+                continue;
+            };
             if told.insert(&service.id) {
                 let message = format!(
                     "{} and {} both have {host} for sidecars, and only one of them counts",
                     service.id, other.id
                 );
                 let node = service.spec_at(["hosts"]).unwrap_or(&service.node);
-                out.find(service.id.clone(), message, Evidence::of(service, node, "its hosts"))
-                    .fix(Fix::advice("make them one, or keep them apart by exportTo"));
+                out.find(
+                    service.id.clone(),
+                    message,
+                    Evidence::of(service, node, "its hosts"),
+                )
+                .fix(Fix::advice("make them one, or keep them apart by exportTo"));
             }
         }
     }
@@ -57,6 +76,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 /// The host itself and the wildcards that cover it.
 fn patterns(host: &str) -> impl Iterator<Item = String> {
     let own = host.strip_prefix('*').unwrap_or(host);
-    let wildcards = own.match_indices('.').map(|(at, _)| format!("*{}", &own[at..]));
+    let wildcards = own
+        .match_indices('.')
+        .map(|(at, _)| format!("*{}", &own[at..]));
     std::iter::once(host.to_owned()).chain(wildcards.filter(move |wildcard| wildcard != host))
 }

@@ -27,8 +27,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 "{} names {}, which istiod makes from a Gateway of the Gateway API and may name otherwise at any time",
                 service.id, bound.name
             );
-            out.find(service.id.clone(), message, Evidence::of(service, bound.node, "the Gateway it names"))
-                .fix(Fix::advice("route by an HTTPRoute, or name a Gateway of Istio's own"));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, bound.node, "the Gateway it names"),
+            )
+            .fix(Fix::advice(
+                "route by an HTTPRoute, or name a Gateway of Istio's own",
+            ));
         }
     }
 }

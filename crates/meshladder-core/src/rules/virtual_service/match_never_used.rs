@@ -24,8 +24,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.examined();
         for idle in idle(service).matches {
             let message = format!("{}: {}", service.id, idle.why);
-            out.find(service.id.clone(), message, Evidence::of(service, idle.node, "the match"))
-                .fix(Fix::advice("put it before the match that takes its requests, or remove it"));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, idle.node, "the match"),
+            )
+            .fix(Fix::advice(
+                "put it before the match that takes its requests, or remove it",
+            ));
         }
     }
 }

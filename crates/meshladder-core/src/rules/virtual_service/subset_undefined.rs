@@ -42,15 +42,29 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 service.id, to.host
             );
             let at = to.node.get("subset").unwrap_or(to.node);
-            let finding = out.find(service.id.clone(), message, Evidence::of(service, at, "the subset"));
+            let finding = out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, at, "the subset"),
+            );
             if let Some(near) = nearest(name, defined.into_iter()) {
-                finding.fix(met::put(service, "replace", &service.path_of(at), &escape(near)));
+                finding.fix(met::put(
+                    service,
+                    "replace",
+                    &service.path_of(at),
+                    &escape(near),
+                ));
             }
-            finding.fix(Fix::advice(format!("define subset {name} in a DestinationRule for {}", to.host)));
+            finding.fix(Fix::advice(format!(
+                "define subset {name} in a DestinationRule for {}",
+                to.host
+            )));
         }
     }
 }
 
 fn subsets(rule: &Stored) -> impl Iterator<Item = &str> {
-    rule.spec_list("subsets").iter().filter_map(|subset| subset.str_at("name"))
+    rule.spec_list("subsets")
+        .iter()
+        .filter_map(|subset| subset.str_at("name"))
 }

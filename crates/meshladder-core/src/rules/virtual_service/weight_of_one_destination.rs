@@ -23,17 +23,27 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for route in routes(service) {
-            let [only] = route.items_at("route") else { continue };
+            let [only] = route.items_at("route") else {
+                continue;
+            };
             out.examined();
-            let Some(node) = only.get("weight") else { continue };
-            let Some(weight @ 1..=99) = number(node) else { continue };
+            let Some(node) = only.get("weight") else {
+                continue;
+            };
+            let Some(weight @ 1..=99) = number(node) else {
+                continue;
+            };
             let message = format!(
                 "a route of {} gives its only destination the weight {weight}, and all traffic goes there all the same",
                 service.id
             );
             let patch = format!(r#"[{{"op":"remove","path":"{}"}}]"#, service.path_of(node));
-            out.find(service.id.clone(), message, Evidence::of(service, node, "the weight"))
-                .fix(Fix::json_patch(&service.id, patch));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the weight"),
+            )
+            .fix(Fix::json_patch(&service.id, patch));
         }
     }
 }

@@ -31,33 +31,47 @@ impl<'m> Hook<'m> {
 
     /// "Default to the empty LabelSelector, which matches everything."
     fn takes(&self, key: &str, labels: &Node) -> bool {
-        let selector = self.node.get(key).filter(|selector| selector.value != Value::Null);
+        let selector = self
+            .node
+            .get(key)
+            .filter(|selector| selector.value != Value::Null);
         selector.is_none_or(|selector| accepts(selector, Some(labels)))
     }
 
     /// The revisions that its selectors name.
     pub(super) fn named(&self) -> BTreeSet<&'m str> {
         let mut found = BTreeSet::new();
-        for selector in ["namespaceSelector", "objectSelector"].into_iter().filter_map(|key| self.node.get(key)) {
+        for selector in ["namespaceSelector", "objectSelector"]
+            .into_iter()
+            .filter_map(|key| self.node.get(key))
+        {
             found.extend(selector.at(["matchLabels", REVISION]).and_then(Node::str));
             let expressions = list(selector, "matchExpressions").iter();
             let named = expressions.filter(|expression| expression.str_at("key") == Some(REVISION));
-            found.extend(named.flat_map(|expression| list(expression, "values")).filter_map(Node::str));
+            found.extend(
+                named
+                    .flat_map(|expression| list(expression, "values"))
+                    .filter_map(Node::str),
+            );
         }
         found
     }
 
     /// A value of `clientConfig` that is there.
     pub(super) fn client(&self, key: &str) -> Option<&'m Node> {
-        self.node.at(["clientConfig", key]).filter(|value| value.value != Value::Null)
+        self.node
+            .at(["clientConfig", key])
+            .filter(|value| value.value != Value::Null)
     }
 }
 
-/// The webhooks of the configurations that inject: they name a revision, or a webhook whose name ends in `istio.io`.
+/// The webhooks of the configurations that inject: they name a revision, or a webhook whose name
+/// ends in `istio.io`.
 pub(super) fn injectors(mesh: &Mesh) -> Vec<Hook<'_>> {
     let configs = mesh.objects.of_kind("MutatingWebhookConfiguration").iter();
-    let is_istios =
-        |config: &&Stored| of(config).any(|hook| hook.name.ends_with("istio.io")) || !revisions_of(config).is_empty();
+    let is_istios = |config: &&Stored| {
+        of(config).any(|hook| hook.name.ends_with("istio.io")) || !revisions_of(config).is_empty()
+    };
     configs.filter(is_istios).flat_map(of).collect()
 }
 
@@ -72,9 +86,16 @@ pub(super) fn of(config: &Stored) -> impl Iterator<Item = Hook<'_>> {
 
 /// The revisions that the webhooks name.
 pub(super) fn revisions<'m>(hooks: &[Hook<'m>]) -> BTreeSet<&'m str> {
-    hooks.iter().flat_map(|hook| revisions_of(hook.config)).collect()
+    hooks
+        .iter()
+        .flat_map(|hook| revisions_of(hook.config))
+        .collect()
 }
 
 fn revisions_of(config: &Stored) -> BTreeSet<&str> {
-    config.label(REVISION).into_iter().chain(of(config).flat_map(|hook| hook.named())).collect()
+    config
+        .label(REVISION)
+        .into_iter()
+        .chain(of(config).flat_map(|hook| hook.named()))
+        .collect()
 }

@@ -24,11 +24,27 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for hook in istios(facts.mesh) {
         out.examined();
-        let Some(url) = hook.client("url") else { continue };
-        let Some(host) = url.str().and_then(host).filter(|host| host.parse::<IpAddr>().is_ok()) else { continue };
-        let message =
-            format!("webhook {} of {} is served at the address {host}, not at a name", hook.name, hook.config.id);
-        out.find(hook.config.id.clone(), message, Evidence::of(hook.config, url, "where it is served"))
-            .fix(Fix::advice("use a name, which a certificate can be for and which may move"));
+        let Some(url) = hook.client("url") else {
+            continue;
+        };
+        let Some(host) = url
+            .str()
+            .and_then(host)
+            .filter(|host| host.parse::<IpAddr>().is_ok())
+        else {
+            continue;
+        };
+        let message = format!(
+            "webhook {} of {} is served at the address {host}, not at a name",
+            hook.name, hook.config.id
+        );
+        out.find(
+            hook.config.id.clone(),
+            message,
+            Evidence::of(hook.config, url, "where it is served"),
+        )
+        .fix(Fix::advice(
+            "use a name, which a certificate can be for and which may move",
+        ));
     }
 }

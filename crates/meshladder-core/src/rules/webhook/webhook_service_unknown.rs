@@ -25,15 +25,27 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut told = BTreeSet::new();
     for hook in injectors(facts.mesh) {
         out.examined();
-        let Some(service) = hook.client("service") else { continue };
+        let Some(service) = hook.client("service") else {
+            continue;
+        };
         let text = |key: &str| service.str_at(key).unwrap_or_default();
         let (namespace, name) = (text("namespace"), text("name"));
-        if facts.mesh.service(namespace, name).is_some() || !told.insert((&hook.config.id, namespace, name)) {
+        if facts.mesh.service(namespace, name).is_some()
+            || !told.insert((&hook.config.id, namespace, name))
+        {
             continue;
         }
-        let message =
-            format!("webhook {} of {} calls Service {namespace}/{name}, and there is none", hook.name, hook.config.id);
-        out.find(hook.config.id.clone(), message, Evidence::of(hook.config, service, "the Service it calls"))
-            .fix(Fix::advice("name the Service of istiod, or delete what is left of an istiod that is gone"));
+        let message = format!(
+            "webhook {} of {} calls Service {namespace}/{name}, and there is none",
+            hook.name, hook.config.id
+        );
+        out.find(
+            hook.config.id.clone(),
+            message,
+            Evidence::of(hook.config, service, "the Service it calls"),
+        )
+        .fix(Fix::advice(
+            "name the Service of istiod, or delete what is left of an istiod that is gone",
+        ));
     }
 }

@@ -32,7 +32,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         };
         let message = format!("webhook {} of {} {why}", hook.name, hook.config.id);
         let node = url.unwrap_or(hook.node);
-        out.find(hook.config.id.clone(), message, Evidence::of(hook.config, node, "where it is served"))
-            .fix(Fix::advice("give clientConfig.url the address of the external istiod, or name its Service"));
+        out.find(
+            hook.config.id.clone(),
+            message,
+            Evidence::of(hook.config, node, "where it is served"),
+        )
+        .fix(Fix::advice(
+            "give clientConfig.url the address of the external istiod, or name its Service",
+        ));
     }
 }

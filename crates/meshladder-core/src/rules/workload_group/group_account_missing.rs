@@ -21,15 +21,36 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     for group in facts.mesh.objects.of_kind("WorkloadGroup") {
         out.examined();
-        let Some(node) = group.spec_at(["template", "serviceAccount"]) else { continue };
-        let name = node.str().filter(|name| !name.is_empty()).unwrap_or("default");
+        let Some(node) = group.spec_at(["template", "serviceAccount"]) else {
+            continue;
+        };
+        let name = node
+            .str()
+            .filter(|name| !name.is_empty())
+            .unwrap_or("default");
         let namespace = &group.id.namespace;
         let is_known = holds_in(facts, SERVICE_ACCOUNTS, "ServiceAccount", namespace);
-        if name == "default" || !is_known || facts.mesh.objects.get("ServiceAccount", namespace, name).is_some() {
+        if name == "default"
+            || !is_known
+            || facts
+                .mesh
+                .objects
+                .get("ServiceAccount", namespace, name)
+                .is_some()
+        {
             continue;
         }
-        let message = format!("{} is to run as service account {namespace}/{name}, and there is none", group.id);
-        out.find(group.id.clone(), message, Evidence::of(group, node, "the account"))
-            .fix(Fix::advice("name a service account of the namespace, or create it"));
+        let message = format!(
+            "{} is to run as service account {namespace}/{name}, and there is none",
+            group.id
+        );
+        out.find(
+            group.id.clone(),
+            message,
+            Evidence::of(group, node, "the account"),
+        )
+        .fix(Fix::advice(
+            "name a service account of the namespace, or create it",
+        ));
     }
 }

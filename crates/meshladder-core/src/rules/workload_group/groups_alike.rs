@@ -28,17 +28,30 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut seen: BTreeMap<Key<'_>, &Stored> = BTreeMap::new();
     for group in facts.mesh.objects.of_kind("WorkloadGroup") {
         out.examined();
-        let node = group.spec_at(["metadata", "labels"]).filter(|labels| !labels.members().is_empty());
+        let node = group
+            .spec_at(["metadata", "labels"])
+            .filter(|labels| !labels.members().is_empty());
         let Some(node) = node else { continue };
-        let mut labels: Vec<_> = node.members().iter().map(|label| (&*label.key, label.value.str())).collect();
+        let mut labels: Vec<_> = node
+            .members()
+            .iter()
+            .map(|label| (&*label.key, label.value.str()))
+            .collect();
         labels.sort_unstable();
         let other = *seen.entry((&group.id.namespace, labels)).or_insert(group);
         if other.id == group.id {
             continue;
         }
-        let message = format!("{} and {} give their machines the same labels", group.id, other.id);
-        out.find(group.id.clone(), message, Evidence::of(group, node, "the labels"))
-            .see(Evidence::object(other, "the other"))
-            .fix(Fix::advice("give one of them a label of its own"));
+        let message = format!(
+            "{} and {} give their machines the same labels",
+            group.id, other.id
+        );
+        out.find(
+            group.id.clone(),
+            message,
+            Evidence::of(group, node, "the labels"),
+        )
+        .see(Evidence::object(other, "the other"))
+        .fix(Fix::advice("give one of them a label of its own"));
     }
 }

@@ -6,8 +6,13 @@ use crate::schema::describe::{Kind, Message, STRING, checked, may, must, plain};
 use crate::schema::fields::{at_least_one, at_most_one};
 use crate::schema::text::Text;
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "BackendTLSPolicy", group: GROUP, versions: &["v1", "v1alpha3"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "BackendTLSPolicy",
+    group: GROUP,
+    versions: &["v1", "v1alpha3"],
+    only: false,
+    spec: &SPEC,
+};
 
 static SPEC: Message = plain(
     "BackendTLSPolicy",
@@ -20,7 +25,12 @@ static SPEC: Message = plain(
 
 static TARGET: Message = plain(
     "LocalPolicyTargetReferenceWithSectionName",
-    &[must("group", STRING), must("kind", NAME), must("name", NAME), may("sectionName", NAME)],
+    &[
+        must("group", STRING),
+        must("kind", NAME),
+        must("name", NAME),
+        may("sectionName", NAME),
+    ],
 );
 
 /// "must not contain both CACertificateRefs and WellKnownCACertificates"
@@ -33,13 +43,33 @@ static VALIDATION: Message = checked(
         may("wellKnownCACertificates", STRING),
     ],
     |node, walk| {
-        at_most_one(node, &["caCertificateRefs", "wellKnownCACertificates"], walk);
-        at_least_one(node, &["caCertificateRefs", "wellKnownCACertificates"], walk);
+        at_most_one(
+            node,
+            &["caCertificateRefs", "wellKnownCACertificates"],
+            walk,
+        );
+        at_least_one(
+            node,
+            &["caCertificateRefs", "wellKnownCACertificates"],
+            walk,
+        );
     },
 );
 
-static CA_REF: Message =
-    plain("LocalObjectReference", &[must("group", STRING), must("kind", NAME), must("name", NAME)]);
+static CA_REF: Message = plain(
+    "LocalObjectReference",
+    &[
+        must("group", STRING),
+        must("kind", NAME),
+        must("name", NAME),
+    ],
+);
 
-static SUBJECT_ALT_NAME: Message =
-    plain("SubjectAltName", &[may("hostname", STRING), must("type", Enum(&["Hostname", "URI"])), may("uri", STRING)]);
+static SUBJECT_ALT_NAME: Message = plain(
+    "SubjectAltName",
+    &[
+        may("hostname", STRING),
+        must("type", Enum(&["Hostname", "URI"])),
+        may("uri", STRING),
+    ],
+);

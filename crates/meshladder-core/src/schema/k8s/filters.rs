@@ -2,7 +2,9 @@
 
 use super::{BACKEND_REF, FRACTION, NAME, OBJECT_REF, typed};
 use crate::schema::describe::Type::{Any, Bool, Enum, Int, List, Of, Text as TextOf};
-use crate::schema::describe::{INT32, Message, PERCENT, PORT, STRING, STRINGS, checked, may, must, plain};
+use crate::schema::describe::{
+    INT32, Message, PERCENT, PORT, STRING, STRINGS, checked, may, must, plain,
+};
 use crate::schema::fields::at_most_one;
 use crate::schema::text::Text;
 
@@ -51,9 +53,23 @@ pub(super) static GRPC_FILTER: Message = checked(
         may("requestHeaderModifier", Of(&HEADERS)),
         may("requestMirror", Of(&MIRROR)),
         may("responseHeaderModifier", Of(&HEADERS)),
-        must("type", Enum(&["RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "ExtensionRef"])),
+        must(
+            "type",
+            Enum(&[
+                "RequestHeaderModifier",
+                "ResponseHeaderModifier",
+                "RequestMirror",
+                "ExtensionRef",
+            ]),
+        ),
     ],
-    |node, walk| typed(node, &[FIELD_OF[0], FIELD_OF[1], FIELD_OF[2], FIELD_OF[5]], walk),
+    |node, walk| {
+        typed(
+            node,
+            &[FIELD_OF[0], FIELD_OF[1], FIELD_OF[2], FIELD_OF[5]],
+            walk,
+        )
+    },
 );
 
 static HEADERS: Message = plain(
@@ -69,7 +85,11 @@ static HEADER: Message = plain("HTTPHeader", &[must("name", NAME), must("value",
 
 static MIRROR: Message = checked(
     "HTTPRequestMirrorFilter",
-    &[must("backendRef", Of(&BACKEND_REF)), may("fraction", Of(&FRACTION)), may("percent", PERCENT)],
+    &[
+        must("backendRef", Of(&BACKEND_REF)),
+        may("fraction", Of(&FRACTION)),
+        may("percent", PERCENT),
+    ],
     |node, walk| at_most_one(node, &["percent", "fraction"], walk),
 );
 
@@ -84,8 +104,13 @@ static REDIRECT: Message = plain(
     ],
 );
 
-static REWRITE: Message =
-    plain("HTTPURLRewriteFilter", &[may("hostname", TextOf(Text::PreciseHostname)), may("path", Of(&PATH))]);
+static REWRITE: Message = plain(
+    "HTTPURLRewriteFilter",
+    &[
+        may("hostname", TextOf(Text::PreciseHostname)),
+        may("path", Of(&PATH)),
+    ],
+);
 
 static PATH: Message = checked(
     "HTTPPathModifier",
@@ -95,7 +120,14 @@ static PATH: Message = checked(
         must("type", Enum(&["ReplaceFullPath", "ReplacePrefixMatch"])),
     ],
     |node, walk| {
-        typed(node, &[("ReplaceFullPath", "replaceFullPath"), ("ReplacePrefixMatch", "replacePrefixMatch")], walk);
+        typed(
+            node,
+            &[
+                ("ReplaceFullPath", "replaceFullPath"),
+                ("ReplacePrefixMatch", "replacePrefixMatch"),
+            ],
+            walk,
+        );
     },
 );
 

@@ -5,8 +5,13 @@ use crate::schema::describe::Type::{Of, Text as TextOf};
 use crate::schema::describe::{Kind, Message, may, must, plain};
 use crate::schema::text::Text;
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "GatewayClass", group: GROUP, versions: &["v1", "v1beta1"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "GatewayClass",
+    group: GROUP,
+    versions: &["v1", "v1beta1"],
+    only: false,
+    spec: &SPEC,
+};
 
 static SPEC: Message = plain(
     "GatewayClass",

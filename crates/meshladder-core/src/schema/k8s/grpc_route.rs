@@ -6,8 +6,13 @@ use crate::schema::describe::Type::{Any, Enum, List, Of};
 use crate::schema::describe::{Field, Kind, Message, STRING, checked, may, plain};
 use crate::schema::fields::at_least_one;
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "GRPCRoute", group: GROUP, versions: &["v1", "v1alpha2"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "GRPCRoute",
+    group: GROUP,
+    versions: &["v1", "v1alpha2"],
+    only: false,
+    spec: &SPEC,
+};
 
 static SPEC: Message = plain("GRPCRoute", &FIELDS);
 
@@ -24,13 +29,22 @@ static RULE: Message = plain(
     ],
 );
 
-static MATCH: Message =
-    plain("GRPCRouteMatch", &[may("headers", List(&Of(&HEADER_MATCH), 0, 16)), may("method", Of(&METHOD_MATCH))]);
+static MATCH: Message = plain(
+    "GRPCRouteMatch",
+    &[
+        may("headers", List(&Of(&HEADER_MATCH), 0, 16)),
+        may("method", Of(&METHOD_MATCH)),
+    ],
+);
 
 /// "One or both of 'service' or 'method' must be specified"
 static METHOD_MATCH: Message = checked(
     "GRPCMethodMatch",
-    &[may("method", STRING), may("service", STRING), may("type", Enum(&["Exact", "RegularExpression"]))],
+    &[
+        may("method", STRING),
+        may("service", STRING),
+        may("type", Enum(&["Exact", "RegularExpression"])),
+    ],
     |node, walk| at_least_one(node, &["service", "method"], walk),
 );
 

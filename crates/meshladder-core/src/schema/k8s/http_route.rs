@@ -1,7 +1,9 @@
 //! HTTPRoute.
 
 use super::filters::HTTP_FILTER;
-use super::{GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port};
+use super::{
+    GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port,
+};
 use crate::doc::tree::Node;
 use crate::schema::describe::Type::{Any, Enum, Int, List, Of, Text as TextOf, Time};
 use crate::schema::describe::{Field, Kind, Message, Span, Type, checked, list, may, must, plain};
@@ -10,8 +12,13 @@ use crate::schema::fields::{filled, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "HTTPRoute", group: GROUP, versions: &["v1", "v1beta1"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "HTTPRoute",
+    group: GROUP,
+    versions: &["v1", "v1beta1"],
+    only: false,
+    spec: &SPEC,
+};
 
 static SPEC: Message = plain("HTTPRoute", &FIELDS);
 
@@ -32,14 +39,23 @@ static RULE: Message = plain(
     ],
 );
 
-static TIMEOUTS: Message = plain("HTTPRouteTimeouts", &[may("backendRequest", DURATION), may("request", DURATION)]);
+static TIMEOUTS: Message = plain(
+    "HTTPRouteTimeouts",
+    &[may("backendRequest", DURATION), may("request", DURATION)],
+);
 
 static RETRY: Message = plain(
     "HTTPRouteRetry",
-    &[may("attempts", Int(0, 2_147_483_647)), may("backoff", DURATION), may("codes", list(&Int(400, 599)))],
+    &[
+        may("attempts", Int(0, 2_147_483_647)),
+        may("backoff", DURATION),
+        may("codes", list(&Int(400, 599))),
+    ],
 );
 
-const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+const METHODS: &[&str] = &[
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+];
 
 static MATCH: Message = plain(
     "HTTPRouteMatch",
@@ -53,13 +69,20 @@ static MATCH: Message = plain(
 
 static QUERY_MATCH: Message = checked(
     "HTTPQueryParamMatch",
-    &[must("name", NAME), may("type", Enum(&["Exact", "RegularExpression"])), must("value", NAME)],
+    &[
+        must("name", NAME),
+        may("type", Enum(&["Exact", "RegularExpression"])),
+        must("value", NAME),
+    ],
     regular_expression,
 );
 
 static PATH_MATCH: Message = checked(
     "HTTPPathMatch",
-    &[may("type", Enum(&["Exact", "PathPrefix", "RegularExpression"])), may("value", TextOf(Text::AtMost(1024)))],
+    &[
+        may("type", Enum(&["Exact", "PathPrefix", "RegularExpression"])),
+        may("value", TextOf(Text::AtMost(1024))),
+    ],
     |node, walk| {
         regular_expression(node, walk);
         absolute(node, walk);
@@ -68,15 +91,28 @@ static PATH_MATCH: Message = checked(
 
 /// "value must be an absolute path" unless it is a regular expression.
 fn absolute<'n>(node: &'n Node, walk: &mut Walk<'n>) {
-    let Some(value) = filled(node, "value").filter(|_| text(node, "type") != "RegularExpression") else { return };
+    let Some(value) = filled(node, "value").filter(|_| text(node, "type") != "RegularExpression")
+    else {
+        return;
+    };
     let path = text(node, "value");
-    let is_odd = ["//", "/./", "/../", "%2f", "%2F", "#"].iter().any(|part| path.contains(part))
+    let is_odd = ["//", "/./", "/../", "%2f", "%2F", "#"]
+        .iter()
+        .any(|part| path.contains(part))
         || path.ends_with("/..")
         || path.ends_with("/.");
     if !path.starts_with('/') {
-        walk.fault(Flaw::InvalidValue, value, format!("is {}, which does not start with /", shown(value)));
+        walk.fault(
+            Flaw::InvalidValue,
+            value,
+            format!("is {}, which does not start with /", shown(value)),
+        );
     } else if is_odd {
-        walk.fault(Flaw::InvalidValue, value, format!("is {}, not a plain path", shown(value)));
+        walk.fault(
+            Flaw::InvalidValue,
+            value,
+            format!("is {}, not a plain path", shown(value)),
+        );
     }
 }
 

@@ -6,11 +6,25 @@ use crate::schema::describe::Type::{List, Of};
 use crate::schema::describe::{Kind, Message, checked, must};
 use crate::schema::fields::{all_different, items};
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "ListenerSet", group: GROUP, versions: &["v1"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "ListenerSet",
+    group: GROUP,
+    versions: &["v1"],
+    only: false,
+    spec: &SPEC,
+};
 
 static SPEC: Message = checked(
     "ListenerSet",
-    &[must("listeners", List(&Of(&LISTENER), 1, 64)), must("parentRef", Of(&OBJECT_REF))],
-    |node, walk| all_different(items(node, "listeners"), |listener| listener.get("name"), walk),
+    &[
+        must("listeners", List(&Of(&LISTENER), 1, 64)),
+        must("parentRef", Of(&OBJECT_REF)),
+    ],
+    |node, walk| {
+        all_different(
+            items(node, "listeners"),
+            |listener| listener.get("name"),
+            walk,
+        )
+    },
 );

@@ -4,13 +4,36 @@ use super::{GROUP, NAME};
 use crate::schema::describe::Type::{List, Of};
 use crate::schema::describe::{Kind, Message, STRING, may, must, plain};
 
-pub(in crate::schema) static KIND: Kind =
-    Kind { kind: "ReferenceGrant", group: GROUP, versions: &["v1beta1", "v1alpha2", "v1"], only: false, spec: &SPEC };
+pub(in crate::schema) static KIND: Kind = Kind {
+    kind: "ReferenceGrant",
+    group: GROUP,
+    versions: &["v1beta1", "v1alpha2", "v1"],
+    only: false,
+    spec: &SPEC,
+};
 
-static SPEC: Message =
-    plain("ReferenceGrant", &[must("from", List(&Of(&FROM), 1, 16)), must("to", List(&Of(&TO), 1, 16))]);
+static SPEC: Message = plain(
+    "ReferenceGrant",
+    &[
+        must("from", List(&Of(&FROM), 1, 16)),
+        must("to", List(&Of(&TO), 1, 16)),
+    ],
+);
 
-static FROM: Message =
-    plain("ReferenceGrantFrom", &[must("group", STRING), must("kind", NAME), must("namespace", NAME)]);
+static FROM: Message = plain(
+    "ReferenceGrantFrom",
+    &[
+        must("group", STRING),
+        must("kind", NAME),
+        must("namespace", NAME),
+    ],
+);
 
-static TO: Message = plain("ReferenceGrantTo", &[must("group", STRING), must("kind", NAME), may("name", STRING)]);
+static TO: Message = plain(
+    "ReferenceGrantTo",
+    &[
+        must("group", STRING),
+        must("kind", NAME),
+        may("name", STRING),
+    ],
+);

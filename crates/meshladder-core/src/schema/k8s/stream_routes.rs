@@ -4,16 +4,35 @@ use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
 use crate::schema::describe::Type::{List, Of};
 use crate::schema::describe::{Field, Kind, Message, STRING, Type, may, must, plain};
 
-pub(in crate::schema) static TCP: Kind =
-    Kind { kind: "TCPRoute", group: GROUP, versions: &["v1alpha2", "v1"], only: false, spec: &TCP_SPEC };
+pub(in crate::schema) static TCP: Kind = Kind {
+    kind: "TCPRoute",
+    group: GROUP,
+    versions: &["v1alpha2", "v1"],
+    only: false,
+    spec: &TCP_SPEC,
+};
 
-pub(in crate::schema) static TLS: Kind =
-    Kind { kind: "TLSRoute", group: GROUP, versions: &["v1", "v1alpha3", "v1alpha2"], only: false, spec: &TLS_SPEC };
+pub(in crate::schema) static TLS: Kind = Kind {
+    kind: "TLSRoute",
+    group: GROUP,
+    versions: &["v1", "v1alpha3", "v1alpha2"],
+    only: false,
+    spec: &TLS_SPEC,
+};
 
-pub(in crate::schema) static UDP: Kind =
-    Kind { kind: "UDPRoute", group: GROUP, versions: &["v1alpha2", "v1"], only: false, spec: &UDP_SPEC };
+pub(in crate::schema) static UDP: Kind = Kind {
+    kind: "UDPRoute",
+    group: GROUP,
+    versions: &["v1alpha2", "v1"],
+    only: false,
+    spec: &UDP_SPEC,
+};
 
-const FIELDS: &[Field] = &[may("parentRefs", PARENT_REFS), must("rules", RULES), may("useDefaultGateways", STRING)];
+const FIELDS: &[Field] = &[
+    may("parentRefs", PARENT_REFS),
+    must("rules", RULES),
+    may("useDefaultGateways", STRING),
+];
 
 static TCP_SPEC: Message = plain("TCPRoute", FIELDS);
 
@@ -25,4 +44,10 @@ static TLS_FIELDS: [Field; 4] = route_fields(must("rules", RULES));
 
 const RULES: Type = List(&Of(&RULE), 1, 16);
 
-static RULE: Message = plain("RouteRule", &[may("backendRefs", List(&Of(&BACKEND_REF), 0, 16)), may("name", NAME)]);
+static RULE: Message = plain(
+    "RouteRule",
+    &[
+        may("backendRefs", List(&Of(&BACKEND_REF), 0, 16)),
+        may("name", NAME),
+    ],
+);

@@ -43,9 +43,15 @@ fn problem(name: &str, for_gateways: bool, object: &Stored) -> Option<String> {
     if name.parse::<IpAddr>().is_ok() {
         return None;
     }
-    // What passes between networks is told by names such as `outbound_.80_._.cart.shop.svc.cluster.local`.
-    let is_sni =
-        || object.spec_list("tls").iter().flat_map(|tls| items(tls, "match")).any(|m| !items(m, "sniHosts").is_empty());
+    // What passes between networks is told by names such as
+    // `outbound_.80_._.cart.shop.svc.cluster.local`.
+    let is_sni = || {
+        object
+            .spec_list("tls")
+            .iter()
+            .flat_map(|tls| items(tls, "match"))
+            .any(|m| !items(m, "sniHosts").is_empty())
+    };
     if for_gateways && name.starts_with("outbound_.") && is_sni() {
         return None;
     }
@@ -61,14 +67,24 @@ fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
     let mut wildcards: Vec<&str> = Vec::new();
     for host in hosts {
         let Some(name) = host.str() else { continue };
-        let before = wildcards.iter().copied().find(|wildcard| overlaps(wildcard, name));
+        let before = wildcards
+            .iter()
+            .copied()
+            .find(|wildcard| overlaps(wildcard, name));
         let before = before.or_else(|| seen.contains(name).then_some(name));
         let before = before.or_else(|| {
             // Only a wildcard is compared with all.
-            seen.iter().copied().filter(|_| name.starts_with('*')).find(|other| covers(name, other))
+            seen.iter()
+                .copied()
+                .filter(|_| name.starts_with('*'))
+                .find(|other| covers(name, other))
         });
         if let Some(before) = before {
-            walk.fault(Flaw::Duplicate, host, format!("is {}, which {before} before it has too", shown(host)));
+            walk.fault(
+                Flaw::Duplicate,
+                host,
+                format!("is {}, which {before} before it has too", shown(host)),
+            );
         }
         seen.insert(name);
         if name.starts_with('*') {
@@ -81,11 +97,14 @@ fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
 pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     for gateway in items(node, "gateways") {
         let name = gateway.str().unwrap_or_default();
-        let Some((first, rest)) = name.split_once('.').filter(|_| !name.contains('/')) else { continue };
+        let Some((first, rest)) = name.split_once('.').filter(|_| !name.contains('/')) else {
+            continue;
+        };
         let better = format!("{}/{first}", rest.split('.').next().unwrap_or_default());
         if names::is_gateway(&better) {
             let what = format!("is {}, an old way to write {better}", shown(gateway));
-            walk.fault(Flaw::Deprecated, gateway, what).repair = Some(Repair::Replace(escape(&better)));
+            walk.fault(Flaw::Deprecated, gateway, what).repair =
+                Some(Repair::Replace(escape(&better)));
         }
     }
 }
@@ -97,11 +116,22 @@ pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
     for sni in items(node, "sniHosts") {
         let Some(name) = sni.str() else { continue };
         if name.parse::<IpAddr>().is_ok() {
-            walk.fault(Flaw::NoEffect, sni, format!("is {}, and clients send names as SNI, not addresses", shown(sni)));
+            walk.fault(
+                Flaw::NoEffect,
+                sni,
+                format!(
+                    "is {}, and clients send names as SNI, not addresses",
+                    shown(sni)
+                ),
+            );
         } else if let Some(what) = problem(name, is_for_gateways(object), object) {
             walk.fault(Flaw::InvalidHost, sni, format!("is {}, {what}", shown(sni)));
         } else if !object.spec_strings("hosts").any(|host| covers(host, name)) {
-            walk.fault(Flaw::InvalidHost, sni, format!("is {}, which none of the hosts has", shown(sni)));
+            walk.fault(
+                Flaw::InvalidHost,
+                sni,
+                format!("is {}, which none of the hosts has", shown(sni)),
+            );
         }
     }
 }

@@ -29,19 +29,32 @@ impl<'o> Resource<'o> {
     }
 
     fn metadata(self, key: &str) -> &'o str {
-        self.node.at(["metadata", key]).and_then(Node::str).unwrap_or_default()
+        self.node
+            .at(["metadata", key])
+            .and_then(Node::str)
+            .unwrap_or_default()
     }
 
     /// `ALLOW` unless it says otherwise.
     pub(super) fn action(self) -> &'o str {
-        self.node.at(["spec", "action"]).and_then(Node::str).unwrap_or("ALLOW")
+        self.node
+            .at(["spec", "action"])
+            .and_then(Node::str)
+            .unwrap_or("ALLOW")
     }
 }
 
 /// Those that reach the workload, the oldest first.
-pub(super) fn reaching<'o>(objects: &[&'o Node], workload: &Workload<'_>, mesh: &MeshConfig) -> Vec<Resource<'o>> {
-    let mut found: Vec<_> =
-        objects.iter().copied().filter(|policy| policies::reaches(policy, workload, &mesh.root_namespace)).collect();
+pub(super) fn reaching<'o>(
+    objects: &[&'o Node],
+    workload: &Workload<'_>,
+    mesh: &MeshConfig,
+) -> Vec<Resource<'o>> {
+    let mut found: Vec<_> = objects
+        .iter()
+        .copied()
+        .filter(|policy| policies::reaches(policy, workload, &mesh.root_namespace))
+        .collect();
     found.sort_by_key(|policy| policies::age(policy));
     found.into_iter().map(|node| Resource { node }).collect()
 }

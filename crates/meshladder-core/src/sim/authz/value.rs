@@ -51,7 +51,8 @@ impl Field<'_> {
         )
     }
 
-    /// What a value asks for; none when istiod cannot say it to Envoy, as with fields of HTTP for TCP.
+    /// What a value asks for; none when istiod cannot say it to Envoy, as with fields of HTTP for
+    /// TCP.
     pub(super) fn compile(self, value: &str, traffic: Traffic) -> Option<Rule> {
         let is_http_only = matches!(
             self,
@@ -80,8 +81,13 @@ impl Field<'_> {
         let name = |pattern: StringMatcher| Condition::Authenticated(Some(pattern));
         Some(match self {
             Self::Principals => name(prefixed(value, "spiffe://")),
-            Self::Namespaces => name(StringMatcher::regex(&format!(".*/ns/{}/.*", value.replace('*', ".*")))),
-            Self::ServiceAccounts(namespace) => name(StringMatcher::regex(&service_account(namespace, value))),
+            Self::Namespaces => name(StringMatcher::regex(&format!(
+                ".*/ns/{}/.*",
+                value.replace('*', ".*")
+            ))),
+            Self::ServiceAccounts(namespace) => {
+                name(StringMatcher::regex(&service_account(namespace, value)))
+            }
             Self::TrustDomains if value.contains('*') => {
                 Condition::Unmodelled(format!("which trust domains `{value}` selects").into())
             }
@@ -99,11 +105,15 @@ impl Field<'_> {
             Self::Header(name) => Condition::Header(header(bracketed(name)?, value, false)?),
             // "{*}" and "{**}" are istiod's way to write Envoy's "*" and "**".
             Self::Paths if value.contains("{*}") || value.contains("{**}") => {
-                Condition::UriTemplate(Template::compile(&value.replace("{**}", "**").replace("{*}", "*")))
+                Condition::UriTemplate(Template::compile(
+                    &value.replace("{**}", "**").replace("{*}", "*"),
+                ))
             }
             Self::Paths => Condition::UrlPath(plain(value)),
             Self::EnvoyFilter(key) => envoy_filter(key, value)?,
-            Self::RequestPrincipals | Self::Claims(_) | Self::Audiences | Self::Presenter => return None,
+            Self::RequestPrincipals | Self::Claims(_) | Self::Audiences | Self::Presenter => {
+                return None;
+            }
         })
     }
 }
@@ -134,9 +144,14 @@ fn header(name: &str, value: &str, ignore_case: bool) -> Option<HeaderMatcher> {
     let specifier = if kind.is_empty() {
         r#""present_match":true"#.to_owned()
     } else {
-        format!(r#""string_match":{{"{kind}":{},"ignore_case":{ignore_case}}}"#, escape(text))
+        format!(
+            r#""string_match":{{"{kind}":{},"ignore_case":{ignore_case}}}"#,
+            escape(text)
+        )
     };
-    Some(HeaderMatcher::compile(Raw::of(&format!(r#"{{"name":{},{specifier}}}"#, escape(name))).ok()?))
+    Some(HeaderMatcher::compile(
+        Raw::of(&format!(r#"{{"name":{},{specifier}}}"#, escape(name))).ok()?,
+    ))
 }
 
 /// `1.2.3.4` or `1.2.0.0/16`
@@ -144,7 +159,11 @@ fn range(value: &str) -> Option<Cidr> {
     let (address, length) = value.split_once('/').unwrap_or((value, ""));
     let address: IpAddr = address.parse().ok()?;
     let whole = if address.is_ipv6() { 128 } else { 32 };
-    let length = if length.is_empty() { whole } else { length.parse().ok().filter(|n| *n <= whole)? };
+    let length = if length.is_empty() {
+        whole
+    } else {
+        length.parse().ok().filter(|n| *n <= whole)?
+    };
     Some(Cidr::new(address, length))
 }
 
@@ -161,14 +180,16 @@ fn request_principal(value: &str) -> Rule {
     let (issuer, subject) = match (value.strip_prefix('*'), value.strip_suffix('*'), split) {
         _ if value == "*" => (any(), any()),
         (Some(_), _, Some(("*", subject))) => (any(), StringMatcher::exact(subject)),
-        (Some(_), _, Some((issuer, subject))) => {
-            (StringMatcher::suffix(issuer.trim_start_matches('*')), StringMatcher::exact(subject))
-        }
+        (Some(_), _, Some((issuer, subject))) => (
+            StringMatcher::suffix(issuer.trim_start_matches('*')),
+            StringMatcher::exact(subject),
+        ),
         (Some(suffix), _, None) => (any(), StringMatcher::suffix(suffix)),
         (None, Some(_), Some((issuer, "*"))) => (StringMatcher::exact(issuer), any()),
-        (None, Some(_), Some((issuer, subject))) => {
-            (StringMatcher::exact(issuer), StringMatcher::prefix(subject.trim_end_matches('*')))
-        }
+        (None, Some(_), Some((issuer, subject))) => (
+            StringMatcher::exact(issuer),
+            StringMatcher::prefix(subject.trim_end_matches('*')),
+        ),
         (None, Some(prefix), None) => (StringMatcher::prefix(prefix), any()),
         (None, None, split) => {
             let (issuer, subject) = split.unwrap_or((value, ""));
@@ -182,23 +203,37 @@ fn request_principal(value: &str) -> Rule {
 /// A claim is a text or a list with one such text in it.
 fn claim(path: &[&str], value: &str) -> Rule {
     let text = || ValueMatcher::String(plain(value));
-    let path: Vec<_> = std::iter::once("payload").chain(path.iter().copied()).collect();
-    metadata(&path, ValueMatcher::Or(vec![ValueMatcher::OneOf(Box::new(text())), text()]))
+    let path: Vec<_> = std::iter::once("payload")
+        .chain(path.iter().copied())
+        .collect();
+    metadata(
+        &path,
+        ValueMatcher::Or(vec![ValueMatcher::OneOf(Box::new(text())), text()]),
+    )
 }
 
 fn metadata(path: &[&str], value: ValueMatcher) -> Rule {
-    Rule::Condition(Condition::Metadata(MetadataMatcher::new(NAMESPACE, path, value)))
+    Rule::Condition(Condition::Metadata(MetadataMatcher::new(
+        NAMESPACE, path, value,
+    )))
 }
 
-/// "Split key of format "experimental.envoy.filters.a.b[c]" to "envoy.filters.a.b" and "c"." A value in brackets is one of
-/// a list.
+/// "Split key of format "experimental.envoy.filters.a.b[c]" to "envoy.filters.a.b" and "c"." A
+/// value in brackets is one of a list.
 fn envoy_filter(key: &str, value: &str) -> Option<Condition> {
     let (namespace, key) = key.strip_suffix(']').unwrap_or(key).split_once('[')?;
-    let matcher = match value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+    let matcher = match value
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
         Some(inside) => ValueMatcher::OneOf(Box::new(ValueMatcher::String(plain(inside)))),
         None => ValueMatcher::String(plain(value)),
     };
-    Some(Condition::Metadata(MetadataMatcher::new(namespace, &[key], matcher)))
+    Some(Condition::Metadata(MetadataMatcher::new(
+        namespace,
+        &[key],
+        matcher,
+    )))
 }
 
 fn bracketed(text: &str) -> Option<&str> {

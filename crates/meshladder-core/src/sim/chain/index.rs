@@ -36,10 +36,15 @@ pub(super) enum End {
 }
 
 /// See [`longest`].
-const AMBIGUOUS: &str = "which chain Envoy finds first, one for a range of length 0 or one without a range";
+const AMBIGUOUS: &str =
+    "which chain Envoy finds first, one for a range of length 0 or one without a range";
 
 /// Adds a row for each combination of keys.
-pub(super) fn push_rows<'a>(rows: &mut Vec<Row<'a>>, keys: &[Vec<Key<'a>>; LEVELS.len()], chain: usize) {
+pub(super) fn push_rows<'a>(
+    rows: &mut Vec<Row<'a>>,
+    keys: &[Vec<Key<'a>>; LEVELS.len()],
+    chain: usize,
+) {
     let combinations = keys.iter().map(Vec::len).product();
     for number in 0..combinations {
         let mut rest: usize = number;
@@ -58,18 +63,32 @@ pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'
     for level in 0..LEVELS.len() {
         match step(level, rows, seen) {
             Ok(bucket) => rows = bucket,
-            Err(end) => return Path { rows, passed: level, end },
+            Err(end) => {
+                return Path {
+                    rows,
+                    passed: level,
+                    end,
+                };
+            }
         }
     }
-    let end = rows.first().map_or(End::Nothing, |row| End::Chain(row.chain));
-    Path { rows, passed: LEVELS.len(), end }
+    let end = rows
+        .first()
+        .map_or(End::Nothing, |row| End::Chain(row.chain));
+    Path {
+        rows,
+        passed: LEVELS.len(),
+        end,
+    }
 }
 
 /// The rows that stay at a level, or the end of the search.
 fn step<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'c [Row<'a>], End> {
     // Most levels tell nothing apart.
     match (rows.first(), rows.last()) {
-        (Some(first), Some(last)) if first.keys[level] == Key::Any && last.keys[level] == Key::Any => {
+        (Some(first), Some(last))
+            if first.keys[level] == Key::Any && last.keys[level] == Key::Any =>
+        {
             return Ok(rows);
         }
         (None, _) => return Err(End::Nothing),
@@ -78,18 +97,32 @@ fn step<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'
     match LEVELS[level] {
         Level::DestinationPort => first_of(level, rows, [Key::Port(seen.destination.1)]),
         Level::Destination => longest(level, rows, seen),
-        Level::ServerName => {
-            first_of(level, rows, server_names(&seen.server_name).map(|name| Key::Text(Cow::Borrowed(name))))
-        }
-        Level::TransportProtocol => first_of(level, rows, [Key::Text(Cow::Borrowed(seen.transport_protocol))]),
+        Level::ServerName => first_of(
+            level,
+            rows,
+            server_names(&seen.server_name).map(|name| Key::Text(Cow::Borrowed(name))),
+        ),
+        Level::TransportProtocol => first_of(
+            level,
+            rows,
+            [Key::Text(Cow::Borrowed(seen.transport_protocol))],
+        ),
         // The first of the client's list that any chain names.
-        Level::ApplicationProtocol => {
-            first_of(level, rows, seen.application_protocols.iter().map(|p| Key::Text(Cow::Borrowed(p))))
-        }
+        Level::ApplicationProtocol => first_of(
+            level,
+            rows,
+            seen.application_protocols
+                .iter()
+                .map(|p| Key::Text(Cow::Borrowed(p))),
+        ),
         Level::DirectSource if seen.direct_source.is_some() => longest(level, rows, seen),
         Level::Source if seen.source.is_some() => longest(level, rows, seen),
-        Level::SourceType if seen.source.is_some() => first_of(level, rows, SourceType::seen(seen).map(Key::Source)),
-        Level::DirectSource | Level::Source | Level::SourceType => Err(End::Unknown("the source address")),
+        Level::SourceType if seen.source.is_some() => {
+            first_of(level, rows, SourceType::seen(seen).map(Key::Source))
+        }
+        Level::DirectSource | Level::Source | Level::SourceType => {
+            Err(End::Unknown("the source address"))
+        }
         // Port 0 stands for a port that nobody knows: no connection comes from it.
         Level::SourcePort => match seen.source {
             Some((_, port)) if port != 0 => first_of(level, rows, [Key::Port(port)]),
@@ -104,21 +137,41 @@ fn first_of<'c, 'a, 'k>(
     rows: &'c [Row<'a>],
     keys: impl IntoIterator<Item = Key<'k>>,
 ) -> Result<&'c [Row<'a>], End> {
-    let mut buckets = keys.into_iter().chain([Key::Any]).map(|key| bucket(level, rows, &key));
+    let mut buckets = keys
+        .into_iter()
+        .chain([Key::Any])
+        .map(|key| bucket(level, rows, &key));
     buckets.find(|rows| !rows.is_empty()).ok_or(End::Nothing)
 }
 
-/// The rows of the longest range that holds the address. "Any" is a range of both families and of length 0; next to a
-/// range of length 0 that is written out, which of the two Envoy finds differs from one start to the next.
-fn longest<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'c [Row<'a>], End> {
-    let matching = Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
-    let best = matching.max_by_key(|bucket| length(&bucket[0].keys[level])).ok_or(End::Nothing)?;
-    let is_ambiguous = length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
-    if is_ambiguous && rows[0].keys[level] == Key::Any { Err(End::Unknown(AMBIGUOUS)) } else { Ok(best) }
+/// The rows of the longest range that holds the address. "Any" is a range of both families and of
+/// length 0; next to a range of length 0 that is written out, which of the two Envoy finds differs
+/// from one start to the next.
+fn longest<'c, 'a>(
+    level: usize,
+    rows: &'c [Row<'a>],
+    seen: &Seen<'_>,
+) -> Result<&'c [Row<'a>], End> {
+    let matching =
+        Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
+    let best = matching
+        .max_by_key(|bucket| length(&bucket[0].keys[level]))
+        .ok_or(End::Nothing)?;
+    let is_ambiguous =
+        length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
+    if is_ambiguous && rows[0].keys[level] == Key::Any {
+        Err(End::Unknown(AMBIGUOUS))
+    } else {
+        Ok(best)
+    }
 }
 
 fn length(key: &Key<'_>) -> u8 {
-    if let Key::Range(range) = key { range.length() } else { 0 }
+    if let Key::Range(range) = key {
+        range.length()
+    } else {
+        0
+    }
 }
 
 fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<'a>] {
@@ -138,7 +191,9 @@ impl<'c, 'a> Iterator for Buckets<'c, 'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let key = &self.rows.first()?.keys[self.level];
-        let length = self.rows.partition_point(|row| row.keys[self.level] <= *key);
+        let length = self
+            .rows
+            .partition_point(|row| row.keys[self.level] <= *key);
         let (bucket, rest) = self.rows.split_at(length);
         self.rows = rest;
         Some(bucket)

@@ -73,32 +73,52 @@ impl Level {
 impl<'a> Key<'a> {
     /// Port 0 is how Envoy's index writes "any".
     pub(super) fn port(port: u16) -> Self {
-        if port == 0 { Self::Any } else { Self::Port(port) }
-    }
-
-    pub(super) fn text(text: Cow<'a, str>) -> Self {
-        if text.is_empty() { Self::Any } else { Self::Text(text) }
-    }
-
-    /// "Partial wildcards are not supported", so a star stands for whole labels; names are compared in lower case.
-    pub(super) fn server_name(name: Cow<'a, str>) -> Self {
-        let name = if name.bytes().any(|b| b.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name };
-        match name {
-            Cow::Borrowed(name) => Self::text(name.strip_prefix("*").unwrap_or(name).into()),
-            Cow::Owned(name) => Self::text(name.strip_prefix("*").unwrap_or(&name).to_owned().into()),
+        if port == 0 {
+            Self::Any
+        } else {
+            Self::Port(port)
         }
     }
 
-    /// Whether the connection has it, taken by itself. What is not known of the connection it does not have.
+    pub(super) fn text(text: Cow<'a, str>) -> Self {
+        if text.is_empty() {
+            Self::Any
+        } else {
+            Self::Text(text)
+        }
+    }
+
+    /// "Partial wildcards are not supported", so a star stands for whole labels; names are compared
+    /// in lower case.
+    pub(super) fn server_name(name: Cow<'a, str>) -> Self {
+        let name = if name.bytes().any(|b| b.is_ascii_uppercase()) {
+            name.to_ascii_lowercase().into()
+        } else {
+            name
+        };
+        match name {
+            Cow::Borrowed(name) => Self::text(name.strip_prefix("*").unwrap_or(name).into()),
+            Cow::Owned(name) => {
+                Self::text(name.strip_prefix("*").unwrap_or(&name).to_owned().into())
+            }
+        }
+    }
+
+    /// Whether the connection has it, taken by itself. What is not known of the connection it does
+    /// not have.
     pub(super) fn matches(&self, level: Level, seen: &Seen<'_>) -> bool {
         match (self, level) {
             (Self::Any, _) => true,
             (Self::Port(port), Level::DestinationPort) => seen.destination.1 == *port,
             (Self::Port(port), _) => seen.source.is_some_and(|(_, source)| source == *port),
             (Self::Range(range), Level::Destination) => range.contains(seen.destination.0),
-            (Self::Range(range), Level::DirectSource) => seen.direct_source.is_some_and(|ip| range.contains(ip)),
+            (Self::Range(range), Level::DirectSource) => {
+                seen.direct_source.is_some_and(|ip| range.contains(ip))
+            }
             (Self::Range(range), _) => seen.source.is_some_and(|(ip, _)| range.contains(ip)),
-            (Self::Text(name), Level::ServerName) => server_names(&seen.server_name).any(|n| n == name),
+            (Self::Text(name), Level::ServerName) => {
+                server_names(&seen.server_name).any(|n| n == name)
+            }
             (Self::Text(protocol), Level::TransportProtocol) => seen.transport_protocol == protocol,
             (Self::Text(protocol), _) => seen.application_protocols.iter().any(|p| p == protocol),
             (Self::Source(source), _) => SourceType::seen(seen) == Some(*source),
@@ -108,7 +128,9 @@ impl<'a> Key<'a> {
     /// As reasons name it.
     pub(super) fn words(&self, level: Level) -> String {
         match self {
-            Self::Text(suffix) if level == Level::ServerName && suffix.starts_with('.') => format!("*{suffix}"),
+            Self::Text(suffix) if level == Level::ServerName && suffix.starts_with('.') => {
+                format!("*{suffix}")
+            }
             key => key.to_string(),
         }
     }
@@ -135,11 +157,16 @@ impl SourceType {
         }
     }
 
-    /// "Match a connection originating from the same host", or "from a different host"; none without a source.
+    /// "Match a connection originating from the same host", or "from a different host"; none
+    /// without a source.
     pub(super) fn seen(seen: &Seen<'_>) -> Option<Self> {
         let (source, _) = seen.source?;
         let is_local = source == seen.destination.0 || is_canonical_loopback(source);
-        Some(if is_local { Self::SameIpOrLoopback } else { Self::External })
+        Some(if is_local {
+            Self::SameIpOrLoopback
+        } else {
+            Self::External
+        })
     }
 
     fn words(self) -> &'static str {
@@ -158,11 +185,13 @@ fn is_canonical_loopback(address: IpAddr) -> bool {
     }
 }
 
-/// The names under which chains for a server name are looked up: the name, then its suffixes at label borders, longest
-/// first: "`www.example.com` will be first matched against `www.example.com`, then `*.example.com`, then `*.com`". A lone
-/// dot is not looked up.
+/// The names under which chains for a server name are looked up: the name, then its suffixes at
+/// label borders, longest first: "`www.example.com` will be first matched against
+/// `www.example.com`, then `*.example.com`, then `*.com`". A lone dot is not looked up.
 pub(super) fn server_names(name: &str) -> impl Iterator<Item = &str> {
     let dots = name.match_indices('.').map(|(at, _)| at);
-    let suffixes = dots.filter(|at| *at > 0 && at + 1 < name.len()).map(|at| &name[at..]);
+    let suffixes = dots
+        .filter(|at| *at > 0 && at + 1 < name.len())
+        .map(|at| &name[at..]);
     std::iter::once(name).chain(suffixes)
 }

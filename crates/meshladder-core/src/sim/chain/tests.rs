@@ -8,7 +8,10 @@ use super::*;
 fn seen(destination: &str, source: Option<&str>) -> Seen<'static> {
     let parse = |text: &str| -> (IpAddr, u16) {
         let (ip, port) = text.rsplit_once(':').expect("a port");
-        (ip.trim_matches(['[', ']']).parse().expect("an address"), port.parse().expect("a port"))
+        (
+            ip.trim_matches(['[', ']']).parse().expect("an address"),
+            port.parse().expect("a port"),
+        )
     };
     Seen {
         destination: parse(destination),
@@ -21,9 +24,18 @@ fn seen(destination: &str, source: Option<&str>) -> Seen<'static> {
 }
 
 fn tls<'r>(server_name: &'r str, alpn: &'r [String]) -> Seen<'r> {
-    let protocols = if alpn.is_empty() { Protocols::None } else { Protocols::Offered(alpn) };
+    let protocols = if alpn.is_empty() {
+        Protocols::None
+    } else {
+        Protocols::Offered(alpn)
+    };
     let plain = seen("10.0.0.1:443", Some("10.9.9.9:40000"));
-    Seen { transport_protocol: "tls", server_name: server_name.into(), application_protocols: protocols, ..plain }
+    Seen {
+        transport_protocol: "tls",
+        server_name: server_name.into(),
+        application_protocols: protocols,
+        ..plain
+    }
 }
 
 fn alpn(list: &[&str]) -> Vec<String> {
@@ -34,10 +46,19 @@ fn alpn(list: &[&str]) -> Vec<String> {
 fn listener(chains: &[(&str, &str)], default: bool) -> String {
     let chains: Vec<_> = chains
         .iter()
-        .map(|(name, criteria)| format!(r#"{{"name":"{name}","filter_chain_match":{criteria},"filters":[]}}"#))
+        .map(|(name, criteria)| {
+            format!(r#"{{"name":"{name}","filter_chain_match":{criteria},"filters":[]}}"#)
+        })
         .collect();
-    let default = if default { r#","default_filter_chain":{"name":"default","filters":[]}"# } else { "" };
-    format!(r#"{{"name":"l","filter_chains":[{}]{default}}}"#, chains.join(","))
+    let default = if default {
+        r#","default_filter_chain":{"name":"default","filters":[]}"#
+    } else {
+        ""
+    };
+    format!(
+        r#"{{"name":"l","filter_chains":[{}]{default}}}"#,
+        chains.join(",")
+    )
 }
 
 fn find(listener: &str, seen: &Seen<'_>) -> String {
@@ -54,7 +75,11 @@ fn considered(listener: &str, seen: &Seen<'_>) -> Vec<String> {
     let chains = FilterChains::compile(Raw::of(listener).expect("JSON"));
     let mut record = Record::keeping();
     chains.find(seen, &mut record);
-    record.considered.iter().map(|c| format!("{}: {}, {}", c.what, c.matched.word(), c.why)).collect()
+    record
+        .considered
+        .iter()
+        .map(|c| format!("{}: {}, {}", c.what, c.matched.word(), c.why))
+        .collect()
 }
 
 #[test]
@@ -62,7 +87,10 @@ fn a_port_that_a_chain_names_is_not_left_again() {
     let strict = listener(
         &[
             ("catchall", r#"{"transport_protocol":"raw_buffer"}"#),
-            ("0.0.0.0_8080", r#"{"destination_port":8080,"transport_protocol":"tls"}"#),
+            (
+                "0.0.0.0_8080",
+                r#"{"destination_port":8080,"transport_protocol":"tls"}"#,
+            ),
         ],
         false,
     );
@@ -79,8 +107,14 @@ fn a_port_that_a_chain_names_is_not_left_again() {
 
 #[test]
 fn the_default_chain_takes_what_is_left() {
-    let with_default = listener(&[("http", r#"{"application_protocols":["http/1.1","h2c"]}"#)], true);
-    let h2c = Seen { application_protocols: Protocols::Plain("h2c"), ..seen("10.0.0.1:80", None) };
+    let with_default = listener(
+        &[("http", r#"{"application_protocols":["http/1.1","h2c"]}"#)],
+        true,
+    );
+    let h2c = Seen {
+        application_protocols: Protocols::Plain("h2c"),
+        ..seen("10.0.0.1:80", None)
+    };
     assert_eq!(find(&with_default, &h2c), "http");
     assert_eq!(find(&with_default, &seen("10.0.0.1:80", None)), "default");
     assert_eq!(
@@ -117,7 +151,11 @@ fn server_names_go_from_exact_to_the_widest_wildcard() {
         ("a.example.", "any"),
         ("", "any"),
     ] {
-        assert_eq!(find(&chains, &tls(server_name, &[])), chain, "{server_name}");
+        assert_eq!(
+            find(&chains, &tls(server_name, &[])),
+            chain,
+            "{server_name}"
+        );
     }
     assert_eq!(
         considered(&chains, &tls("www.a.example", &[])),
@@ -133,11 +171,17 @@ fn server_names_go_from_exact_to_the_widest_wildcard() {
 #[test]
 fn the_client_decides_the_order_of_application_protocols() {
     let chains = listener(
-        &[("h2", r#"{"application_protocols":["h2"]}"#), ("h1", r#"{"application_protocols":["http/1.1"]}"#)],
+        &[
+            ("h2", r#"{"application_protocols":["h2"]}"#),
+            ("h1", r#"{"application_protocols":["http/1.1"]}"#),
+        ],
         false,
     );
     assert_eq!(find(&chains, &tls("", &alpn(&["h2", "http/1.1"]))), "h2");
-    assert_eq!(find(&chains, &tls("", &alpn(&["x", "http/1.1", "h2"]))), "h1");
+    assert_eq!(
+        find(&chains, &tls("", &alpn(&["x", "http/1.1", "h2"]))),
+        "h1"
+    );
     assert_eq!(find(&chains, &tls("", &alpn(&["x"]))), "none");
     assert_eq!(
         considered(&chains, &tls("", &alpn(&["http/1.1", "h2"])))[0],
@@ -150,12 +194,17 @@ fn the_longest_range_wins_and_families_stay_apart() {
     let range = |ranges: &[(&str, u8)]| {
         let ranges: Vec<_> = ranges
             .iter()
-            .map(|(address, length)| format!(r#"{{"address_prefix":"{address}","prefix_len":{length}}}"#))
+            .map(|(address, length)| {
+                format!(r#"{{"address_prefix":"{address}","prefix_len":{length}}}"#)
+            })
             .collect();
         format!(r#"{{"prefix_ranges":[{}]}}"#, ranges.join(","))
     };
-    let (wide, narrow, v6) =
-        (range(&[("10.0.0.0", 8)]), range(&[("10.1.0.0", 16), ("10.2.3.4", 32)]), range(&[("::", 0)]));
+    let (wide, narrow, v6) = (
+        range(&[("10.0.0.0", 8)]),
+        range(&[("10.1.0.0", 16), ("10.2.3.4", 32)]),
+        range(&[("::", 0)]),
+    );
     let chains = listener(&[("wide", &wide), ("narrow", &narrow), ("v6", &v6)], false);
     for (destination, chain) in [
         ("10.1.2.3:80", "narrow"),
@@ -164,7 +213,11 @@ fn the_longest_range_wins_and_families_stay_apart() {
         ("11.0.0.1:80", "none"),
         ("[fd00::1]:80", "v6"),
     ] {
-        assert_eq!(find(&chains, &seen(destination, None)), chain, "{destination}");
+        assert_eq!(
+            find(&chains, &seen(destination, None)),
+            chain,
+            "{destination}"
+        );
     }
     assert_eq!(
         considered(&chains, &seen("11.0.0.1:80", None))[1],
@@ -175,7 +228,10 @@ fn the_longest_range_wins_and_families_stay_apart() {
 #[test]
 fn local_means_the_same_address_or_the_canonical_loopback() {
     let chains = listener(
-        &[("local", r#"{"source_type":"SAME_IP_OR_LOOPBACK"}"#), ("external", r#"{"source_type":"EXTERNAL"}"#)],
+        &[
+            ("local", r#"{"source_type":"SAME_IP_OR_LOOPBACK"}"#),
+            ("external", r#"{"source_type":"EXTERNAL"}"#),
+        ],
         false,
     );
     for (source, chain) in [
@@ -185,7 +241,11 @@ fn local_means_the_same_address_or_the_canonical_loopback() {
         ("127.0.0.2:1", "external"),
         ("10.0.0.2:1", "external"),
     ] {
-        assert_eq!(find(&chains, &seen("10.0.0.1:80", Some(source))), chain, "{source}");
+        assert_eq!(
+            find(&chains, &seen("10.0.0.1:80", Some(source))),
+            chain,
+            "{source}"
+        );
     }
 }
 
@@ -202,34 +262,62 @@ fn an_unknown_source_leaves_undecided_only_what_depends_on_it() {
         ],
         false,
     );
-    assert_eq!(find(&by_source, &seen("10.0.0.1:80", None)), "undecided: the source address");
-    assert_eq!(find(&by_source, &seen("10.0.0.1:80", Some("10.1.1.1:5"))), "trusted");
+    assert_eq!(
+        find(&by_source, &seen("10.0.0.1:80", None)),
+        "undecided: the source address"
+    );
+    assert_eq!(
+        find(&by_source, &seen("10.0.0.1:80", Some("10.1.1.1:5"))),
+        "trusted"
+    );
     assert_eq!(find(&by_source, &seen("10.0.0.1:81", None)), "other");
     let mut record = Record::keeping();
     let chains = FilterChains::compile(Raw::of(&by_source).expect("JSON"));
     chains.find(&seen("10.0.0.1:80", None), &mut record);
-    let matched: Vec<_> = record.considered.iter().map(|c| c.matched.clone()).collect();
+    let matched: Vec<_> = record
+        .considered
+        .iter()
+        .map(|c| c.matched.clone())
+        .collect();
     assert_eq!(matched, [Tri::unknown("x"), Tri::unknown("x"), Tri::No]);
 
     let port = r#"{"source_ports":[7]}"#;
     let by_port = listener(&[("port", port), ("any", "{}")], false);
-    assert_eq!(find(&by_port, &seen("10.0.0.1:80", Some("10.1.1.1:0"))), "undecided: the source port");
-    assert_eq!(find(&by_port, &seen("10.0.0.1:80", Some("10.1.1.1:7"))), "port");
+    assert_eq!(
+        find(&by_port, &seen("10.0.0.1:80", Some("10.1.1.1:0"))),
+        "undecided: the source port"
+    );
+    assert_eq!(
+        find(&by_port, &seen("10.0.0.1:80", Some("10.1.1.1:7"))),
+        "port"
+    );
 }
 
 #[test]
 fn the_order_of_chains_in_the_document_does_not_matter() {
     let chains = [
         ("a", r#"{"destination_port":80}"#),
-        ("b", r#"{"destination_port":80,"server_names":["x.example"]}"#),
-        ("c", r#"{"server_names":["*.example"],"transport_protocol":"tls"}"#),
+        (
+            "b",
+            r#"{"destination_port":80,"server_names":["x.example"]}"#,
+        ),
+        (
+            "c",
+            r#"{"server_names":["*.example"],"transport_protocol":"tls"}"#,
+        ),
         ("d", "{}"),
     ];
     let reversed: Vec<_> = chains.iter().rev().copied().collect();
-    for connection in
-        [tls("x.example", &[]), tls("y.example", &[]), seen("10.0.0.1:80", None), seen("10.0.0.1:81", None)]
-    {
-        assert_eq!(find(&listener(&chains, true), &connection), find(&listener(&reversed, true), &connection));
+    for connection in [
+        tls("x.example", &[]),
+        tls("y.example", &[]),
+        seen("10.0.0.1:80", None),
+        seen("10.0.0.1:81", None),
+    ] {
+        assert_eq!(
+            find(&listener(&chains, true), &connection),
+            find(&listener(&reversed, true), &connection)
+        );
     }
 }
 
@@ -244,9 +332,16 @@ fn a_matcher_tree_is_not_modelled() {
 
 #[test]
 fn chains_without_a_name_go_by_what_they_take() {
-    let doc =
-        r#"{"filter_chains":[{"filter_chain_match":{"transport_protocol":"tls","server_names":["a","*.b"]}},{}]}"#;
+    let doc = r#"{"filter_chains":[{"filter_chain_match":{"transport_protocol":"tls","server_names":["a","*.b"]}},{}]}"#;
     let what = |at: usize| considered(doc, &seen("10.0.0.1:80", None))[at].clone();
-    assert!(what(0).starts_with("filter chain for server name *.b or a, transport protocol tls: no"), "{}", what(0));
-    assert!(what(1).starts_with("filter chain for everything: yes"), "{}", what(1));
+    assert!(
+        what(0).starts_with("filter chain for server name *.b or a, transport protocol tls: no"),
+        "{}",
+        what(0)
+    );
+    assert!(
+        what(1).starts_with("filter chain for everything: yes"),
+        "{}",
+        what(1)
+    );
 }

@@ -1,4 +1,5 @@
-//! Load balancing as far as it decides which endpoints can be picked at all: priorities, panic, localities.
+//! Load balancing as far as it decides which endpoints can be picked at all: priorities, panic,
+//! localities.
 
 use super::endpoint::{Endpoint, Health};
 use super::policy::{Locality, Policy};
@@ -35,8 +36,8 @@ struct Priority {
     in_panic: bool,
 }
 
-/// What a cluster with these endpoints does. Draining endpoints do not count among those of their priority, unhealthy
-/// ones do; where the two cannot be told apart, it must not matter.
+/// What a cluster with these endpoints does. Draining endpoints do not count among those of their
+/// priority, unhealthy ones do; where the two cannot be told apart, it must not matter.
 pub(super) fn choose(endpoints: &[Endpoint<'_>], policy: &Policy) -> Choice {
     let choice = Balance::of(endpoints, policy).choice();
     let is_unhealthy = |endpoint: &Endpoint<'_>| matches!(endpoint.health, Health::Unhealthy(_));
@@ -63,13 +64,21 @@ struct Balance<'e, 'a> {
 
 impl<'e, 'a> Balance<'e, 'a> {
     fn of(endpoints: &'e [Endpoint<'a>], policy: &'e Policy) -> Self {
-        let last = endpoints.iter().map(|endpoint| endpoint.priority).max().unwrap_or(0);
+        let last = endpoints
+            .iter()
+            .map(|endpoint| endpoint.priority)
+            .max()
+            .unwrap_or(0);
         let mut priorities: Vec<_> = (0..=last).map(|_| Priority::default()).collect();
         for endpoint in endpoints {
             let priority = &mut priorities[usize::try_from(endpoint.priority).unwrap_or(0)];
             priority.count(endpoint);
         }
-        let mut balance = Self { endpoints, policy, priorities };
+        let mut balance = Self {
+            endpoints,
+            policy,
+            priorities,
+        };
         balance.distribute();
         balance
     }
@@ -106,26 +115,51 @@ impl<'e, 'a> Balance<'e, 'a> {
         if load == 0 {
             return;
         }
-        let own = || self.endpoints.iter().enumerate().filter(|(_, e)| usize::try_from(e.priority) == Ok(number));
+        let own = || {
+            self.endpoints
+                .iter()
+                .enumerate()
+                .filter(|(_, e)| usize::try_from(e.priority) == Ok(number))
+        };
         if priority.in_panic {
-            shares.extend(own().map(|(endpoint, _)| Share { endpoint, percent: load, in_panic: true }));
+            shares.extend(own().map(|(endpoint, _)| Share {
+                endpoint,
+                percent: load,
+                in_panic: true,
+            }));
             return;
         }
-        for (health, percent) in [(Health::Healthy, priority.healthy_load), (Health::Degraded, priority.degraded_load)]
-        {
-            let eligible: Vec<_> = own().filter(|(_, endpoint)| endpoint.health == health && percent > 0).collect();
+        for (health, percent) in [
+            (Health::Healthy, priority.healthy_load),
+            (Health::Degraded, priority.degraded_load),
+        ] {
+            let eligible: Vec<_> = own()
+                .filter(|(_, endpoint)| endpoint.health == health && percent > 0)
+                .collect();
             // Where localities have weights, one without gets nothing, unless none has any.
-            let weighted = |(_, e): &&(usize, &Endpoint<'_>)| e.locality_weight.is_some_and(|weight| weight > 0);
-            let by_locality = self.policy.locality == Locality::Weighted && eligible.iter().any(|e| weighted(&e));
+            let weighted = |(_, e): &&(usize, &Endpoint<'_>)| {
+                e.locality_weight.is_some_and(|weight| weight > 0)
+            };
+            let by_locality =
+                self.policy.locality == Locality::Weighted && eligible.iter().any(|e| weighted(&e));
             let picked = eligible.iter().filter(|e| !by_locality || weighted(e));
-            shares.extend(picked.map(|(endpoint, _)| Share { endpoint: *endpoint, percent, in_panic: false }));
+            shares.extend(picked.map(|(endpoint, _)| Share {
+                endpoint: *endpoint,
+                percent,
+                in_panic: false,
+            }));
         }
     }
 
-    /// A priority can take as much as its share of healthy endpoints, times the overprovisioning factor.
+    /// A priority can take as much as its share of healthy endpoints, times the overprovisioning
+    /// factor.
     fn distribute(&mut self) {
-        let health =
-            |kind: usize| -> Vec<u64> { self.priorities.iter().map(|p| p.availability(kind, self.policy)).collect() };
+        let health = |kind: usize| -> Vec<u64> {
+            self.priorities
+                .iter()
+                .map(|p| p.availability(kind, self.policy))
+                .collect()
+        };
         let (healthy, degraded) = (health(0), health(1));
         let total = healthy.iter().chain(&degraded).sum::<u64>().min(100);
         if total > 0 {
@@ -136,14 +170,16 @@ impl<'e, 'a> Balance<'e, 'a> {
             return;
         }
         for priority in &mut self.priorities {
-            priority.in_panic = total < 100 && priority.usable_percent() < self.policy.panic_threshold;
+            priority.in_panic =
+                total < 100 && priority.usable_percent() < self.policy.panic_threshold;
         }
         if self.priorities.iter().all(|priority| priority.in_panic) {
             self.spread_in_total_panic();
         }
     }
 
-    /// Healthy endpoints get what they can take, priority by priority; then degraded ones get the rest.
+    /// Healthy endpoints get what they can take, priority by priority; then degraded ones get the
+    /// rest.
     fn spread(&mut self, healthy: &[u64], degraded: &[u64], total: u64) {
         let mut rest = 100;
         for (priority, available) in self.priorities.iter_mut().zip(healthy) {
@@ -171,7 +207,11 @@ impl<'e, 'a> Balance<'e, 'a> {
             priority.healthy_load = take(&mut rest, 100 * priority.hosts / total);
             priority.degraded_load = 0;
         }
-        if let Some(first) = self.priorities.iter_mut().find(|priority| priority.hosts > 0) {
+        if let Some(first) = self
+            .priorities
+            .iter_mut()
+            .find(|priority| priority.hosts > 0)
+        {
             first.healthy_load += rest;
         }
     }
@@ -188,7 +228,11 @@ impl Priority {
     fn count(&mut self, endpoint: &Endpoint<'_>) {
         self.hosts += 1;
         self.excluded += u64::from(endpoint.is_excluded);
-        self.weights[2] += if endpoint.is_excluded { 0 } else { endpoint.weight };
+        self.weights[2] += if endpoint.is_excluded {
+            0
+        } else {
+            endpoint.weight
+        };
         match endpoint.health {
             Health::Healthy => {
                 self.healthy += 1;
@@ -205,13 +249,28 @@ impl Priority {
     /// How much load the healthy (0) or degraded (1) endpoints can take, in percent.
     fn availability(&self, kind: usize, policy: &Policy) -> u64 {
         let counted = [self.healthy, self.degraded, self.hosts - self.excluded];
-        let of = if policy.weighted_priority_health { self.weights } else { counted };
-        if counted[2] == 0 || of[2] == 0 { 0 } else { (policy.overprovisioning * of[kind] / of[2]).min(100) }
+        let of = if policy.weighted_priority_health {
+            self.weights
+        } else {
+            counted
+        };
+        if counted[2] == 0 || of[2] == 0 {
+            0
+        } else {
+            (policy.overprovisioning * of[kind] / of[2]).min(100)
+        }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "Envoy computes these percentages with floating point too")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "Envoy computes these percentages with floating point too"
+    )]
     fn usable_percent(&self) -> f64 {
         let total = (self.hosts - self.excluded) as f64;
-        if total == 0.0 { 0.0 } else { 100.0 * self.healthy as f64 / total + 100.0 * self.degraded as f64 / total }
+        if total == 0.0 {
+            0.0
+        } else {
+            100.0 * self.healthy as f64 / total + 100.0 * self.degraded as f64 / total
+        }
     }
 }

@@ -60,7 +60,9 @@ pub(super) struct Known<'s, 'a> {
 
 impl<'s, 'a> Known<'s, 'a> {
     pub(super) fn read(dump: &Dump<'a>, statuses: Option<&'s Statuses<'a>>) -> Self {
-        let listed = dump.of(Section::Endpoints).filter_map(|entry| Some((entry.name.clone(), entry.raw?)));
+        let listed = dump
+            .of(Section::Endpoints)
+            .filter_map(|entry| Some((entry.name.clone(), entry.raw?)));
         let assignments = dump.section(Section::Endpoints).map(|_| listed.collect());
         let hosts = statuses.map(|statuses| {
             let mut hosts: BTreeMap<&str, Vec<&Host<'a>>> = BTreeMap::new();
@@ -73,7 +75,8 @@ impl<'s, 'a> Known<'s, 'a> {
         Self { assignments, hosts }
     }
 
-    /// The endpoints of a cluster; what its load assignment says of load balancing goes into `policy`.
+    /// The endpoints of a cluster; what its load assignment says of load balancing goes into
+    /// `policy`.
     pub(super) fn endpoints(
         &self,
         cluster: Raw<'a>,
@@ -81,14 +84,23 @@ impl<'s, 'a> Known<'s, 'a> {
         discovery: &str,
         policy: &mut Policy,
     ) -> Result<Vec<Endpoint<'a>>, Box<str>> {
-        let service = cluster.get("eds_cluster_config").and_then(|eds| eds.string_at("service_name"));
+        let service = cluster
+            .get("eds_cluster_config")
+            .and_then(|eds| eds.string_at("service_name"));
         let service = service.filter(|service| !service.is_empty());
         let inline = cluster.get("load_assignment");
         let listed = self.assignments.as_ref();
-        let dumped = listed.and_then(|all| all.get(service.as_deref().unwrap_or(name)).or_else(|| all.get(name)));
+        let dumped = listed.and_then(|all| {
+            all.get(service.as_deref().unwrap_or(name))
+                .or_else(|| all.get(name))
+        });
         let assignment = dumped.copied().or(inline);
         // The dump leaves out parts of the policy that a cluster may have inline.
-        for rules in [dumped.copied(), inline].into_iter().flatten().filter_map(|given| given.get("policy")) {
+        for rules in [dumped.copied(), inline]
+            .into_iter()
+            .flatten()
+            .filter_map(|given| given.get("policy"))
+        {
             policy.read_assignment(rules);
         }
         let written = assignment.map(read_assignment).unwrap_or_default();
@@ -128,7 +140,9 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
             for (key, value) in entry.members() {
                 match &*key {
                     "endpoint" => {
-                        let address = value.get("address").map(|address| Address::read(&mut address.cursor()));
+                        let address = value
+                            .get("address")
+                            .map(|address| Address::read(&mut address.cursor()));
                         endpoint.address = address.unwrap_or_default();
                     }
                     "health_status" => {
@@ -150,7 +164,9 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
 /// A host of `/clusters`, with what the dump knows of the same address.
 fn of_host<'a>(host: &Host<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> {
     let priority = host.priority();
-    let same = written.iter().find(|e| e.address == host.address && e.priority == priority);
+    let same = written
+        .iter()
+        .find(|e| e.address == host.address && e.priority == priority);
     Endpoint {
         address: host.address.clone(),
         at: same.and_then(|endpoint| endpoint.at),
@@ -172,7 +188,8 @@ const EXCLUDED: [&str; 2] = ["excluded_via_immediate_hc_fail", "pending_active_h
 const DRAINING: &str = "DRAINING";
 
 impl Health {
-    /// `envoy.config.core.v3.HealthStatus`: of `DRAINING` and `TIMEOUT`, "this is interpreted by Envoy as `UNHEALTHY`".
+    /// `envoy.config.core.v3.HealthStatus`: of `DRAINING` and `TIMEOUT`, "this is interpreted by
+    /// Envoy as `UNHEALTHY`".
     fn of_eds(status: &str) -> Self {
         match status {
             "UNHEALTHY" => Self::Unhealthy("istiod says it is unhealthy (EDS)".into()),
@@ -186,9 +203,18 @@ impl Health {
     fn of_host(host: &Host<'_>) -> Self {
         const FAILURES: [(&str, &str); 4] = [
             ("failed_outlier_check", "ejected by outlier detection"),
-            ("pending_active_hc", "waits for its first active health check"),
-            ("failed_active_health_check", "failed its active health check"),
-            ("excluded_via_immediate_hc_fail", "asked to be left out (immediate health-check fail)"),
+            (
+                "pending_active_hc",
+                "waits for its first active health check",
+            ),
+            (
+                "failed_active_health_check",
+                "failed its active health check",
+            ),
+            (
+                "excluded_via_immediate_hc_fail",
+                "asked to be left out (immediate health-check fail)",
+            ),
         ];
         let has = |flag: &str| host.has(flag);
         if let Some((_, why)) = FAILURES.iter().find(|(flag, _)| has(flag)) {

@@ -38,14 +38,26 @@ pub struct Thresholds {
 impl<'a> Cluster<'a> {
     /// `connect_timeout`, as the dump writes it; "if not set, a default value of 5s will be used".
     pub fn connect_timeout(&self) -> Cow<'a, str> {
-        self.raw.string_at("connect_timeout").unwrap_or(Cow::Borrowed("5s"))
+        self.raw
+            .string_at("connect_timeout")
+            .unwrap_or(Cow::Borrowed("5s"))
     }
 
     /// The limits at which requests end with `UO`. Envoy's defaults are 1024 and 3 retries.
     pub fn thresholds(&self) -> Thresholds {
-        let all = self.raw.get("circuit_breakers").into_iter().flat_map(|breakers| breakers.list("thresholds"));
-        let default = all.into_iter().find(|t| t.string_at("priority").is_none_or(|p| p == "DEFAULT"));
-        let number = |key, otherwise| default.and_then(|t| t.get(key)?.number()).unwrap_or(otherwise);
+        let all = self
+            .raw
+            .get("circuit_breakers")
+            .into_iter()
+            .flat_map(|breakers| breakers.list("thresholds"));
+        let default = all
+            .into_iter()
+            .find(|t| t.string_at("priority").is_none_or(|p| p == "DEFAULT"));
+        let number = |key, otherwise| {
+            default
+                .and_then(|t| t.get(key)?.number())
+                .unwrap_or(otherwise)
+        };
         Thresholds {
             connections: number("max_connections", 1024),
             pending_requests: number("max_pending_requests", 1024),
@@ -59,9 +71,12 @@ impl<'a> Cluster<'a> {
         self.raw.get("outlier_detection")
     }
 
-    /// The address that its connections come from, when it is fixed: Istio uses 127.0.0.6 towards the application.
+    /// The address that its connections come from, when it is fixed: Istio uses 127.0.0.6 towards
+    /// the application.
     pub fn source_address(&self) -> Option<Cow<'a, str>> {
-        self.raw.at(["upstream_bind_config", "source_address"])?.string_at("address")
+        self.raw
+            .at(["upstream_bind_config", "source_address"])?
+            .string_at("address")
     }
 
     /// Which HTTP it speaks.
@@ -71,7 +86,8 @@ impl<'a> Cluster<'a> {
 
     fn read_protocol(&self) -> Protocol {
         let options = self.raw.get("typed_extension_protocol_options");
-        let options = options.and_then(|all| all.get("envoy.extensions.upstreams.http.v3.HttpProtocolOptions"));
+        let options = options
+            .and_then(|all| all.get("envoy.extensions.upstreams.http.v3.HttpProtocolOptions"));
         let Some(options) = options else {
             return match self.raw.string_at("protocol_selection").as_deref() {
                 Some("USE_DOWNSTREAM_PROTOCOL") => Protocol::AsClient,
@@ -94,10 +110,13 @@ impl<'a> Cluster<'a> {
 /// What a cluster of type `ORIGINAL_DST` does (`OriginalDstLbConfig`).
 pub(super) fn original_destination(config: Option<Raw<'_>>) -> Choice {
     let by_request = |config: Raw<'_>| {
-        config.get("use_http_header").and_then(Raw::bool) == Some(true) || config.get("metadata_key").is_some()
+        config.get("use_http_header").and_then(Raw::bool) == Some(true)
+            || config.get("metadata_key").is_some()
     };
     if config.is_some_and(by_request) {
-        return Choice::Unknown(unmodelled("a request header or metadata that names the endpoint"));
+        return Choice::Unknown(unmodelled(
+            "a request header or metadata that names the endpoint",
+        ));
     }
     let port = config.and_then(|config| config.get("upstream_port_override")?.number());
     Choice::Original(port.and_then(|port| u16::try_from(port).ok()))

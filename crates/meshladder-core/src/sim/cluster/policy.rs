@@ -5,15 +5,19 @@ use crate::doc::json::Raw;
 /// The rules.
 #[derive(Debug)]
 pub(super) struct Policy {
-    /// "Configures the healthy panic threshold. If not specified, the default is 50%. To disable panic mode, set to 0%."
+    /// "Configures the healthy panic threshold. If not specified, the default is 50%. To disable
+    /// panic mode, set to 0%."
     pub(super) panic_threshold: f64,
-    /// "Priority levels and localities are considered overprovisioned with this factor (in percentage)."
+    /// "Priority levels and localities are considered overprovisioned with this factor (in
+    /// percentage)."
     pub(super) overprovisioning: u64,
     pub(super) locality: Locality,
     pub(super) weighted_priority_health: bool,
-    /// Whether `load_balancing_policy` decides instead of `lb_policy` and parts of `common_lb_config`.
+    /// Whether `load_balancing_policy` decides instead of `lb_policy` and parts of
+    /// `common_lb_config`.
     has_extension: bool,
-    /// Whether health is known from the dump alone, which says `UNHEALTHY` of draining endpoints too.
+    /// Whether health is known from the dump alone, which says `UNHEALTHY` of draining endpoints
+    /// too.
     pub(super) is_dump_alone: bool,
     /// Something that decides in its own way.
     pub(super) unmodelled: Option<String>,
@@ -57,7 +61,9 @@ impl Policy {
     fn read_common(&mut self, config: Raw<'_>) {
         if let Some(percent) = config.get("healthy_panic_threshold") {
             // Envoy rounds it to whole percents.
-            let percent: Option<f64> = percent.get("value").and_then(|value| value.text().parse().ok());
+            let percent: Option<f64> = percent
+                .get("value")
+                .and_then(|value| value.text().parse().ok());
             self.panic_threshold = percent.unwrap_or(0.0).round();
         }
         if !self.has_extension {
@@ -66,7 +72,9 @@ impl Policy {
     }
 
     fn read_locality(&mut self, config: Raw<'_>) {
-        let fails = config.at(["zone_aware_lb_config", "fail_traffic_on_panic"]).and_then(Raw::bool);
+        let fails = config
+            .at(["zone_aware_lb_config", "fail_traffic_on_panic"])
+            .and_then(Raw::bool);
         self.locality = match config.get("locality_weighted_lb_config") {
             Some(_) => Locality::Weighted,
             None if fails == Some(true) => Locality::NothingInPanic,
@@ -74,9 +82,12 @@ impl Policy {
         };
     }
 
-    /// "Each client will iterate over the list in order and stop at the first policy that it supports."
+    /// "Each client will iterate over the list in order and stop at the first policy that it
+    /// supports."
     fn read_extension(&mut self, policy: Raw<'_>) {
-        let Some(config) = policy.list("policies").find_map(|p| p.at(["typed_extension_config", "typed_config"]))
+        let Some(config) = policy
+            .list("policies")
+            .find_map(|p| p.at(["typed_extension_config", "typed_config"]))
         else {
             return;
         };
@@ -85,7 +96,10 @@ impl Policy {
         let url = config.string_at("@type").unwrap_or_default();
         match url.rsplit('.').next().unwrap_or_default() {
             "RoundRobin" | "LeastRequest" | "Random" | "RingHash" | "Maglev" => {
-                config.get("locality_lb_config").into_iter().for_each(|config| self.read_locality(config));
+                config
+                    .get("locality_lb_config")
+                    .into_iter()
+                    .for_each(|config| self.read_locality(config));
             }
             "WrrLocality" => self.locality = Locality::Weighted,
             "ClientSideWeightedRoundRobin" => {}
@@ -98,7 +112,8 @@ impl Policy {
         if let Some(factor) = rules.get("overprovisioning_factor").and_then(Raw::number) {
             self.overprovisioning = factor;
         }
-        self.weighted_priority_health = rules.get("weighted_priority_health").and_then(Raw::bool) == Some(true);
+        self.weighted_priority_health =
+            rules.get("weighted_priority_health").and_then(Raw::bool) == Some(true);
         if rules.list("drop_overloads").next().is_some() {
             self.unmodelled = Some("drop_overloads".to_owned());
         }

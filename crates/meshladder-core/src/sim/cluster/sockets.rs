@@ -39,7 +39,11 @@ pub enum Mode {
 
 impl Default for Sockets<'_> {
     fn default() -> Self {
-        Self { matches: Vec::new(), otherwise: Transport::Plain, has_matcher: false }
+        Self {
+            matches: Vec::new(),
+            otherwise: Transport::Plain,
+            has_matcher: false,
+        }
     }
 }
 
@@ -49,7 +53,12 @@ impl<'a> Sockets<'a> {
         match key {
             "transport_socket" => self.otherwise = Transport::compile(Some(value)),
             "transport_socket_matches" => {
-                let each = |entry: Raw<'a>| (entry.get("match"), Transport::compile(entry.get("transport_socket")));
+                let each = |entry: Raw<'a>| {
+                    (
+                        entry.get("match"),
+                        Transport::compile(entry.get("transport_socket")),
+                    )
+                };
                 self.matches = value.elements().map(each).collect();
             }
             _ => self.has_matcher = true,
@@ -68,12 +77,15 @@ impl<'a> Sockets<'a> {
         }
     }
 
-    /// "The entry of `envoy.transport_socket_match` in the `LbEndpoint.Metadata` is used to match against the transport
-    /// sockets as they appear in the list. If a match is not found, the search continues in
-    /// `LocalityLbEndpoints.Metadata`. The first match is used." Without any, it is `transport_socket`.
+    /// "The entry of `envoy.transport_socket_match` in the `LbEndpoint.Metadata` is used to match
+    /// against the transport sockets as they appear in the list. If a match is not found, the
+    /// search continues in `LocalityLbEndpoints.Metadata`. The first match is used." Without any,
+    /// it is `transport_socket`.
     pub(super) fn place_of(&self, endpoint: &Endpoint<'_>) -> Place {
         match self.place(endpoint.metadata, endpoint.at.is_some()) {
-            Place::Otherwise if endpoint.locality_metadata.is_some() => self.place(endpoint.locality_metadata, true),
+            Place::Otherwise if endpoint.locality_metadata.is_some() => {
+                self.place(endpoint.locality_metadata, true)
+            }
             place => place,
         }
     }
@@ -98,12 +110,20 @@ impl<'a> Sockets<'a> {
 
 fn is_match(wanted: Raw<'_>, metadata: Option<Raw<'_>>) -> bool {
     let given = metadata.and_then(|m| m.at(["filter_metadata", "envoy.transport_socket_match"]));
-    let has = |key: &str, value| given.and_then(|given| given.get(key)).is_some_and(|given| same(given, value));
+    let has = |key: &str, value| {
+        given
+            .and_then(|given| given.get(key))
+            .is_some_and(|given| same(given, value))
+    };
     wanted.members().all(|(key, value)| has(&key, value))
 }
 
 fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
-    if a.kind() == Kind::String { a.string() == b.string() } else { a.text() == b.text() }
+    if a.kind() == Kind::String {
+        a.string() == b.string()
+    } else {
+        a.text() == b.text()
+    }
 }
 
 impl Mode {

@@ -46,11 +46,21 @@ fn select(doc: &str, statuses: Option<&str>) -> String {
 
 #[test]
 fn with_panic_off_only_healthy_endpoints_are_picked() {
-    let some =
-        [(1, "HEALTHY", 0, "{}"), (2, "UNHEALTHY", 0, "{}"), (3, "UNHEALTHY", 0, "{}"), (4, "UNHEALTHY", 0, "{}")];
+    let some = [
+        (1, "HEALTHY", 0, "{}"),
+        (2, "UNHEALTHY", 0, "{}"),
+        (3, "UNHEALTHY", 0, "{}"),
+        (4, "UNHEALTHY", 0, "{}"),
+    ];
     assert_eq!(select(&dump(PANIC_OFF, &some), None), "1 100");
-    assert_eq!(select(&dump(PANIC_OFF, &some[1..]), None), "none: no endpoint is healthy");
-    assert_eq!(select(&dump(PANIC_OFF, &[]), None), "none: the cluster has no endpoints");
+    assert_eq!(
+        select(&dump(PANIC_OFF, &some[1..]), None),
+        "none: no endpoint is healthy"
+    );
+    assert_eq!(
+        select(&dump(PANIC_OFF, &[]), None),
+        "none: the cluster has no endpoints"
+    );
 }
 
 #[test]
@@ -62,9 +72,16 @@ fn half_of_the_endpoints_failing_is_panic_by_default() {
 #[test]
 fn what_draining_hides_in_the_dump_is_told_by_clusters() {
     // One of two healthy is 70 of 100, unless the other one drains and does not count.
-    let two = [(1, "HEALTHY", 0, "{}"), (2, "UNHEALTHY", 0, "{}"), (3, "HEALTHY", 1, "{}")];
+    let two = [
+        (1, "HEALTHY", 0, "{}"),
+        (2, "UNHEALTHY", 0, "{}"),
+        (3, "HEALTHY", 1, "{}"),
+    ];
     let doc = dump(PANIC_OFF, &two);
-    assert_eq!(select(&doc, None), "unknown: which unhealthy endpoints are draining, as /clusters would tell");
+    assert_eq!(
+        select(&doc, None),
+        "unknown: which unhealthy endpoints are draining, as /clusters would tell"
+    );
     let host = |port: u16, health: &str, priority: u64| {
         format!(
             r#"{{"address":{{"socket_address":{{"address":"10.0.0.1","port_value":{port}}}}},"health_status":{health},"priority":{priority}}}"#
@@ -78,7 +95,10 @@ fn what_draining_hides_in_the_dump_is_told_by_clusters() {
     let with = |second: &str| select(&doc, Some(&statuses(second)));
     assert_eq!(with(r#"{"eds_health_status":"DRAINING"}"#), "1 100");
     assert_eq!(with(r#"{"eds_health_status":"UNHEALTHY"}"#), "1 70, 3 30");
-    assert_eq!(with(r#"{"eds_health_status":"HEALTHY","failed_outlier_check":true}"#), "1 70, 3 30");
+    assert_eq!(
+        with(r#"{"eds_health_status":"HEALTHY","failed_outlier_check":true}"#),
+        "1 70, 3 30"
+    );
     assert_eq!(with(r#"{"eds_health_status":"HEALTHY"}"#), "1 100, 2 100");
 }
 
@@ -86,7 +106,10 @@ fn what_draining_hides_in_the_dump_is_told_by_clusters() {
 fn endpoints_that_nothing_tells_are_unknown() {
     let doc = dump(PANIC_OFF, &[]).replace("EndpointsConfigDump", "RoutesConfigDump");
     assert_eq!(select(&doc, None), "unknown: the endpoints of c");
-    assert_eq!(select(&doc, Some(r#"{"cluster_statuses":[{"name":"c"}]}"#)), "none: the cluster has no endpoints");
+    assert_eq!(
+        select(&doc, Some(r#"{"cluster_statuses":[{"name":"c"}]}"#)),
+        "none: the cluster has no endpoints"
+    );
 }
 
 #[test]
@@ -99,9 +122,15 @@ fn an_original_destination_is_where_the_client_wanted_to_go() {
         select(&doc, None)
     };
     assert_eq!(of(""), "10.9.9.9:99");
-    assert_eq!(of(r#","original_dst_lb_config":{"upstream_port_override":15008}"#), "10.9.9.9:15008");
+    assert_eq!(
+        of(r#","original_dst_lb_config":{"upstream_port_override":15008}"#),
+        "10.9.9.9:15008"
+    );
     let by_header = of(r#","original_dst_lb_config":{"use_http_header":true}"#);
-    assert!(by_header.starts_with("unknown: what a request header"), "{by_header}");
+    assert!(
+        by_header.starts_with("unknown: what a request header"),
+        "{by_header}"
+    );
 }
 
 #[test]
@@ -110,7 +139,13 @@ fn only_clusters_in_use_are_found() {
     let dump = Dump::index(&doc, &[Section::Clusters, Section::Endpoints]).expect("a dump");
     let clusters = Clusters::compile(&dump, None);
     assert!(clusters.find("warming").is_none());
-    assert_eq!(clusters.iter().map(|cluster| &*cluster.name).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(
+        clusters
+            .iter()
+            .map(|cluster| &*cluster.name)
+            .collect::<Vec<_>>(),
+        ["c"]
+    );
 }
 
 #[test]
@@ -129,8 +164,13 @@ fn the_endpoints_metadata_chooses_the_transport() {
     let dump = Dump::index(&doc, &[Section::Clusters, Section::Endpoints]).expect("a dump");
     let clusters = Clusters::compile(&dump, None);
     let cluster = clusters.find("c").expect("the cluster");
-    let mode = |endpoint| Mode::of(cluster.transport(endpoint).expect("it is known")).map(Mode::word);
-    let modes: Vec<_> = cluster.endpoints.iter().map(|endpoint| mode(Some(endpoint))).collect();
+    let mode =
+        |endpoint| Mode::of(cluster.transport(endpoint).expect("it is known")).map(Mode::word);
+    let modes: Vec<_> = cluster
+        .endpoints
+        .iter()
+        .map(|endpoint| mode(Some(endpoint)))
+        .collect();
     assert_eq!(modes, [Some("istio-mtls"), Some("none"), Some("simple")]);
     assert_eq!(mode(None), Some("simple"));
 
@@ -139,14 +179,23 @@ fn the_endpoints_metadata_chooses_the_transport() {
     let statuses = Statuses::read(statuses).expect("an answer of /clusters");
     let clusters = Clusters::compile(&dump, Some(&statuses));
     let cluster = clusters.find("c").expect("the cluster");
-    assert_eq!(cluster.transport(cluster.endpoints.first()).err().as_deref(), Some("the metadata of the endpoint"));
+    assert_eq!(
+        cluster
+            .transport(cluster.endpoints.first())
+            .err()
+            .as_deref(),
+        Some("the metadata of the endpoint")
+    );
 }
 
 #[test]
 fn policies_of_their_own_are_named() {
     let one = [(1, "HEALTHY", 0, "{}")];
     let subset = select(&dump(r#""lb_subset_config":{}"#, &one), None);
-    assert_eq!(subset, "unknown: what subset load balancing decides, which is not modelled");
+    assert_eq!(
+        subset,
+        "unknown: what subset load balancing decides, which is not modelled"
+    );
     let policy = |message: &str| {
         format!(
             r#""load_balancing_policy":{{"policies":[{{"typed_extension_config":{{"typed_config":{{"@type":"type.googleapis.com/envoy.extensions.load_balancing_policies.x.v3.{message}"}}}}}}]}}"#
@@ -154,7 +203,10 @@ fn policies_of_their_own_are_named() {
     };
     assert_eq!(select(&dump(&policy("LeastRequest"), &one), None), "1 100");
     let other = select(&dump(&policy("Subset"), &one), None);
-    assert_eq!(other, "unknown: what the load balancing policy Subset decides, which is not modelled");
+    assert_eq!(
+        other,
+        "unknown: what the load balancing policy Subset decides, which is not modelled"
+    );
 }
 
 #[test]
@@ -169,7 +221,12 @@ fn facts_for_display() {
     let clusters = Clusters::compile(&dump, None);
     let cluster = clusters.find("c").expect("the cluster");
     assert_eq!(cluster.connect_timeout(), "10s");
-    let limits = Thresholds { connections: 1024, pending_requests: 1024, requests: 7, retries: 3 };
+    let limits = Thresholds {
+        connections: 1024,
+        pending_requests: 1024,
+        requests: 7,
+        retries: 3,
+    };
     assert_eq!(cluster.thresholds(), limits);
     assert_eq!(cluster.source_address().as_deref(), Some("127.0.0.6"));
     assert_eq!(cluster.protocol(), Protocol::Http2);

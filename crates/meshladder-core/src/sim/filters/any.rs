@@ -22,8 +22,14 @@ impl<'a> Typed<'a> {
         };
         let type_url = name(raw.string_at("@type")?);
         if !type_url.ends_with(".TypedStruct") {
-            return Some(Self { type_url, value: raw });
+            return Some(Self {
+                type_url,
+                value: raw,
+            });
         }
-        Some(Self { type_url: name(raw.string_at("type_url")?), value: raw.get("value").unwrap_or(raw) })
+        Some(Self {
+            type_url: name(raw.string_at("type_url")?),
+            value: raw.get("value").unwrap_or(raw),
+        })
     }
 }

@@ -12,13 +12,20 @@ pub(super) struct HeaderMutation(Vec<Mutation>);
 
 impl HeaderMutation {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
-        let mutations = raw.get("mutations").into_iter().flat_map(|mutations| mutations.list("request_mutations"));
+        let mutations = raw
+            .get("mutations")
+            .into_iter()
+            .flat_map(|mutations| mutations.list("request_mutations"));
         Self(mutations.filter_map(mutation).collect())
     }
 
     /// Changes the request, as the filter is configured and then as the route has it.
     pub(super) fn evaluate(&self, own: Option<&PerRoute>, state: &mut State<'_>) -> Verdict {
-        let own = if let Some(PerRoute::HeaderMutation(own)) = own { own.0.as_slice() } else { &[] };
+        let own = if let Some(PerRoute::HeaderMutation(own)) = own {
+            own.0.as_slice()
+        } else {
+            &[]
+        };
         for mutation in self.0.iter().chain(own) {
             if let Some((_, fact)) = mutation.apply(state) {
                 return Verdict::Undecided(fact.into());
@@ -37,5 +44,8 @@ fn mutation(raw: Raw<'_>) -> Option<Mutation> {
         return Mutation::option(option);
     }
     let kind = raw.members().next().map(|(key, _)| key).unwrap_or_default();
-    Some(Mutation::Other { name: Box::default(), fact: unmodelled(&format!("a header mutation's `{kind}`")) })
+    Some(Mutation::Other {
+        name: Box::default(),
+        fact: unmodelled(&format!("a header mutation's `{kind}`")),
+    })
 }

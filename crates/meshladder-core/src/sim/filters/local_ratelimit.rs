@@ -22,7 +22,10 @@ pub struct LocalRateLimit {
 
 impl LocalRateLimit {
     pub(super) fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
-        let fraction = |key| raw.get(key).map(|fraction| runtime_fraction(fraction, runtime));
+        let fraction = |key| {
+            raw.get(key)
+                .map(|fraction| runtime_fraction(fraction, runtime))
+        };
         let status = raw.at(["status", "code"]).and_then(status_code);
         Self {
             max_tokens: raw
@@ -32,15 +35,22 @@ impl LocalRateLimit {
             enforced: fraction("filter_enforced"),
             // "If this is not specified, the default is 429 … a code below 400 is ignored"
             status: status.filter(|code| *code >= 400).unwrap_or(429),
-            is_resource_exhausted: raw.get("rate_limited_as_resource_exhausted").and_then(Raw::bool) == Some(true),
+            is_resource_exhausted: raw
+                .get("rate_limited_as_resource_exhausted")
+                .and_then(Raw::bool)
+                == Some(true),
             has_descriptors: raw.list("descriptors").next().is_some(),
         }
     }
 
     /// What the filter does. How many tokens are left is not known, unless there never are any.
     pub(super) fn evaluate(&self, request: &Request) -> Verdict {
-        let is_on = |fraction: Option<Fraction>| fraction.is_some_and(|fraction| fraction.numerator > 0);
-        let Some(max_tokens) = self.max_tokens.filter(|_| is_on(self.enabled) && is_on(self.enforced)) else {
+        let is_on =
+            |fraction: Option<Fraction>| fraction.is_some_and(|fraction| fraction.numerator > 0);
+        let Some(max_tokens) = self
+            .max_tokens
+            .filter(|_| is_on(self.enabled) && is_on(self.enforced))
+        else {
             return Verdict::Passed("nothing is limited".into());
         };
         let mut answer = Answer::new(request, self.status, &["RL"], "local_rate_limited");
@@ -48,8 +58,13 @@ impl LocalRateLimit {
             answer.grpc_status = Some(8);
         }
         let answer = answer.with_body("local_rate_limited");
-        let is_always = |fraction: Option<Fraction>| fraction.is_some_and(|f| f.numerator >= f.denominator);
-        if max_tokens == 0 && !self.has_descriptors && is_always(self.enabled) && is_always(self.enforced) {
+        let is_always =
+            |fraction: Option<Fraction>| fraction.is_some_and(|f| f.numerator >= f.denominator);
+        if max_tokens == 0
+            && !self.has_descriptors
+            && is_always(self.enabled)
+            && is_always(self.enforced)
+        {
             return Verdict::Answered(answer, None);
         }
         Verdict::Branches(vec![Branch::answered(None, answer), Branch::on(None, &[])])
@@ -86,6 +101,11 @@ pub(super) fn status_code(raw: Raw<'_>) -> Option<u16> {
         ("GatewayTimeout", 504),
     ];
     let by_number = || u16::try_from(raw.number()?).ok();
-    let by_name = || NAMES.iter().find(|(name, _)| raw.string().as_deref() == Some(*name)).map(|(_, code)| *code);
+    let by_name = || {
+        NAMES
+            .iter()
+            .find(|(name, _)| raw.string().as_deref() == Some(*name))
+            .map(|(_, code)| *code)
+    };
     by_number().or_else(by_name)
 }

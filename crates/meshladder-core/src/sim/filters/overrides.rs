@@ -13,7 +13,8 @@ use crate::sim::jwt::JwtPerRoute;
 use crate::sim::rbac::RbacPerRoute;
 use crate::sim::runtime::Runtime;
 
-/// The compiled per-route configuration of one route: "weighted cluster > route > vhost > route config".
+/// The compiled per-route configuration of one route: "weighted cluster > route > vhost > route
+/// config".
 #[derive(Debug, Default)]
 pub struct Overrides {
     /// By filter name; the most specific entry comes first.
@@ -37,8 +38,8 @@ pub(super) enum PerRoute {
     Other,
 }
 
-/// The parts of a message that say something of filters: of an entry of `weighted_clusters`, a `Route`, a `VirtualHost` or
-/// a `RouteConfiguration`.
+/// The parts of a message that say something of filters: of an entry of `weighted_clusters`, a
+/// `Route`, a `VirtualHost` or a `RouteConfiguration`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope<'a> {
     typed_per_filter_config: Option<Raw<'a>>,
@@ -62,7 +63,10 @@ impl<'a> Scope<'a> {
 
     /// The names of the filters of which something is said.
     pub fn filters(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
-        self.typed_per_filter_config.into_iter().flat_map(Raw::members).map(|(name, _)| name)
+        self.typed_per_filter_config
+            .into_iter()
+            .flat_map(Raw::members)
+            .map(|(name, _)| name)
     }
 
     /// Takes in a member of a message.
@@ -78,8 +82,8 @@ impl<'a> Scope<'a> {
 }
 
 impl Overrides {
-    /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a `VirtualHost`, a
-    /// `RouteConfiguration`, those that there are, in this order.
+    /// Compiles what these say of filters: an entry of `weighted_clusters`, a `Route`, a
+    /// `VirtualHost`, a `RouteConfiguration`, those that there are, in this order.
     pub fn compile(messages: &[Raw<'_>], runtime: &Runtime<'_>) -> Self {
         let scopes: Vec<_> = messages.iter().map(|message| Scope::of(*message)).collect();
         Self::of_scopes(&scopes, runtime)
@@ -88,11 +92,17 @@ impl Overrides {
     /// The same from what is known of the messages already.
     pub fn of_scopes(scopes: &[Scope<'_>], runtime: &Runtime<'_>) -> Self {
         let mut overrides = Self::default();
-        for (name, config) in scopes.iter().filter_map(|scope| scope.typed_per_filter_config).flat_map(Raw::members) {
+        for (name, config) in scopes
+            .iter()
+            .filter_map(|scope| scope.typed_per_filter_config)
+            .flat_map(Raw::members)
+        {
             overrides.add(&name, PerRoute::compile(config, runtime));
         }
         let fields = scopes.iter().filter_map(|scope| scope.cors);
-        overrides.cors_fields = fields.map(|policy| CorsPolicy::compile(policy, runtime)).collect();
+        overrides.cors_fields = fields
+            .map(|policy| CorsPolicy::compile(policy, runtime))
+            .collect();
         overrides
     }
 
@@ -110,22 +120,33 @@ impl Overrides {
 
     /// What is said of a filter, the most specific first.
     pub(super) fn of(&self, name: &str) -> &[PerRoute] {
-        self.filters.iter().find(|(n, _)| **n == *name).map_or(&[], |(_, entries)| entries)
+        self.filters
+            .iter()
+            .find(|(n, _)| **n == *name)
+            .map_or(&[], |(_, entries)| entries)
     }
 }
 
 impl PerRoute {
     fn compile(raw: Raw<'_>, runtime: &Runtime<'_>) -> Self {
-        let Some(Typed { type_url, value }) = Typed::of(raw) else { return Self::Other };
-        let name = type_url.rsplit_once("filters.http.").map_or(&*type_url, |(_, name)| name);
+        let Some(Typed { type_url, value }) = Typed::of(raw) else {
+            return Self::Other;
+        };
+        let name = type_url
+            .rsplit_once("filters.http.")
+            .map_or(&*type_url, |(_, name)| name);
         match name {
             "rbac.v3.RBACPerRoute" => Self::Rbac(RbacPerRoute::compile(value)),
             "jwt_authn.v3.PerRouteConfig" => Self::Jwt(JwtPerRoute::compile(value)),
             "fault.v3.HTTPFault" => Self::Fault(Fault::compile(value, runtime)),
             "cors.v3.CorsPolicy" => Self::Cors(CorsPolicy::compile(value, runtime)),
-            "local_ratelimit.v3.LocalRateLimit" => Self::LocalRateLimit(LocalRateLimit::compile(value, runtime)),
+            "local_ratelimit.v3.LocalRateLimit" => {
+                Self::LocalRateLimit(LocalRateLimit::compile(value, runtime))
+            }
             "ext_authz.v3.ExtAuthzPerRoute" => Self::ExtAuthz(ExtAuthzPerRoute::compile(value)),
-            "header_mutation.v3.HeaderMutationPerRoute" => Self::HeaderMutation(HeaderMutation::compile(value)),
+            "header_mutation.v3.HeaderMutationPerRoute" => {
+                Self::HeaderMutation(HeaderMutation::compile(value))
+            }
             "envoy.config.route.v3.FilterConfig" => {
                 let disabled = value.get("disabled").and_then(Raw::bool) == Some(true);
                 match value.get("config") {

@@ -17,10 +17,16 @@ pub(super) struct ClientAddress {
 
 impl ClientAddress {
     pub(super) fn compile(manager: Raw<'_>) -> Self {
-        let hops = manager.get("xff_num_trusted_hops").and_then(Raw::number).unwrap_or_default();
+        let hops = manager
+            .get("xff_num_trusted_hops")
+            .and_then(Raw::number)
+            .unwrap_or_default();
         let extension = manager.list("original_ip_detection_extensions").next();
         Self {
-            use_remote_address: manager.get("use_remote_address").and_then(Raw::bool).unwrap_or_default(),
+            use_remote_address: manager
+                .get("use_remote_address")
+                .and_then(Raw::bool)
+                .unwrap_or_default(),
             xff_num_trusted_hops: usize::try_from(hops).unwrap_or(usize::MAX),
             detected: extension.map(|extension| {
                 let name = extension.string_at("name").unwrap_or_default();
@@ -29,10 +35,15 @@ impl ClientAddress {
         }
     }
 
-    /// "`use_remote_address`: the connection manager will use the real remote address of the client connection"; with
-    /// trusted hops, or without it, an address of `x-forwarded-for` counted from the right.
+    /// "`use_remote_address`: the connection manager will use the real remote address of the client
+    /// connection"; with trusted hops, or without it, an address of `x-forwarded-for` counted from
+    /// the right.
     pub(super) fn of(&self, state: &State<'_>) -> Remote {
-        let skipped = match (&self.detected, self.use_remote_address, self.xff_num_trusted_hops) {
+        let skipped = match (
+            &self.detected,
+            self.use_remote_address,
+            self.xff_num_trusted_hops,
+        ) {
             (Some(fact), _, _) => return Err(fact.clone()),
             (None, true, 0) => return state.remote.clone(),
             (None, true, hops) => hops - 1,

@@ -28,12 +28,17 @@ impl SetFilterState {
     pub(super) fn compile(raw: Raw<'_>) -> Self {
         let values = raw.list("on_request_headers").map(|value| {
             let key = value.string_at("object_key").unwrap_or_default();
-            let format = value.at(["format_string", "text_format_source", "inline_string"]).and_then(Raw::string);
+            let format = value
+                .at(["format_string", "text_format_source", "inline_string"])
+                .and_then(Raw::string);
             let parts = format.and_then(|format| parts(&format));
             Object {
                 value: parts.ok_or_else(|| format!("the filter state {key}").into()),
                 skip_if_empty: value.get("skip_if_empty").and_then(Raw::bool) == Some(true),
-                omit_empty_values: value.at(["format_string", "omit_empty_values"]).and_then(Raw::bool) == Some(true),
+                omit_empty_values: value
+                    .at(["format_string", "omit_empty_values"])
+                    .and_then(Raw::bool)
+                    == Some(true),
                 key: key.into(),
             }
         });
@@ -46,7 +51,10 @@ impl SetFilterState {
                 Ok(parts) => parts,
                 Err(fact) => return Verdict::Undecided(fact.clone()),
             };
-            let text: String = parts.iter().map(|part| part.text(&state.request, object.absent())).collect();
+            let text: String = parts
+                .iter()
+                .map(|part| part.text(&state.request, object.absent()))
+                .collect();
             if !(text.is_empty() && object.skip_if_empty) {
                 state.filter_state.push((object.key.to_string(), text));
             }

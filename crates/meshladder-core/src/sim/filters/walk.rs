@@ -59,8 +59,16 @@ pub struct Branch {
 
 impl<'c> Walk<'c> {
     pub(super) fn new(filters: usize) -> Self {
-        let whole = Branch { weight: Some(1.0), flags: Vec::new(), answer: None };
-        Self { steps: Vec::with_capacity(filters), branches: vec![whole], undecided: None }
+        let whole = Branch {
+            weight: Some(1.0),
+            flags: Vec::new(),
+            answer: None,
+        };
+        Self {
+            steps: Vec::with_capacity(filters),
+            branches: vec![whole],
+            undecided: None,
+        }
     }
 
     /// The one answer, when there is only one way and nothing is open.
@@ -79,20 +87,30 @@ impl<'c> Walk<'c> {
     pub(super) fn step(&mut self, filter: &'c Filter<'_>, verdict: Verdict) {
         match &verdict {
             Verdict::Passed(_) | Verdict::Rbac(_) | Verdict::Skipped(_) => {}
-            Verdict::Answered(answer, _) => self.open().for_each(|branch| branch.end(answer.clone())),
+            Verdict::Answered(answer, _) => {
+                self.open().for_each(|branch| branch.end(answer.clone()))
+            }
             Verdict::Branches(branches) => self.split(branches),
             Verdict::Undecided(fact) => drop(self.undecided.get_or_insert_with(|| fact.clone())),
         }
-        self.steps.push(Step { filter: &filter.name, kind: filter.kind(), at: filter.at, verdict });
+        self.steps.push(Step {
+            filter: &filter.name,
+            kind: filter.kind(),
+            at: filter.at,
+            verdict,
+        });
     }
 
     fn open(&mut self) -> impl Iterator<Item = &mut Branch> {
-        self.branches.iter_mut().filter(|branch| branch.answer.is_none())
+        self.branches
+            .iter_mut()
+            .filter(|branch| branch.answer.is_none())
     }
 
     fn split(&mut self, ways: &[Branch]) {
-        let (open, mut all): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.branches).into_iter().partition(|branch| branch.answer.is_none());
+        let (open, mut all): (Vec<_>, Vec<_>) = std::mem::take(&mut self.branches)
+            .into_iter()
+            .partition(|branch| branch.answer.is_none());
         for branch in &open {
             all.extend(ways.iter().map(|way| branch.followed_by(way)));
         }
@@ -103,12 +121,20 @@ impl<'c> Walk<'c> {
 impl Branch {
     /// The request goes on.
     pub(super) fn on(weight: Option<f64>, flags: &[&'static str]) -> Self {
-        Self { weight, flags: flags.to_vec(), answer: None }
+        Self {
+            weight,
+            flags: flags.to_vec(),
+            answer: None,
+        }
     }
 
     /// The request is answered; the answer has all the flags.
     pub(super) fn answered(weight: Option<f64>, answer: Answer) -> Self {
-        Self { weight, flags: Vec::new(), answer: Some(answer) }
+        Self {
+            weight,
+            flags: Vec::new(),
+            answer: Some(answer),
+        }
     }
 
     fn end(&mut self, mut answer: Answer) {
@@ -118,7 +144,11 @@ impl Branch {
 
     fn followed_by(&self, way: &Self) -> Self {
         let weight = self.weight.zip(way.weight).map(|(a, b)| a * b);
-        let mut branch = Self { weight, flags: [self.flags.as_slice(), &way.flags].concat(), answer: None };
+        let mut branch = Self {
+            weight,
+            flags: [self.flags.as_slice(), &way.flags].concat(),
+            answer: None,
+        };
         if let Some(answer) = &way.answer {
             branch.end(answer.clone());
         }

@@ -6,11 +6,20 @@ const HTTP: &str = r#"{"name":"envoy.filters.listener.http_inspector"}"#;
 const ORIGINAL_DST: &str = r#"{"name":"envoy.filters.listener.original_dst"}"#;
 
 fn connection(tls: Option<Tls>, plain_http: Option<&'static str>) -> Connection {
-    Connection { destination: ([10, 0, 0, 1].into(), 8080), source: None, tls, plain_http }
+    Connection {
+        destination: ([10, 0, 0, 1].into(), 8080),
+        source: None,
+        tls,
+        plain_http,
+    }
 }
 
 fn tls_connection() -> Connection {
-    let tls = Tls { sni: Some("Shop.Example".to_owned()), alpn: vec!["h2".to_owned(), "istio".to_owned()], peer: None };
+    let tls = Tls {
+        sni: Some("Shop.Example".to_owned()),
+        alpn: vec!["h2".to_owned(), "istio".to_owned()],
+        peer: None,
+    };
     connection(Some(tls), None)
 }
 
@@ -21,7 +30,10 @@ fn seen(filters: &[&str], connection: &Connection) -> String {
     match filters.inspect(connection, 15006, Seen::unseen(connection)) {
         Ok(seen) => {
             let protocols: Vec<_> = seen.application_protocols.iter().collect();
-            format!("{} {:?} {protocols:?}", seen.transport_protocol, seen.server_name)
+            format!(
+                "{} {:?} {protocols:?}",
+                seen.transport_protocol, seen.server_name
+            )
         }
         Err(fact) => fact.into(),
     }
@@ -42,32 +54,79 @@ fn the_tls_inspector_sees_what_the_client_hello_says() {
     assert_eq!(seen(&[TLS], &tls_connection()), all);
     assert_eq!(seen(&[TLS, HTTP], &tls_connection()), all);
     assert_eq!(seen(&[HTTP, TLS], &tls_connection()), all);
-    assert_eq!(seen(&[TLS], &connection(Some(Tls::default()), None)), "tls \"\" []");
+    assert_eq!(
+        seen(&[TLS], &connection(Some(Tls::default()), None)),
+        "tls \"\" []"
+    );
 }
 
 #[test]
 fn the_http_inspector_sees_plain_text() {
-    assert_eq!(seen(&[TLS, HTTP], &connection(None, Some("h2c"))), "raw_buffer \"\" [\"h2c\"]");
+    assert_eq!(
+        seen(&[TLS, HTTP], &connection(None, Some("h2c"))),
+        "raw_buffer \"\" [\"h2c\"]"
+    );
 }
 
 #[test]
 fn a_filter_is_switched_off_by_the_port_that_is_known_where_it_stands() {
-    let off =
-        |predicate: &str| format!(r#"{{"name":"envoy.filters.listener.tls_inspector","filter_disabled":{predicate}}}"#);
-    let range = |start: u16, end: u16| format!(r#"{{"destination_port_range":{{"start":{start},"end":{end}}}}}"#);
+    let off = |predicate: &str| {
+        format!(
+            r#"{{"name":"envoy.filters.listener.tls_inspector","filter_disabled":{predicate}}}"#
+        )
+    };
+    let range = |start: u16, end: u16| {
+        format!(r#"{{"destination_port_range":{{"start":{start},"end":{end}}}}}"#)
+    };
     let is_off = |filters: &[&str]| seen(filters, &tls_connection()).starts_with("raw_buffer");
     for (predicate, restored, redirected) in [
         (range(8080, 8081), true, false),
         (range(8079, 8080), false, false),
         (range(15006, 15007), false, true),
-        (format!(r#"{{"not_match":{}}}"#, range(8080, 8081)), false, true),
-        (format!(r#"{{"or_match":{{"rules":[{},{}]}}}}"#, range(1, 2), range(8080, 8090)), true, false),
-        (format!(r#"{{"and_match":{{"rules":[{},{}]}}}}"#, range(1, 9000), range(8080, 8090)), true, false),
-        (format!(r#"{{"and_match":{{"rules":[{},{}]}}}}"#, range(1, 2), range(8080, 8090)), false, false),
+        (
+            format!(r#"{{"not_match":{}}}"#, range(8080, 8081)),
+            false,
+            true,
+        ),
+        (
+            format!(
+                r#"{{"or_match":{{"rules":[{},{}]}}}}"#,
+                range(1, 2),
+                range(8080, 8090)
+            ),
+            true,
+            false,
+        ),
+        (
+            format!(
+                r#"{{"and_match":{{"rules":[{},{}]}}}}"#,
+                range(1, 9000),
+                range(8080, 8090)
+            ),
+            true,
+            false,
+        ),
+        (
+            format!(
+                r#"{{"and_match":{{"rules":[{},{}]}}}}"#,
+                range(1, 2),
+                range(8080, 8090)
+            ),
+            false,
+            false,
+        ),
         (r#"{"any_match":true}"#.to_owned(), true, true),
     ] {
-        assert_eq!(is_off(&[ORIGINAL_DST, &off(&predicate)]), restored, "{predicate}");
-        assert_eq!(is_off(&[&off(&predicate), ORIGINAL_DST]), redirected, "{predicate}, before the port is restored");
+        assert_eq!(
+            is_off(&[ORIGINAL_DST, &off(&predicate)]),
+            restored,
+            "{predicate}"
+        );
+        assert_eq!(
+            is_off(&[&off(&predicate), ORIGINAL_DST]),
+            redirected,
+            "{predicate}, before the port is restored"
+        );
     }
 }
 

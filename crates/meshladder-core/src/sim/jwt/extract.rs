@@ -23,7 +23,8 @@ struct Header {
     issuers: Issuers,
 }
 
-/// The issuers whose tokens may stand in a place. "If a specified issuer is empty, it means to allow all issuers."
+/// The issuers whose tokens may stand in a place. "If a specified issuer is empty, it means to
+/// allow all issuers."
 #[derive(Clone, Debug, Default)]
 pub(super) struct Issuers(BTreeSet<Box<str>>);
 
@@ -51,16 +52,23 @@ enum Place {
 }
 
 impl Locations {
-    /// Adds the places a `JwtProvider` names: "If not specified, default locations are Authorization: Bearer and the
-    /// query parameter `access_token`".
+    /// Adds the places a `JwtProvider` names: "If not specified, default locations are
+    /// Authorization: Bearer and the query parameter `access_token`".
     pub(super) fn add(&mut self, provider: Raw<'_>, issuer: &str) {
         let mut default = true;
         for header in provider.list("from_headers") {
             let (name, prefix) = (header.string_at("name"), header.string_at("value_prefix"));
-            self.header(&name.unwrap_or_default().to_ascii_lowercase(), &prefix.unwrap_or_default(), issuer);
+            self.header(
+                &name.unwrap_or_default().to_ascii_lowercase(),
+                &prefix.unwrap_or_default(),
+                issuer,
+            );
             default = false;
         }
-        for (key, map) in [("from_params", &mut self.params), ("from_cookies", &mut self.cookies)] {
+        for (key, map) in [
+            ("from_params", &mut self.params),
+            ("from_cookies", &mut self.cookies),
+        ] {
             for name in provider.list(key).filter_map(Raw::string) {
                 map.entry(name.into()).or_default().0.insert(issuer.into());
                 default = false;
@@ -68,24 +76,48 @@ impl Locations {
         }
         if default {
             self.header("authorization", "Bearer ", issuer);
-            self.params.entry("access_token".into()).or_default().0.insert(issuer.into());
+            self.params
+                .entry("access_token".into())
+                .or_default()
+                .0
+                .insert(issuer.into());
         }
     }
 
     fn header(&mut self, name: &str, prefix: &str, issuer: &str) {
-        let header = || Header { name: name.into(), prefix: prefix.into(), issuers: Issuers::default() };
-        self.headers.entry(format!("{name}{prefix}")).or_insert_with(header).issuers.0.insert(issuer.into());
+        let header = || Header {
+            name: name.into(),
+            prefix: prefix.into(),
+            issuers: Issuers::default(),
+        };
+        self.headers
+            .entry(format!("{name}{prefix}"))
+            .or_insert_with(header)
+            .issuers
+            .0
+            .insert(issuer.into());
     }
 
     /// Every token in the request: headers first, then query parameters, then cookies.
     pub(super) fn extract(&self, request: &Request) -> Vec<Extracted> {
         let mut found = Vec::new();
         for header in self.headers.values() {
-            found.extend(request.values(&header.name).filter_map(|value| header.token(value)));
+            found.extend(
+                request
+                    .values(&header.name)
+                    .filter_map(|value| header.token(value)),
+            );
         }
-        let parameters = if self.params.is_empty() { Vec::new() } else { parameters(&request.path) };
+        let parameters = if self.params.is_empty() {
+            Vec::new()
+        } else {
+            parameters(&request.path)
+        };
         for (name, issuers) in &self.params {
-            let value = parameters.iter().find(|(key, _)| **key == **name).map(|(_, value)| value);
+            let value = parameters
+                .iter()
+                .find(|(key, _)| **key == **name)
+                .map(|(_, value)| value);
             found.extend(value.map(|value| Extracted {
                 token: value.to_string(),
                 issuers: Some(issuers.clone()),
@@ -119,16 +151,23 @@ impl Header {
     }
 }
 
-/// "skips non-Base64Url-legal (or dot) characters … if it finds no suitable string, it returns `value_str` as-is"
+/// "skips non-Base64Url-legal (or dot) characters … if it finds no suitable string, it returns
+/// `value_str` as-is"
 fn behind(value: &str, after: usize) -> &str {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    value[after..].find(legal).map_or(value, |start| &value[after + start..])
+    value[after..]
+        .find(legal)
+        .map_or(value, |start| &value[after + start..])
 }
 
 impl Extracted {
     /// A token of which only the user told.
     pub(super) fn stated(token: &str) -> Self {
-        Self { token: token.to_owned(), issuers: None, place: Place::Stated }
+        Self {
+            token: token.to_owned(),
+            issuers: None,
+            place: Place::Stated,
+        }
     }
 
     /// Takes the token out of the request, as is done unless it is to be forwarded. Cookies stay.
@@ -146,9 +185,15 @@ impl Extracted {
 
 /// The parameters of a path's query, percent-decoded.
 fn parameters(path: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
-    let Some((_, query)) = path.split_once('?') else { return Vec::new() };
-    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs.map(|(key, value)| (decoded(key), decoded(value))).collect()
+    let Some((_, query)) = path.split_once('?') else {
+        return Vec::new();
+    };
+    let pairs = query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs
+        .map(|(key, value)| (decoded(key), decoded(value)))
+        .collect()
 }
 
 fn decoded(text: &str) -> Cow<'_, str> {
@@ -160,7 +205,11 @@ fn decoded(text: &str) -> Cow<'_, str> {
     while let Some((&byte, behind)) = rest.split_first() {
         let escape = (byte == b'%').then(|| text_of(behind.get(..2)?)).flatten();
         bytes.push(escape.unwrap_or(byte));
-        rest = if escape.is_some() { &behind[2..] } else { behind };
+        rest = if escape.is_some() {
+            &behind[2..]
+        } else {
+            behind
+        };
     }
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -171,8 +220,14 @@ fn text_of(digits: &[u8]) -> Option<u8> {
 }
 
 fn without_parameter(path: &str, name: &str) -> String {
-    let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
+    let Some((path, query)) = path.split_once('?') else {
+        return path.to_owned();
+    };
     let keeps = |pair: &&str| decoded(pair.split_once('=').map_or(pair, |(key, _)| key)) != name;
     let kept: Vec<_> = query.split('&').filter(keeps).collect();
-    if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
+    if kept.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", kept.join("&"))
+    }
 }

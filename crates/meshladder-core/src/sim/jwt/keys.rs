@@ -48,26 +48,51 @@ pub(crate) fn parse(text: &str) -> Keys {
     if text.contains("[redacted]") && json::check(text).is_err() {
         return Keys::Elsewhere("the keys, which were redacted".into());
     }
-    let node = json::check(text).ok().and_then(|()| Node::from_json(Raw::of(text).ok()?).ok());
-    let Some(node) = node else { return Keys::Invalid };
-    let Some(keys) = node.get("keys") else { return certificates(&node) };
+    let node = json::check(text)
+        .ok()
+        .and_then(|()| Node::from_json(Raw::of(text).ok()?).ok());
+    let Some(node) = node else {
+        return Keys::Invalid;
+    };
+    let Some(keys) = node.get("keys") else {
+        return certificates(&node);
+    };
     let keys: Vec<Key> = keys.items().iter().filter_map(key).collect();
-    if keys.is_empty() { Keys::Invalid } else { Keys::Local(keys) }
+    if keys.is_empty() {
+        Keys::Invalid
+    } else {
+        Keys::Local(keys)
+    }
 }
 
 /// Instead of `keys` there may be a map of key ids to certificates.
 fn certificates(node: &Node) -> Keys {
-    let is_certificate = |value: &Node| value.str().is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----\n"));
+    let is_certificate = |value: &Node| {
+        value
+            .str()
+            .is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----\n"))
+    };
     let members = node.members();
     if members.is_empty() || !members.iter().all(|m| is_certificate(&m.value)) {
         return Keys::Invalid;
     }
     let material = || Material::Unmodelled("a certificate");
-    Keys::Local(members.iter().map(|m| Key { kid: (*m.key).into(), alg: "".into(), material: material() }).collect())
+    Keys::Local(
+        members
+            .iter()
+            .map(|m| Key {
+                kid: (*m.key).into(),
+                alg: "".into(),
+                material: material(),
+            })
+            .collect(),
+    )
 }
 
 fn key(node: &Node) -> Option<Key> {
-    let Value::Object(_) = node.value else { return None };
+    let Value::Object(_) = node.value else {
+        return None;
+    };
     let alg = node.str_at("alg").unwrap_or_default();
     let material = match node.str_at("kty")? {
         "RSA" if alg.is_empty() || alg.starts_with("RS") || alg.starts_with("PS") => rsa(node)?,
@@ -78,7 +103,11 @@ fn key(node: &Node) -> Option<Key> {
         }
         _ => return None,
     };
-    Some(Key { kid: node.str_at("kid").unwrap_or_default().into(), alg: alg.into(), material })
+    Some(Key {
+        kid: node.str_at("kid").unwrap_or_default().into(),
+        alg: alg.into(),
+        material,
+    })
 }
 
 fn rsa(node: &Node) -> Option<Material> {
@@ -95,14 +124,20 @@ fn elliptic(node: &Node, alg: &str) -> Option<Material> {
     let curve = match (alg, crv) {
         ("" | "ES256", "P-256" | "") => 32,
         ("" | "ES384", "P-384") | ("ES384", "") => 48,
-        ("" | "ES512", "P-521") | ("ES512", "") => return Some(Material::Unmodelled("a P-521 key")),
+        ("" | "ES512", "P-521") | ("ES512", "") => {
+            return Some(Material::Unmodelled("a P-521 key"));
+        }
         _ => return None,
     };
     let mut point = vec![4];
     for name in ["x", "y"] {
         point.extend(padded(&base64url(node.str_at(name)?)?, curve)?);
     }
-    Some(if curve == 32 { Material::P256(point) } else { Material::P384(point) })
+    Some(if curve == 32 {
+        Material::P256(point)
+    } else {
+        Material::P384(point)
+    })
 }
 
 fn secret(node: &Node) -> Option<Material> {
@@ -110,7 +145,9 @@ fn secret(node: &Node) -> Option<Material> {
     if text == "[redacted]" || text.bytes().all(|b| b == b'*') && !text.is_empty() {
         return Some(Material::Unmodelled("a secret that was redacted"));
     }
-    base64url(text).filter(|secret| !secret.is_empty()).map(Material::Secret)
+    base64url(text)
+        .filter(|secret| !secret.is_empty())
+        .map(Material::Secret)
 }
 
 fn without_zeros(number: &[u8]) -> &[u8] {

@@ -36,35 +36,59 @@ pub(super) enum Outcome {
 
 impl Requirement {
     pub(super) fn compile(raw: Raw<'_>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
-        let Some((key, value)) = raw.members().next() else { return Self::None };
-        let group = || value.list("requirements").map(|child| Self::compile(child, providers)).collect();
+        let Some((key, value)) = raw.members().next() else {
+            return Self::None;
+        };
+        let group = || {
+            value
+                .list("requirements")
+                .map(|child| Self::compile(child, providers))
+                .collect()
+        };
         match &*key {
             "provider_name" => Self::provider(&value.string().unwrap_or_default(), None, providers),
             "provider_and_audiences" => {
-                let audiences = Some(Audiences::compile(value)).filter(|audiences| !audiences.is_empty());
-                Self::provider(&value.string_at("provider_name").unwrap_or_default(), audiences, providers)
+                let audiences =
+                    Some(Audiences::compile(value)).filter(|audiences| !audiences.is_empty());
+                Self::provider(
+                    &value.string_at("provider_name").unwrap_or_default(),
+                    audiences,
+                    providers,
+                )
             }
             "requires_any" => Self::Any(group()),
             "requires_all" => Self::All(group()),
             "allow_missing" => Self::AllowMissing(all_locations(providers)),
             "allow_missing_or_failed" => Self::AllowMissingOrFailed(all_locations(providers)),
-            other => {
-                Self::Unmodelled(format!("what the JWT requirement {other} decides, which is not modelled").into())
-            }
+            other => Self::Unmodelled(
+                format!("what the JWT requirement {other} decides, which is not modelled").into(),
+            ),
         }
     }
 
-    fn provider(name: &str, audiences: Option<Audiences>, providers: &BTreeMap<Box<str>, Raw<'_>>) -> Self {
+    fn provider(
+        name: &str,
+        audiences: Option<Audiences>,
+        providers: &BTreeMap<Box<str>, Raw<'_>>,
+    ) -> Self {
         let mut locations = Locations::default();
         if let Some(raw) = providers.get(name) {
             locations.add(*raw, &raw.string_at("issuer").unwrap_or_default());
         }
-        Self::Provider { name: name.into(), audiences, locations }
+        Self::Provider {
+            name: name.into(),
+            audiences,
+            locations,
+        }
     }
 
     pub(super) fn evaluate(&self, v: &mut Verification<'_, '_>) -> Outcome {
         match self {
-            Self::Provider { name, audiences, locations } => v.of_provider(name, audiences.as_ref(), locations),
+            Self::Provider {
+                name,
+                audiences,
+                locations,
+            } => v.of_provider(name, audiences.as_ref(), locations),
             Self::Any(children) => any(children, v),
             Self::All(children) => all(children, v),
             Self::AllowMissing(locations) => v.of_all(locations, false),
@@ -97,15 +121,26 @@ fn all(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
     unknown.map_or(Outcome::Met, Outcome::Unknown)
 }
 
-/// Requires any: `allow_missing` and `allow_missing_or_failed` among others only change what a failure means.
+/// Requires any: `allow_missing` and `allow_missing_or_failed` among others only change what a
+/// failure means.
 fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
-    let missing = children.iter().any(|child| matches!(child, Requirement::AllowMissing(_)));
-    let failed = children.iter().any(|child| matches!(child, Requirement::AllowMissingOrFailed(_)));
-    let is_regular =
-        |child: &&Requirement| !matches!(child, Requirement::AllowMissing(_) | Requirement::AllowMissingOrFailed(_));
+    let missing = children
+        .iter()
+        .any(|child| matches!(child, Requirement::AllowMissing(_)));
+    let failed = children
+        .iter()
+        .any(|child| matches!(child, Requirement::AllowMissingOrFailed(_)));
+    let is_regular = |child: &&Requirement| {
+        !matches!(
+            child,
+            Requirement::AllowMissing(_) | Requirement::AllowMissingOrFailed(_)
+        )
+    };
     let regular: Vec<_> = children.iter().filter(is_regular).collect();
     if regular.is_empty() {
-        let strongest = children.iter().find(|child| failed == matches!(child, Requirement::AllowMissingOrFailed(_)));
+        let strongest = children
+            .iter()
+            .find(|child| failed == matches!(child, Requirement::AllowMissingOrFailed(_)));
         return strongest.map_or(Outcome::Met, |child| child.evaluate(v));
     }
     let (mut result, mut unknown) = (Status::Missing, None::<Box<str>>);
@@ -124,9 +159,13 @@ fn any(children: &[Requirement], v: &mut Verification<'_, '_>) -> Outcome {
     }
 }
 
-/// "Prefer errors which are not `JwtMissed` nor `JwtUnknownIssuer`. Prefer `JwtUnknownIssuer` between `JwtMissed` and
-/// `JwtUnknownIssuer`."
+/// "Prefer errors which are not `JwtMissed` nor `JwtUnknownIssuer`. Prefer `JwtUnknownIssuer`
+/// between `JwtMissed` and `JwtUnknownIssuer`."
 fn worse(result: Status, status: Status) -> Status {
     let mild = matches!(status, Status::Missing | Status::UnknownIssuer);
-    if !mild || result == Status::Missing { status } else { result }
+    if !mild || result == Status::Missing {
+        status
+    } else {
+        result
+    }
 }

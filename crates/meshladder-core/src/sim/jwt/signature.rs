@@ -9,8 +9,8 @@ use super::status::Status;
 use super::token::Token;
 use crate::sim::Tri;
 
-/// Whether one of the keys signed the token. "If kid is specified in JWT, JWK with the same kid is used for
-/// verification. If kid is not specified in JWT, try all JWK. The same alg must be used."
+/// Whether one of the keys signed the token. "If kid is specified in JWT, JWK with the same kid is
+/// used for verification. If kid is not specified in JWT, try all JWK. The same alg must be used."
 pub(super) fn verify(token: &Token, keys: &[Key]) -> Result<Tri, Status> {
     let fits = |key: &&Key| {
         (token.kid.is_empty() || key.kid.is_empty() || *key.kid == *token.kid)
@@ -71,8 +71,16 @@ impl Hash {
     }
 }
 
-fn holds(algorithm: &'static dyn VerificationAlgorithm, key: &[u8], message: &[u8], signature: &[u8]) -> Tri {
-    UnparsedPublicKey::new(algorithm, key).verify(message, signature).is_ok().into()
+fn holds(
+    algorithm: &'static dyn VerificationAlgorithm,
+    key: &[u8],
+    message: &[u8],
+    signature: &[u8],
+) -> Tri {
+    UnparsedPublicKey::new(algorithm, key)
+        .verify(message, signature)
+        .is_ok()
+        .into()
 }
 
 fn rsa(token: &Token, modulus: &[u8], exponent: &[u8]) -> Tri {
@@ -99,26 +107,42 @@ fn rsa(token: &Token, modulus: &[u8], exponent: &[u8]) -> Tri {
     if modulus.len() > 1024 {
         return unmodelled_key(modulus.len());
     }
-    let key = ring_signature::RsaPublicKeyComponents { n: modulus, e: exponent };
-    key.verify(parameters, token.signed.as_bytes(), &token.signature).is_ok().into()
+    let key = ring_signature::RsaPublicKeyComponents {
+        n: modulus,
+        e: exponent,
+    };
+    key.verify(parameters, token.signed.as_bytes(), &token.signature)
+        .is_ok()
+        .into()
 }
 
 fn unmodelled_key(bytes: usize) -> Tri {
-    Tri::unknown(format!("whether an RSA key of {} bits signed the token", bytes * 8))
+    Tri::unknown(format!(
+        "whether an RSA key of {} bits signed the token",
+        bytes * 8
+    ))
 }
 
-/// A JWS holds the two numbers of an ECDSA signature one after the other (RFC 7518, section 3.4). Envoy cuts it in half,
-/// however long it is.
+/// A JWS holds the two numbers of an ECDSA signature one after the other (RFC 7518, section 3.4).
+/// Envoy cuts it in half, however long it is.
 fn elliptic(token: &Token, point: &[u8], size: usize) -> Tri {
     let half = token.signature.len() / 2;
     let (r, s) = (&token.signature[..half], &token.signature[half..2 * half]);
-    let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else { return Tri::No };
+    let (Some(r), Some(s)) = (padded(r, size), padded(s, size)) else {
+        return Tri::No;
+    };
     let algorithm: &'static dyn VerificationAlgorithm = match (size, hash_of(token, "ES")) {
         (32, Hash::Sha256) => &ring_signature::ECDSA_P256_SHA256_ASN1,
         (32, Hash::Sha384) => &ring_signature::ECDSA_P256_SHA384_ASN1,
         (48, Hash::Sha256) => &ring_signature::ECDSA_P384_SHA256_ASN1,
         (48, Hash::Sha384) => &ring_signature::ECDSA_P384_SHA384_ASN1,
-        _ => return Tri::unknown(format!("whether a P-{} key signed the token with {}", size * 8, token.alg)),
+        _ => {
+            return Tri::unknown(format!(
+                "whether a P-{} key signed the token with {}",
+                size * 8,
+                token.alg
+            ));
+        }
     };
     holds(algorithm, point, token.signed.as_bytes(), &der(&r, &s))
 }
@@ -127,7 +151,11 @@ fn elliptic(token: &Token, point: &[u8], size: usize) -> Tri {
 fn der(r: &[u8], s: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(r.len() + s.len() + 8);
     for number in [r, s] {
-        let zeros = number.iter().take_while(|byte| **byte == 0).count().min(number.len() - 1);
+        let zeros = number
+            .iter()
+            .take_while(|byte| **byte == 0)
+            .count()
+            .min(number.len() - 1);
         let digits = &number[zeros..];
         let sign = usize::from(digits[0] >= 0x80);
         body.extend([0x02, length(digits.len() + sign)]);
@@ -140,5 +168,8 @@ fn der(r: &[u8], s: &[u8]) -> Vec<u8> {
 }
 
 fn length(bytes: usize) -> u8 {
-    u8::try_from(bytes).ok().filter(|n| *n < 0x80).expect("two numbers of at most 48 bytes fit a short DER length")
+    u8::try_from(bytes)
+        .ok()
+        .filter(|n| *n < 0x80)
+        .expect("two numbers of at most 48 bytes fit a short DER length")
 }

@@ -1,4 +1,5 @@
-//! How the verification of a token ends, in Envoy's words: they are the body of the answer and part of its details.
+//! How the verification of a token ends, in Envoy's words: they are the body of the answer and part
+//! of its details.
 
 /// Why a token, or the lack of one, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,9 @@ impl Status {
             Self::Missing => "Jwt is missing",
             Self::NotYetValid => "Jwt not yet valid",
             Self::Expired => "Jwt is expired",
-            Self::BadFormat => "Jwt is not in the form of Header.Payload.Signature with two dots and 3 sections",
+            Self::BadFormat => {
+                "Jwt is not in the form of Header.Payload.Signature with two dots and 3 sections"
+            }
             Self::HeaderBadBase64 => "Jwt header is an invalid Base64url encoded",
             Self::HeaderBadJson => "Jwt header is an invalid JSON",
             Self::HeaderBadAlg => "Jwt header [alg] field is required and must be a string",
@@ -110,23 +113,37 @@ impl Status {
             Self::NoValidKeys => "Jwks doesn't have any valid public key",
             Self::NoMatchingKey => "Jwks doesn't have key to match kid or alg from Jwt",
             Self::BadClaim(claim) => {
-                return format!("Jwt payload [{}] field is not {}", claim.name(), claim.wanted());
+                return format!(
+                    "Jwt payload [{}] field is not {}",
+                    claim.name(),
+                    claim.wanted()
+                );
             }
             Self::OutOfRange(claim) => {
-                return format!("Jwt payload [{}] field is not a positive 64 bit integer", claim.name());
+                return format!(
+                    "Jwt payload [{}] field is not a positive 64 bit integer",
+                    claim.name()
+                );
             }
         };
         fixed.to_owned()
     }
 
-    /// `jwt_authn_access_denied{Jwt_is_missing}`: "Replace space with underscore since `RCDetails` may be written to
-    /// access log."
+    /// `jwt_authn_access_denied{Jwt_is_missing}`: "Replace space with underscore since `RCDetails`
+    /// may be written to access log."
     pub fn details(self) -> String {
-        format!("jwt_authn_access_denied{{{}}}", self.text().replace(' ', "_"))
+        format!(
+            "jwt_authn_access_denied{{{}}}",
+            self.text().replace(' ', "_")
+        )
     }
 
     /// "Failure to verify gives 401, audiences that are not allowed 403."
     pub fn code(self) -> u16 {
-        if self == Self::AudienceNotAllowed { 403 } else { 401 }
+        if self == Self::AudienceNotAllowed {
+            403
+        } else {
+            401
+        }
     }
 }

@@ -30,7 +30,8 @@ pub(crate) struct Token {
 
 /// What Envoy implements.
 const ALGORITHMS: [&str; 13] = [
-    "ES256", "ES384", "ES512", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA",
+    "ES256", "ES384", "ES512", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256",
+    "PS384", "PS512", "EdDSA",
 ];
 
 impl Token {
@@ -38,9 +39,12 @@ impl Token {
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         // The library splits at dots and drops empty sections, so `a..b.c` has three.
         let mut sections = text.split('.').filter(|section| !section.is_empty());
-        let (Some(head), Some(body), Some(tail), None) =
-            (sections.next(), sections.next(), sections.next(), sections.next())
-        else {
+        let (Some(head), Some(body), Some(tail), None) = (
+            sections.next(),
+            sections.next(),
+            sections.next(),
+            sections.next(),
+        ) else {
             return Err(Status::BadFormat);
         };
         let header = object(head, Status::HeaderBadBase64, Status::HeaderBadJson)?;
@@ -48,11 +52,19 @@ impl Token {
         if !ALGORITHMS.contains(&alg) {
             return Err(Status::HeaderUnknownAlg);
         }
-        let kid = header.get("kid").map_or(Ok(""), |kid| kid.str().ok_or(Status::HeaderBadKid))?;
+        let kid = header
+            .get("kid")
+            .map_or(Ok(""), |kid| kid.str().ok_or(Status::HeaderBadKid))?;
         let payload = object(body, Status::PayloadBadBase64, Status::PayloadBadJson)?;
-        let (issuer, subject) = (string(&payload, Claim::Issuer)?, string(&payload, Claim::Subject)?);
+        let (issuer, subject) = (
+            string(&payload, Claim::Issuer)?,
+            string(&payload, Claim::Subject)?,
+        );
         integer(&payload, Claim::IssuedAt)?;
-        let (not_before, expiration) = (integer(&payload, Claim::NotBefore)?, integer(&payload, Claim::Expiration)?);
+        let (not_before, expiration) = (
+            integer(&payload, Claim::NotBefore)?,
+            integer(&payload, Claim::Expiration)?,
+        );
         string(&payload, Claim::Id)?;
         let audiences = strings(&payload, Claim::Audience)?;
         let signature = base64url(tail).ok_or(Status::SignatureBadBase64)?;
@@ -77,7 +89,10 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::RequireNone)
         .with_decode_allow_trailing_bits(true);
-    let text: String = text.chars().filter(|c| !matches!(c, ' ' | '\t'..='\r')).collect();
+    let text: String = text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\t'..='\r'))
+        .collect();
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
     if padding != 0 && !(digits.len() + padding).is_multiple_of(4) || padding > 2 {
@@ -88,28 +103,42 @@ pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
 
 fn object(section: &str, bad_base64: Status, bad_json: Status) -> Result<Node, Status> {
     let text = String::from_utf8(base64url(section).ok_or(bad_base64)?).map_err(|_| bad_json)?;
-    let node = json::check(&text).ok().and_then(|()| Node::from_json(Raw::of(&text).ok()?).ok());
-    node.filter(|node| matches!(node.value, Value::Object(_))).ok_or(bad_json)
+    let node = json::check(&text)
+        .ok()
+        .and_then(|()| Node::from_json(Raw::of(&text).ok()?).ok());
+    node.filter(|node| matches!(node.value, Value::Object(_)))
+        .ok_or(bad_json)
 }
 
 fn string(payload: &Node, claim: Claim) -> Result<String, Status> {
-    let Some(node) = payload.get(claim.name()) else { return Ok(String::new()) };
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(String::new());
+    };
     node.str().map(str::to_owned).ok_or(Status::BadClaim(claim))
 }
 
 /// "aud" can be either string array or string.
 fn strings(payload: &Node, claim: Claim) -> Result<Vec<String>, Status> {
-    let Some(node) = payload.get(claim.name()) else { return Ok(Vec::new()) };
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(Vec::new());
+    };
     let items = match &node.value {
         Value::Array(items) => &items[..],
         _ => std::slice::from_ref(node),
     };
-    items.iter().map(|item| item.str().map(str::to_owned).ok_or(Status::BadClaim(claim))).collect()
+    items
+        .iter()
+        .map(|item| item.str().map(str::to_owned).ok_or(Status::BadClaim(claim)))
+        .collect()
 }
 
 fn integer(payload: &Node, claim: Claim) -> Result<u64, Status> {
-    let Some(node) = payload.get(claim.name()) else { return Ok(0) };
-    let Value::Number(text) = &node.value else { return Err(Status::BadClaim(claim)) };
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(0);
+    };
+    let Value::Number(text) = &node.value else {
+        return Err(Status::BadClaim(claim));
+    };
     let number: f64 = text.parse().map_err(|_| Status::BadClaim(claim))?;
     // The payload is a protobuf Struct, where every number is a double.
     if !(0.0..18_446_744_073_709_551_615.0).contains(&number) {

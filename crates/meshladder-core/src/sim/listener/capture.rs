@@ -32,7 +32,8 @@ pub struct Capture {
 /// What the names of the annotations begin with.
 pub const ANNOTATIONS: &str = "traffic.sidecar.istio.io/";
 
-/// Ports of the proxy itself that are never redirected: HBONE, the agent's metrics, readiness, Envoy's metrics.
+/// Ports of the proxy itself that are never redirected: HBONE, the agent's metrics, readiness,
+/// Envoy's metrics.
 const OWN_PORTS: [u16; 4] = [15008, 15020, 15021, 15090];
 
 /// Envoy's own address towards the application: what comes from it is on its way already.
@@ -41,12 +42,21 @@ const INBOUND_PASSTHROUGH: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 6));
 impl Capture {
     /// Reads the proxy's metadata in a `BootstrapConfigDump`.
     pub fn read(bootstrap: Raw<'_>) -> Self {
-        let Some(metadata) = bootstrap.at(["bootstrap", "node", "metadata"]) else { return Self::default() };
+        let Some(metadata) = bootstrap.at(["bootstrap", "node", "metadata"]) else {
+            return Self::default();
+        };
         let text = |key: &str| metadata.string_at(key).unwrap_or_default();
         Self {
-            own: parts(&text("INSTANCE_IPS")).filter_map(|ip| ip.parse().ok()).collect(),
+            own: parts(&text("INSTANCE_IPS"))
+                .filter_map(|ip| ip.parse().ok())
+                .collect(),
             mode: text("INTERCEPTION_MODE").into_owned(),
-            ..Self::of_annotations(|key| metadata.get("ANNOTATIONS")?.string_at(key).map(Cow::into_owned))
+            ..Self::of_annotations(|key| {
+                metadata
+                    .get("ANNOTATIONS")?
+                    .string_at(key)
+                    .map(Cow::into_owned)
+            })
         }
     }
 
@@ -61,7 +71,9 @@ impl Capture {
             exclude_outbound_ranges: ranges(&listed("excludeOutboundIPRanges")),
             include_outbound_ports: ports(&listed("includeOutboundPorts")),
             exclude_outbound_ports: ports(&listed("excludeOutboundPorts")),
-            include_inbound_ports: annotation("includeInboundPorts").filter(|list| list != "*").map(|l| ports(&l)),
+            include_inbound_ports: annotation("includeInboundPorts")
+                .filter(|list| list != "*")
+                .map(|l| ports(&l)),
             exclude_inbound_ports: ports(&listed("excludeInboundPorts")),
             ..Self::default()
         }
@@ -82,34 +94,50 @@ impl Capture {
         if OWN_PORTS.contains(&port) {
             return Some(format!("port {port} is the proxy's own and not redirected").into());
         }
-        let is_included = self.include_inbound_ports.as_ref().is_none_or(|ports| ports.contains(&port));
+        let is_included = self
+            .include_inbound_ports
+            .as_ref()
+            .is_none_or(|ports| ports.contains(&port));
         let is_excluded = self.exclude_inbound_ports.contains(&port) || !is_included;
         is_excluded.then(|| format!("the pod's annotations leave inbound port {port} out").into())
     }
 
-    /// The rules in their order: ports left out, what comes from Envoy, the pod itself, loopback, ranges left out, ports
-    /// taken in, ranges taken in.
+    /// The rules in their order: ports left out, what comes from Envoy, the pod itself, loopback,
+    /// ranges left out, ports taken in, ranges taken in.
     fn leaves_outbound(&self, connection: &Connection) -> Option<Cow<'static, str>> {
         let (ip, port) = connection.destination;
         if self.exclude_outbound_ports.contains(&port) {
             return Some(format!("the pod's annotations leave outbound port {port} out").into());
         }
-        if connection.source.is_some_and(|(source, _)| source == INBOUND_PASSTHROUGH) {
-            return Some("what comes from 127.0.0.6 is on its way to the application already".into());
+        if connection
+            .source
+            .is_some_and(|(source, _)| source == INBOUND_PASSTHROUGH)
+        {
+            return Some(
+                "what comes from 127.0.0.6 is on its way to the application already".into(),
+            );
         }
         if ip.is_loopback() || self.own.contains(&ip) {
-            return Some(format!("{ip} is the pod itself, and its traffic to itself is not redirected").into());
+            return Some(
+                format!("{ip} is the pod itself, and its traffic to itself is not redirected")
+                    .into(),
+            );
         }
         let is_in = |ranges: &[Cidr]| ranges.iter().any(|range| range.contains(ip));
-        let is_included = self.include_outbound_ranges.as_ref().is_none_or(|ranges| is_in(ranges));
-        let is_out =
-            is_in(&self.exclude_outbound_ranges) || !(self.include_outbound_ports.contains(&port) || is_included);
+        let is_included = self
+            .include_outbound_ranges
+            .as_ref()
+            .is_none_or(|ranges| is_in(ranges));
+        let is_out = is_in(&self.exclude_outbound_ranges)
+            || !(self.include_outbound_ports.contains(&port) || is_included);
         is_out.then(|| format!("the pod's annotations leave {ip} out").into())
     }
 }
 
 fn parts(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',').map(str::trim).filter(|part| !part.is_empty())
+    list.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
 }
 
 fn ports(list: &str) -> Vec<u16> {

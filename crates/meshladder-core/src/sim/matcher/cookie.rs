@@ -29,16 +29,25 @@ impl CookieMatcher {
                 "name" => cookie.name = value.string().unwrap_or_default().into(),
                 "string_match" => cookie.matcher = StringMatcher::compile(value),
                 "invert_match" => cookie.invert_match = value.bool().unwrap_or_default(),
-                other => cookie.matcher = StringMatcher::unmodelled(&format!("a cookie matcher's `{other}`")),
+                other => {
+                    cookie.matcher =
+                        StringMatcher::unmodelled(&format!("a cookie matcher's `{other}`"))
+                }
             }
         }
         cookie
     }
 
-    /// Whether the request's cookies match. Without the cookie there is no match, and so one when inverted.
+    /// Whether the request's cookies match. Without the cookie there is no match, and so one when
+    /// inverted.
     pub fn matches(&self, request: &Request) -> Tri {
-        let matched = cookie(request, &self.name).map_or(Tri::No, |value| self.matcher.matches(value));
-        if self.invert_match { matched.negate() } else { matched }
+        let matched =
+            cookie(request, &self.name).map_or(Tri::No, |value| self.matcher.matches(value));
+        if self.invert_match {
+            matched.negate()
+        } else {
+            matched
+        }
     }
 
     /// What decided, in words: `cookie session is absent`.
@@ -46,7 +55,12 @@ impl CookieMatcher {
         let name = &self.name;
         cookie(request, name).map_or_else(
             || format!("cookie {name} is absent"),
-            |value| format!("cookie {name} `{value}` {}", self.matcher.verb(self.matcher.matches(value) == Tri::Yes)),
+            |value| {
+                format!(
+                    "cookie {name} `{value}` {}",
+                    self.matcher.verb(self.matcher.matches(value) == Tri::Yes)
+                )
+            },
         )
     }
 }
@@ -55,6 +69,13 @@ impl CookieMatcher {
 pub(in crate::sim) fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
     let cookies = request.values("cookie").flat_map(|line| line.split(';'));
     let mut pairs = cookies.filter_map(|pair| pair.trim_start().split_once('='));
-    let value = pairs.find(|(key, _)| *key == name).map(|(_, value)| value)?;
-    Some(value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(value))
+    let value = pairs
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)?;
+    Some(
+        value
+            .strip_prefix('"')
+            .and_then(|inner| inner.strip_suffix('"'))
+            .unwrap_or(value),
+    )
 }

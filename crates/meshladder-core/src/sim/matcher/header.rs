@@ -20,12 +20,14 @@ pub struct HeaderMatcher {
 enum Specifier {
     Present(bool),
     String(StringMatcher),
-    /// "The entire request header value must represent an integer in base 10": start inclusive, end exclusive.
+    /// "The entire request header value must represent an integer in base 10": start inclusive, end
+    /// exclusive.
     Range(i64, i64),
 }
 
 impl HeaderMatcher {
-    /// Compiles a `HeaderMatcher`. "If this … is not specified, the header matcher is a presence match".
+    /// Compiles a `HeaderMatcher`. "If this … is not specified, the header matcher is a presence
+    /// match".
     pub fn compile(raw: Raw<'_>) -> Self {
         let mut matcher = Self {
             name: Box::default(),
@@ -36,7 +38,13 @@ impl HeaderMatcher {
         };
         for (key, value) in raw.members() {
             match &*key {
-                "name" => matcher.name = value.string().unwrap_or_default().to_ascii_lowercase().into(),
+                "name" => {
+                    matcher.name = value
+                        .string()
+                        .unwrap_or_default()
+                        .to_ascii_lowercase()
+                        .into()
+                }
                 "invert_match" => matcher.invert_match = value.bool().unwrap_or_default(),
                 "treat_missing_header_as_empty" => {
                     matcher.treat_missing_header_as_empty = value.bool().unwrap_or_default();
@@ -53,15 +61,17 @@ impl HeaderMatcher {
         if values.peek().is_none() {
             return self.matches_missing(request);
         }
-        // "If there are multiple values for the same header, each value is matched on its own": one that matches
-        // will do, and none may when the match is inverted.
+        // "If there are multiple values for the same header, each value is matched on its own": one
+        // that matches will do, and none may when the match is inverted.
         self.inverted(Tri::any(values.map(|value| self.specifier.matches(value))))
     }
 
-    /// A header that the request does not state: absent, unless clients and proxies add it on their own.
+    /// A header that the request does not state: absent, unless clients and proxies add it on their
+    /// own.
     fn matches_missing(&self, request: &Request) -> Tri {
         let absent = self.matches_absent();
-        let (Specifier::Present(_), true) = (&self.specifier, self.treat_missing_header_as_empty) else {
+        let (Specifier::Present(_), true) = (&self.specifier, self.treat_missing_header_as_empty)
+        else {
             return request.missing(&self.name).map_or(absent, Tri::Unknown);
         };
         absent
@@ -78,7 +88,11 @@ impl HeaderMatcher {
     }
 
     fn inverted(&self, matched: Tri) -> Tri {
-        if self.invert_match { matched.negate() } else { matched }
+        if self.invert_match {
+            matched.negate()
+        } else {
+            matched
+        }
     }
 
     /// What decided, in words: `header x-canary is absent`.
@@ -86,11 +100,18 @@ impl HeaderMatcher {
         let name = &self.name;
         let values: Vec<_> = request.values(name).collect();
         let Some(&first) = values.first() else {
-            let stated = if request.missing(name).is_some() { "not stated" } else { "absent" };
+            let stated = if request.missing(name).is_some() {
+                "not stated"
+            } else {
+                "absent"
+            };
             return format!("header {name} is {stated}");
         };
         let Specifier::Present(_) = self.specifier else {
-            let value = values.iter().find(|value| self.specifier.matches(value) == Tri::Yes).unwrap_or(&first);
+            let value = values
+                .iter()
+                .find(|value| self.specifier.matches(value) == Tri::Yes)
+                .unwrap_or(&first);
             return format!("header {name} `{value}` {}", self.specifier.verb(value));
         };
         format!("header {name} is present")
@@ -119,7 +140,9 @@ impl Specifier {
         match self {
             Self::Present(present) => (*present).into(),
             Self::String(matcher) => matcher.matches(value),
-            Self::Range(start, end) => integer(value).is_some_and(|n| (*start..*end).contains(&n)).into(),
+            Self::Range(start, end) => integer(value)
+                .is_some_and(|n| (*start..*end).contains(&n))
+                .into(),
         }
     }
 
@@ -128,17 +151,26 @@ impl Specifier {
         match self {
             Self::Present(_) => "is present".to_owned(),
             Self::String(matcher) => matcher.verb(is_match),
-            Self::Range(start, end) => format!("is {}in [{start}, {end})", if is_match { "" } else { "not " }),
+            Self::Range(start, end) => format!(
+                "is {}in [{start}, {end})",
+                if is_match { "" } else { "not " }
+            ),
         }
     }
 }
 
 fn bound(range: Raw<'_>, key: &str) -> i64 {
     // Proto3 JSON writes 64-bit integers as strings.
-    range.get(key).and_then(|n| n.text().trim_matches('"').parse().ok()).unwrap_or_default()
+    range
+        .get(key)
+        .and_then(|n| n.text().trim_matches('"').parse().ok())
+        .unwrap_or_default()
 }
 
 /// What Envoy takes for an integer: blanks around it and a sign are fine.
 fn integer(value: &str) -> Option<i64> {
-    value.trim_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']).parse().ok()
+    value
+        .trim_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
+        .parse()
+        .ok()
 }

@@ -48,8 +48,8 @@ impl PathMatch {
         Self::Unmodelled(unmodelled(&format!("the path match policy `{name}`")))
     }
 
-    /// `case_sensitive: false`: "Indicates that prefix/path matching should be case sensitive … Ignored for
-    /// `safe_regex` matching".
+    /// `case_sensitive: false`: "Indicates that prefix/path matching should be case sensitive …
+    /// Ignored for `safe_regex` matching".
     #[must_use]
     pub fn ignoring_case(self) -> Self {
         match self {
@@ -60,11 +60,14 @@ impl PathMatch {
         }
     }
 
-    /// Whether a path matches that has lost its query and fragment ([`without_query_and_fragment`]).
+    /// Whether a path matches that has lost its query and fragment
+    /// ([`without_query_and_fragment`]).
     pub fn matches(&self, path: &str) -> Tri {
         let bytes = path.as_bytes();
         match self {
-            Self::Prefix(text, ignore) => string::starts_with(bytes, text.as_bytes(), *ignore).into(),
+            Self::Prefix(text, ignore) => {
+                string::starts_with(bytes, text.as_bytes(), *ignore).into()
+            }
             Self::Path(text, ignore) => string::equal(bytes, text.as_bytes(), *ignore).into(),
             // "the path is equal to the prefix, or the prefix is followed by a /".
             Self::SeparatedPrefix(text, ignore) => {

@@ -24,12 +24,20 @@ enum Specifier {
 impl QueryParameterMatcher {
     /// Compiles a `QueryParameterMatcher`; without a specifier the parameter must be there.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let mut matcher = Self { name: Box::default(), at: raw.offset(), specifier: Specifier::Present(true) };
+        let mut matcher = Self {
+            name: Box::default(),
+            at: raw.offset(),
+            specifier: Specifier::Present(true),
+        };
         for (key, value) in raw.members() {
             match &*key {
                 "name" => matcher.name = value.string().unwrap_or_default().into(),
-                "present_match" => matcher.specifier = Specifier::Present(value.bool().unwrap_or_default()),
-                "string_match" => matcher.specifier = Specifier::String(StringMatcher::compile(value)),
+                "present_match" => {
+                    matcher.specifier = Specifier::Present(value.bool().unwrap_or_default())
+                }
+                "string_match" => {
+                    matcher.specifier = Specifier::String(StringMatcher::compile(value))
+                }
                 other => {
                     let fact = unmodelled(&format!("a query parameter's `{other}`"));
                     matcher.specifier = Specifier::Unmodelled(fact);
@@ -55,7 +63,10 @@ impl QueryParameterMatcher {
         match (query_parameter(path, name), &self.specifier) {
             (None, _) => format!("query parameter {name} is absent"),
             (Some(value), Specifier::String(matcher)) => {
-                format!("query parameter {name} `{value}` {}", matcher.verb(matcher.matches(value) == Tri::Yes))
+                format!(
+                    "query parameter {name} `{value}` {}",
+                    matcher.verb(matcher.matches(value) == Tri::Yes)
+                )
             }
             (Some(_), _) => format!("query parameter {name} is present"),
         }
@@ -66,6 +77,10 @@ impl QueryParameterMatcher {
 pub fn query_parameter<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let (_, query) = path.split_once('?')?;
     let query = query.split_once('#').map_or(query, |(query, _)| query);
-    let mut parameters = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    parameters.find(|(key, _)| *key == name).map(|(_, value)| value)
+    let mut parameters = query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    parameters
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
 }

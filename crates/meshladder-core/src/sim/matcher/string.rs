@@ -37,9 +37,13 @@ impl StringMatcher {
                 "ignore_case" => matcher.ignore_case = value.bool().unwrap_or_default(),
                 "custom" => {
                     let name = value.string_at("name").unwrap_or_default();
-                    matcher.pattern = Pattern::Unmodelled(unmodelled(&format!("the string matcher `{name}`")));
+                    matcher.pattern =
+                        Pattern::Unmodelled(unmodelled(&format!("the string matcher `{name}`")));
                 }
-                other => matcher.pattern = Pattern::Unmodelled(unmodelled(&format!("a string matcher's `{other}`"))),
+                other => {
+                    matcher.pattern =
+                        Pattern::Unmodelled(unmodelled(&format!("a string matcher's `{other}`")))
+                }
             }
         }
         matcher
@@ -47,35 +51,56 @@ impl StringMatcher {
 
     /// Equality.
     pub fn exact(text: &str) -> Self {
-        Self { pattern: Pattern::Exact(text.into()), ignore_case: false }
+        Self {
+            pattern: Pattern::Exact(text.into()),
+            ignore_case: false,
+        }
     }
 
     /// A prefix.
     pub fn prefix(text: &str) -> Self {
-        Self { pattern: Pattern::Prefix(text.into()), ignore_case: false }
+        Self {
+            pattern: Pattern::Prefix(text.into()),
+            ignore_case: false,
+        }
     }
 
     /// A suffix.
     pub fn suffix(text: &str) -> Self {
-        Self { pattern: Pattern::Suffix(text.into()), ignore_case: false }
+        Self {
+            pattern: Pattern::Suffix(text.into()),
+            ignore_case: false,
+        }
     }
 
     /// Some text inside.
     pub fn contains(text: &str) -> Self {
-        Self { pattern: Pattern::Contains(text.into()), ignore_case: false }
+        Self {
+            pattern: Pattern::Contains(text.into()),
+            ignore_case: false,
+        }
     }
 
     /// A regular expression for the whole value.
     pub fn regex(pattern: &str) -> Self {
-        Self { pattern: Pattern::Regex(Regex::full(pattern)), ignore_case: false }
+        Self {
+            pattern: Pattern::Regex(Regex::full(pattern)),
+            ignore_case: false,
+        }
     }
 
     pub(super) fn of_regex(regex: Regex) -> Self {
-        Self { pattern: Pattern::Regex(regex), ignore_case: false }
+        Self {
+            pattern: Pattern::Regex(regex),
+            ignore_case: false,
+        }
     }
 
     pub(super) fn unmodelled(what: &str) -> Self {
-        Self { pattern: Pattern::Unmodelled(unmodelled(what)), ignore_case: false }
+        Self {
+            pattern: Pattern::Unmodelled(unmodelled(what)),
+            ignore_case: false,
+        }
     }
 
     /// The same without regard to ASCII case: "This has no effect for the `safe_regex` match".
@@ -108,7 +133,11 @@ impl StringMatcher {
             Pattern::Regex(regex) => ("matches", "does not match", regex.pattern()),
             Pattern::Unmodelled(fact) => return fact.to_string(),
         };
-        let case = if self.ignore_case && !matches!(self.pattern, Pattern::Regex(_)) { " in any case" } else { "" };
+        let case = if self.ignore_case && !matches!(self.pattern, Pattern::Regex(_)) {
+            " in any case"
+        } else {
+            ""
+        };
         format!("{} `{text}`{case}", if matches { yes } else { no })
     }
 }
@@ -119,11 +148,17 @@ pub(super) fn regex(raw: Raw<'_>) -> Regex {
 }
 
 pub(super) fn equal(a: &[u8], b: &[u8], ignore_case: bool) -> bool {
-    if ignore_case { a.eq_ignore_ascii_case(b) } else { a == b }
+    if ignore_case {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b
+    }
 }
 
 pub(super) fn starts_with(value: &[u8], prefix: &[u8], ignore_case: bool) -> bool {
-    value.get(..prefix.len()).is_some_and(|head| equal(head, prefix, ignore_case))
+    value
+        .get(..prefix.len())
+        .is_some_and(|head| equal(head, prefix, ignore_case))
 }
 
 fn ends_with(value: &[u8], suffix: &[u8], ignore_case: bool) -> bool {
@@ -132,5 +167,8 @@ fn ends_with(value: &[u8], suffix: &[u8], ignore_case: bool) -> bool {
 }
 
 fn contains(value: &[u8], text: &[u8], ignore_case: bool) -> bool {
-    text.is_empty() || value.windows(text.len()).any(|window| equal(window, text, ignore_case))
+    text.is_empty()
+        || value
+            .windows(text.len())
+            .any(|window| equal(window, text, ignore_case))
 }

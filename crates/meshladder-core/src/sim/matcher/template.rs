@@ -17,7 +17,10 @@ impl Template {
     /// Compiles a template.
     pub fn compile(source: &str) -> Self {
         let regex = pattern(source).map(|pattern| Regex::full(&pattern));
-        Self { source: source.into(), regex: regex.ok_or_else(|| "it is not a URI template".into()) }
+        Self {
+            source: source.into(),
+            regex: regex.ok_or_else(|| "it is not a URI template".into()),
+        }
     }
 
     /// The template as the configuration has it.
@@ -31,7 +34,10 @@ impl Template {
             // A pattern that RE2 refuses matches nothing: `/***`.
             Ok(regex) if regex.problem().is_some() => Tri::No,
             Ok(regex) => regex.matches(path),
-            Err(problem) => Tri::unknown(format!("what the template `{}` means: {problem}", self.source)),
+            Err(problem) => Tri::unknown(format!(
+                "what the template `{}` means: {problem}",
+                self.source
+            )),
         }
     }
 }
@@ -91,16 +97,25 @@ fn segment(text: &str) -> Option<(String, &str)> {
 fn operator(text: &str) -> Option<(String, &str)> {
     match text.strip_prefix("**") {
         Some(rest) => Some((format!("[{SEGMENT}/]*"), rest)),
-        None => text.strip_prefix('*').map(|rest| (format!("[{SEGMENT}]+"), rest)),
+        None => text
+            .strip_prefix('*')
+            .map(|rest| (format!("[{SEGMENT}]+"), rest)),
     }
 }
 
-/// Text that stands for itself, but for `*`: Envoy leaves that to mean what it means in a regular expression.
+/// Text that stands for itself, but for `*`: Envoy leaves that to mean what it means in a regular
+/// expression.
 fn literal(text: &str) -> Option<String> {
     let is_literal = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;:@=".contains(&b);
     if text.is_empty() || !text.bytes().all(is_literal) {
         return None;
     }
-    let escape = |c: char| if "$()+.".contains(c) { format!("\\{c}") } else { c.to_string() };
+    let escape = |c: char| {
+        if "$()+.".contains(c) {
+            format!("\\{c}")
+        } else {
+            c.to_string()
+        }
+    };
     Some(text.chars().map(escape).collect())
 }

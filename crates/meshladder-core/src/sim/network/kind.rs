@@ -14,8 +14,8 @@ pub enum Kind<'a> {
     TcpProxy(TcpProxy<'a>),
     /// It lets the connection pass or closes it.
     Rbac,
-    /// "A network filter that uses the SNI value in a TLS connection as the upstream cluster name. The filter will not
-    /// modify the upstream cluster for non-TLS connections."
+    /// "A network filter that uses the SNI value in a TLS connection as the upstream cluster name.
+    /// The filter will not modify the upstream cluster for non-TLS connections."
     SniCluster,
     /// It counts, logs or adds metadata, and changes nothing of what comes after it.
     Observes,
@@ -46,17 +46,24 @@ const OBSERVERS: [&str; 9] = [
 
 /// The type and the configuration of a filter, out of its `TypedStruct` where it is in one.
 pub(super) fn typed(config: Option<Raw<'_>>) -> (Cow<'_, str>, Option<Raw<'_>>) {
-    let Some(raw) = config else { return (Cow::default(), None) };
+    let Some(raw) = config else {
+        return (Cow::default(), None);
+    };
     let url = raw.string_at("@type").unwrap_or_default();
     if url.ends_with(".TypedStruct") {
-        return (raw.string_at("type_url").unwrap_or_default(), raw.get("value"));
+        return (
+            raw.string_at("type_url").unwrap_or_default(),
+            raw.get("value"),
+        );
     }
     (url, config)
 }
 
 impl<'a> Kind<'a> {
     pub(super) fn of(url: &str, name: &str, config: Option<Raw<'a>>) -> Self {
-        let message = url.strip_prefix("type.googleapis.com/envoy.extensions.filters.network.").unwrap_or_default();
+        let message = url
+            .strip_prefix("type.googleapis.com/envoy.extensions.filters.network.")
+            .unwrap_or_default();
         match message.split('.').next().unwrap_or_default() {
             "http_connection_manager" => Self::HttpConnectionManager,
             "tcp_proxy" => Self::TcpProxy(config.map(TcpProxy::read).unwrap_or_default()),
@@ -65,7 +72,9 @@ impl<'a> Kind<'a> {
             "direct_response" => Self::Answers,
             "mysql_proxy" | "mongo_proxy" | "postgres_proxy" | "zookeeper_proxy" => Self::Observes,
             // Only this object of the filter state changes where a connection goes.
-            "set_filter_state" if config.is_none_or(|c| !c.text().contains("envoy.tcp_proxy.cluster")) => {
+            "set_filter_state"
+                if config.is_none_or(|c| !c.text().contains("envoy.tcp_proxy.cluster")) =>
+            {
                 Self::Observes
             }
             "" if OBSERVERS.contains(&name) => Self::Observes,
@@ -80,18 +89,32 @@ impl<'a> TcpProxy<'a> {
         if let Some(cluster) = config.get("cluster") {
             clusters.push((cluster.string().unwrap_or_default(), 1, cluster.offset()));
         }
-        for entry in config.get("weighted_clusters").into_iter().flat_map(|weighted| weighted.list("clusters")) {
+        for entry in config
+            .get("weighted_clusters")
+            .into_iter()
+            .flat_map(|weighted| weighted.list("clusters"))
+        {
             let weight = entry.get("weight").and_then(Raw::number).unwrap_or(0);
-            clusters.push((entry.string_at("name").unwrap_or_default(), weight, entry.offset()));
+            clusters.push((
+                entry.string_at("name").unwrap_or_default(),
+                weight,
+                entry.offset(),
+            ));
         }
         Self { clusters }
     }
 
-    /// The clusters with their shares; a cluster that an earlier filter has set comes before those of the configuration.
+    /// The clusters with their shares; a cluster that an earlier filter has set comes before those
+    /// of the configuration.
     pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<Branch<'c>> {
         if let Some(cluster) = set {
             let at = self.clusters.first().map_or(0, |(.., at)| *at);
-            return vec![Branch { cluster: cluster.into(), weight: 1, total: 1, at }];
+            return vec![Branch {
+                cluster: cluster.into(),
+                weight: 1,
+                total: 1,
+                at,
+            }];
         }
         let total = self.clusters.iter().map(|(_, weight, _)| weight).sum();
         let branch = |(cluster, weight, at): &'c (Cow<'a, str>, u64, usize)| Branch {
@@ -100,6 +123,10 @@ impl<'a> TcpProxy<'a> {
             total,
             at: *at,
         };
-        self.clusters.iter().filter(|(_, weight, _)| *weight > 0).map(branch).collect()
+        self.clusters
+            .iter()
+            .filter(|(_, weight, _)| *weight > 0)
+            .map(branch)
+            .collect()
     }
 }

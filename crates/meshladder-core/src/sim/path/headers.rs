@@ -54,7 +54,10 @@ impl Cleaning {
             "x-request-id" => self.is_edge && !self.preserves_request_id,
             "x-envoy-external-address" => self.is_edge,
             name if !name.starts_with("x-envoy-") => false,
-            name => !self.may_be_internal && (is_internal_only(name) || self.is_edge && is_not_for_edges(name)),
+            name => {
+                !self.may_be_internal
+                    && (is_internal_only(name) || self.is_edge && is_not_for_edges(name))
+            }
         }
     }
 }
@@ -62,7 +65,11 @@ impl Cleaning {
 /// Joins and removes; a request that needs neither is not copied.
 pub(super) fn clean(request: &mut Cow<'_, Request>, cleaning: Cleaning) {
     let is_upgrade = is_upgrade(request);
-    let is_mtls = request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some());
+    let is_mtls = request
+        .connection
+        .tls
+        .as_ref()
+        .is_some_and(|tls| tls.peer.is_some());
     let is_removed = |name: &str, value: &str| cleaning.removes(name, value, is_upgrade, is_mtls);
     let is_joined = |at: usize, name: &str| {
         let mut before = request.headers[..at].iter();
@@ -73,12 +80,22 @@ pub(super) fn clean(request: &mut Cow<'_, Request>, cleaning: Cleaning) {
         return;
     }
     let mut headers: Vec<(String, String)> = Vec::with_capacity(request.headers.len());
-    for (name, value) in request.headers.iter().filter(|(name, value)| !is_removed(name, value)) {
-        let line = headers.iter_mut().find(|(n, _)| n == name && is_one_line(n));
+    for (name, value) in request
+        .headers
+        .iter()
+        .filter(|(name, value)| !is_removed(name, value))
+    {
+        let line = headers
+            .iter_mut()
+            .find(|(n, _)| n == name && is_one_line(n));
         match line {
             Some((_, line)) => {
                 // No comma beside an empty value.
-                let comma = if line.is_empty() || value.is_empty() { "" } else { "," };
+                let comma = if line.is_empty() || value.is_empty() {
+                    ""
+                } else {
+                    ","
+                };
                 line.push_str(comma);
                 line.push_str(value);
             }
@@ -88,18 +105,20 @@ pub(super) fn clean(request: &mut Cow<'_, Request>, cleaning: Cleaning) {
     request.to_mut().headers = headers;
 }
 
-/// Whether a request asks for an upgrade: "the Connection header has the token upgrade, and there is an Upgrade
-/// header". HTTP/1 codecs drop `h2c`.
+/// Whether a request asks for an upgrade: "the Connection header has the token upgrade, and there
+/// is an Upgrade header". HTTP/1 codecs drop `h2c`.
 pub(in crate::sim) fn is_upgrade(request: &Request) -> bool {
-    let mut tokens = request.values("connection").flat_map(|line| line.split(','));
+    let mut tokens = request
+        .values("connection")
+        .flat_map(|line| line.split(','));
     let upgrade = request.values("upgrade").next().unwrap_or_default();
     !upgrade.is_empty()
         && !upgrade.eq_ignore_ascii_case("h2c")
         && tokens.any(|token| token.trim().eq_ignore_ascii_case("upgrade"))
 }
 
-/// Headers that Envoy keeps in one line: several are joined with commas as they arrive, so that none of their values
-/// can be matched alone. Envoy 1.40 was seen to do so.
+/// Headers that Envoy keeps in one line: several are joined with commas as they arrive, so that
+/// none of their values can be matched alone. Envoy 1.40 was seen to do so.
 fn is_one_line(name: &str) -> bool {
     matches!(
         name,

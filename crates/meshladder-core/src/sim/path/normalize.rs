@@ -31,9 +31,14 @@ pub(super) fn merge_slashes(path: &str) -> Option<String> {
     if !path.contains("//") {
         return None;
     }
-    let segments: Vec<_> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    let (head, tail) =
-        (&path[..usize::from(path.starts_with('/'))], &path[path.len() - usize::from(path.ends_with('/'))..]);
+    let segments: Vec<_> = path
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    let (head, tail) = (
+        &path[..usize::from(path.starts_with('/'))],
+        &path[path.len() - usize::from(path.ends_with('/'))..],
+    );
     Some(format!("{head}{}{tail}{query}", segments.join("/")))
 }
 
@@ -49,7 +54,10 @@ fn without_dot_parameters(path: &str) -> String {
         Some((dots @ ("." | ".."), _)) => dots.len(),
         _ => segment.len(),
     };
-    path.split('/').map(|segment| &segment[..clean(segment)]).collect::<Vec<_>>().join("/")
+    path.split('/')
+        .map(|segment| &segment[..clean(segment)])
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 fn canonical(path: &str) -> Option<String> {
@@ -71,7 +79,8 @@ fn canonical(path: &str) -> Option<String> {
     Some(out)
 }
 
-/// One or two dots that are a whole segment, and how many bytes they take with the slash behind them.
+/// One or two dots that are a whole segment, and how many bytes they take with the slash behind
+/// them.
 fn dots(rest: &[u8]) -> Option<(usize, usize)> {
     let first = dot(rest)?;
     let second = dot(&rest[first..]);
@@ -98,7 +107,8 @@ fn back_up(out: &mut String) {
     out.truncate(end);
 }
 
-/// Copies one character as it should be written, and says how many bytes it took; none when it is not allowed.
+/// Copies one character as it should be written, and says how many bytes it took; none when it is
+/// not allowed.
 fn step(rest: &[u8], out: &mut String) -> Option<usize> {
     match rest {
         [b'\\', ..] => out.push('/'),
@@ -112,7 +122,10 @@ fn step(rest: &[u8], out: &mut String) -> Option<usize> {
             }
             return Some(3);
         }
-        [b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=b' ' | 0x7f.., ..] => {
+        [
+            b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=b' ' | 0x7f..,
+            ..,
+        ] => {
             write!(out, "%{:02X}", rest[0]).expect("a String takes all text");
         }
         _ => out.push(char::from(rest[0])),

@@ -6,7 +6,9 @@ use std::ops::Range;
 use super::metadata::MetadataMatcher;
 use crate::cidr::Cidr;
 use crate::doc::json::Raw;
-use crate::sim::matcher::{HeaderMatcher, StringMatcher, Template, unmodelled, without_query_and_fragment};
+use crate::sim::matcher::{
+    HeaderMatcher, StringMatcher, Template, unmodelled, without_query_and_fragment,
+};
 use crate::sim::state::{Caller, Remote};
 use crate::sim::{State, Tri};
 
@@ -58,7 +60,10 @@ impl Condition {
                 Self::DestinationPort(bound("start")..bound("end"))
             }
             "requested_server_name" => Self::ServerName(StringMatcher::compile(value)),
-            "uri_template" => match value.at(["typed_config", "path_template"]).and_then(Raw::string) {
+            "uri_template" => match value
+                .at(["typed_config", "path_template"])
+                .and_then(Raw::string)
+            {
                 Some(template) => Self::UriTemplate(Template::compile(&template)),
                 None => Self::unmodelled(key, value),
             },
@@ -69,12 +74,16 @@ impl Condition {
     /// Compiles a leaf of a `Principal`.
     pub(super) fn principal(key: &str, value: Raw<'_>) -> Self {
         match key {
-            "authenticated" => Self::Authenticated(value.get("principal_name").map(StringMatcher::compile)),
+            "authenticated" => {
+                Self::Authenticated(value.get("principal_name").map(StringMatcher::compile))
+            }
             "source_ip" => cidr(value, Self::SourceIp),
             "direct_remote_ip" => cidr(value, Self::DirectRemoteIp),
             "remote_ip" => cidr(value, Self::RemoteIp),
             "filter_state" => match (value.string_at("key"), value.get("string_match")) {
-                (Some(key), Some(matcher)) => Self::FilterState(key.into(), StringMatcher::compile(matcher)),
+                (Some(key), Some(matcher)) => {
+                    Self::FilterState(key.into(), StringMatcher::compile(matcher))
+                }
                 _ => Self::unmodelled(key, value),
             },
             _ => Self::of_both(key, value),
@@ -95,7 +104,9 @@ impl Condition {
     }
 
     fn unmodelled(key: &str, value: Raw<'_>) -> Self {
-        let name = value.string_at("name").map_or_else(|| key.to_owned(), |name| format!("{key} {name}"));
+        let name = value
+            .string_at("name")
+            .map_or_else(|| key.to_owned(), |name| format!("{key} {name}"));
         Self::Unmodelled(unmodelled(&format!("the RBAC rule {name}")))
     }
 
@@ -105,10 +116,16 @@ impl Condition {
         match self {
             Self::Header(matcher) => header(matcher, state),
             Self::UrlPath(_) | Self::UriTemplate(_) if !state.is_http => Tri::No,
-            Self::UrlPath(matcher) => matcher.matches(without_query_and_fragment(&state.request.path)),
-            Self::UriTemplate(template) => template.matches(without_query_and_fragment(&state.request.path)),
+            Self::UrlPath(matcher) => {
+                matcher.matches(without_query_and_fragment(&state.request.path))
+            }
+            Self::UriTemplate(template) => {
+                template.matches(without_query_and_fragment(&state.request.path))
+            }
             Self::DestinationIp(range) => range.contains(connection.destination.0).into(),
-            Self::DestinationPort(ports) => ports.contains(&u32::from(connection.destination.1)).into(),
+            Self::DestinationPort(ports) => {
+                ports.contains(&u32::from(connection.destination.1)).into()
+            }
             Self::ServerName(matcher) => matcher.matches(server_name(state)),
             Self::Metadata(matcher) => matcher.matches(state),
             Self::Authenticated(name) => authenticated(name.as_ref(), &state.caller),
@@ -124,31 +141,53 @@ impl Condition {
     pub(super) fn why(&self, state: &State<'_>) -> String {
         let connection = &state.request.connection;
         let holds = self.matches(state) == Tri::Yes;
-        let in_range = |what: &str, ip: IpAddr, range: &Cidr| format!("{what} {ip} is {}in {range}", not(holds));
+        let in_range = |what: &str, ip: IpAddr, range: &Cidr| {
+            format!("{what} {ip} is {}in {range}", not(holds))
+        };
         match self {
             Self::Header(_) | Self::UrlPath(_) | Self::UriTemplate(_) if !state.is_http => {
                 format!("{} is looked at, and this is not HTTP", self.what())
             }
             Self::Header(matcher) => matcher.why(&state.request),
             Self::UrlPath(matcher) => {
-                format!("path `{}` {}", without_query_and_fragment(&state.request.path), matcher.verb(holds))
+                format!(
+                    "path `{}` {}",
+                    without_query_and_fragment(&state.request.path),
+                    matcher.verb(holds)
+                )
             }
             Self::UriTemplate(template) => {
                 let fits = if holds { "fits" } else { "does not fit" };
-                format!("path `{}` {fits} `{}`", without_query_and_fragment(&state.request.path), template.source())
+                format!(
+                    "path `{}` {fits} `{}`",
+                    without_query_and_fragment(&state.request.path),
+                    template.source()
+                )
             }
             Self::DestinationIp(range) => in_range("destination", connection.destination.0, range),
             Self::DestinationPort(ports) => {
                 let Range { start, end } = ports;
-                let wanted = if end - start == 1 { start.to_string() } else { format!("in [{start}, {end})") };
-                format!("port {} is {}{wanted}", connection.destination.1, not(holds))
+                let wanted = if end - start == 1 {
+                    start.to_string()
+                } else {
+                    format!("in [{start}, {end})")
+                };
+                format!(
+                    "port {} is {}{wanted}",
+                    connection.destination.1,
+                    not(holds)
+                )
             }
-            Self::ServerName(matcher) => format!("server name `{}` {}", server_name(state), matcher.verb(holds)),
+            Self::ServerName(matcher) => format!(
+                "server name `{}` {}",
+                server_name(state),
+                matcher.verb(holds)
+            ),
             Self::Metadata(matcher) => matcher.why(state),
             Self::Authenticated(name) => why_authenticated(name.as_ref(), &state.caller),
-            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => {
-                self.address(state).map_or_else(|fact| fact.to_string(), |ip| in_range("source", ip, range))
-            }
+            Self::SourceIp(range) | Self::DirectRemoteIp(range) | Self::RemoteIp(range) => self
+                .address(state)
+                .map_or_else(|fact| fact.to_string(), |ip| in_range("source", ip, range)),
             Self::FilterState(key, matcher) => match filter_state_value(key, state) {
                 Some(value) => format!("filter state {key} `{value}` {}", matcher.verb(holds)),
                 None => format!("filter state {key} is absent"),
@@ -160,9 +199,12 @@ impl Condition {
     /// The address of the client that is looked at.
     fn address(&self, state: &State<'_>) -> Remote {
         match self {
-            Self::SourceIp(_) => {
-                state.request.connection.source.map(|(ip, _)| ip).ok_or_else(|| "the source address".into())
-            }
+            Self::SourceIp(_) => state
+                .request
+                .connection
+                .source
+                .map(|(ip, _)| ip)
+                .ok_or_else(|| "the source address".into()),
             Self::RemoteIp(_) => state.remote.clone(),
             _ => state.direct_remote.clone(),
         }
@@ -181,11 +223,17 @@ fn not(holds: bool) -> &'static str {
 }
 
 fn cidr(value: Raw<'_>, condition: fn(Cidr) -> Condition) -> Condition {
-    Cidr::read(value).map_or_else(|| Condition::Unmodelled("an address range that is none".into()), condition)
+    Cidr::read(value).map_or_else(
+        || Condition::Unmodelled("an address range that is none".into()),
+        condition,
+    )
 }
 
 fn number(value: Raw<'_>) -> u32 {
-    value.number().and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
+    value
+        .number()
+        .and_then(|n| u32::try_from(n).ok())
+        .unwrap_or_default()
 }
 
 /// Without HTTP there is an empty header map: every header is missing, the pseudo headers too.
@@ -199,7 +247,13 @@ fn header(matcher: &HeaderMatcher, state: &State<'_>) -> Tri {
 }
 
 fn server_name<'s>(state: &'s State<'_>) -> &'s str {
-    state.request.connection.tls.as_ref().and_then(|tls| tls.sni.as_deref()).unwrap_or_default()
+    state
+        .request
+        .connection
+        .tls
+        .as_ref()
+        .and_then(|tls| tls.sni.as_deref())
+        .unwrap_or_default()
 }
 
 fn within(range: Cidr, address: &Remote) -> Tri {
@@ -211,22 +265,29 @@ fn within(range: Cidr, address: &Remote) -> Tri {
 
 const IDENTITY: &str = "the caller's identity";
 
-/// "name is tried on all URI SANs, then DNS SANs, then subject": the last is empty in certificates of a mesh.
+/// "name is tried on all URI SANs, then DNS SANs, then subject": the last is empty in certificates
+/// of a mesh.
 fn authenticated(name: Option<&StringMatcher>, caller: &Caller) -> Tri {
     match (caller, name) {
         (Caller::Plain, _) => Tri::No,
         (Caller::Unknown, _) => Tri::unknown(IDENTITY),
         (Caller::Tls(_), None) => Tri::Yes,
-        (Caller::Tls(peers), Some(name)) => {
-            Tri::any(peers.iter().map(String::as_str).chain([""]).map(|peer| name.matches(peer)))
-        }
+        (Caller::Tls(peers), Some(name)) => Tri::any(
+            peers
+                .iter()
+                .map(String::as_str)
+                .chain([""])
+                .map(|peer| name.matches(peer)),
+        ),
     }
 }
 
 fn why_authenticated(name: Option<&StringMatcher>, caller: &Caller) -> String {
     match (caller, name) {
         (Caller::Plain, None) => "there is no principal: the connection is plain text".to_owned(),
-        (Caller::Plain, Some(name)) => format!("principal, which plain text has not, {}", name.verb(false)),
+        (Caller::Plain, Some(name)) => {
+            format!("principal, which plain text has not, {}", name.verb(false))
+        }
         (Caller::Unknown, _) => IDENTITY.to_owned(),
         (Caller::Tls(_), None) => "the connection is TLS".to_owned(),
         (Caller::Tls(peers), Some(name)) => {
@@ -247,7 +308,12 @@ fn filter_state(key: &str, matcher: &StringMatcher, state: &State<'_>) -> Tri {
 }
 
 fn filter_state_value<'s>(key: &str, state: &'s State<'_>) -> Option<&'s str> {
-    let set = state.filter_state.iter().rev().find(|(k, _)| k == key).map(|(_, value)| &**value);
+    let set = state
+        .filter_state
+        .iter()
+        .rev()
+        .find(|(k, _)| k == key)
+        .map(|(_, value)| &**value);
     set.or_else(|| match &state.caller {
         Caller::Tls(peers) if key == PEER_PRINCIPAL => peers.first().map(String::as_str),
         _ => None,

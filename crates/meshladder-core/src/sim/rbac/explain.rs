@@ -9,10 +9,17 @@ pub(super) fn of_alternatives(rules: &[Rule], state: &State<'_>) -> Vec<String> 
         return Vec::new();
     }
     if rules.iter().all(|rule| matches!(rule, Rule::Condition(_))) {
-        let whys = rules.iter().flat_map(|rule| failures(rule, state)).collect();
+        let whys = rules
+            .iter()
+            .flat_map(|rule| failures(rule, state))
+            .collect();
         return joined(whys).into_iter().collect();
     }
-    rules.iter().map(|rule| failures(rule, state)).min_by_key(Vec::len).unwrap_or_default()
+    rules
+        .iter()
+        .map(|rule| failures(rule, state))
+        .min_by_key(Vec::len)
+        .unwrap_or_default()
 }
 
 fn failures(rule: &Rule, state: &State<'_>) -> Vec<String> {
@@ -31,9 +38,16 @@ fn failures(rule: &Rule, state: &State<'_>) -> Vec<String> {
 /// Why a rule holds.
 fn successes(rule: &Rule, state: &State<'_>) -> String {
     match rule {
-        Rule::And(rules) => rules.iter().map(|rule| successes(rule, state)).collect::<Vec<_>>().join(" and "),
+        Rule::And(rules) => rules
+            .iter()
+            .map(|rule| successes(rule, state))
+            .collect::<Vec<_>>()
+            .join(" and "),
         Rule::Or(rules) => {
-            let holds = rules.iter().find(|rule| rule.matches(state) == Tri::Yes).or(rules.first());
+            let holds = rules
+                .iter()
+                .find(|rule| rule.matches(state) == Tri::Yes)
+                .or(rules.first());
             holds.map_or_else(String::new, |rule| successes(rule, state))
         }
         Rule::Not(rule) => failures(rule, state).join(" and "),
@@ -49,7 +63,11 @@ const SHOWN: usize = 4;
 fn joined(mut sentences: Vec<String>) -> Option<String> {
     sentences.dedup();
     let (first, rest) = sentences.split_first()?;
-    let common = rest.iter().map(|sentence| common_words(first, sentence)).min().unwrap_or_default();
+    let common = rest
+        .iter()
+        .map(|sentence| common_words(first, sentence))
+        .min()
+        .unwrap_or_default();
     let mut text = first.clone();
     for sentence in rest.iter().take(SHOWN - 1) {
         text.push_str(", ");
@@ -67,5 +85,8 @@ fn joined(mut sentences: Vec<String>) -> Option<String> {
 /// How many bytes of whole words two sentences have in common at their start.
 fn common_words(a: &str, b: &str) -> usize {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    a.as_bytes()[..same].iter().rposition(|byte| *byte == b' ').map_or(0, |space| space + 1)
+    a.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| *byte == b' ')
+        .map_or(0, |space| space + 1)
 }

@@ -19,8 +19,8 @@ pub struct RbacFilter {
     shadow_rules_stat_prefix: Box<str>,
 }
 
-/// A compiled `RBACPerRoute`: "Override the global configuration of the filter with this new config. If absent, the RBAC
-/// filter will be disabled."
+/// A compiled `RBACPerRoute`: "Override the global configuration of the filter with this new
+/// config. If absent, the RBAC filter will be disabled."
 #[derive(Debug)]
 pub struct RbacPerRoute(pub Option<RbacFilter>);
 
@@ -46,7 +46,9 @@ impl Outcome {
     /// The policy that decided what is enforced, when one matched.
     pub fn policy(&self) -> Option<&str> {
         match &self.enforced {
-            Some(Decision::Allowed { policy } | Decision::Denied { policy, .. }) => policy.as_deref(),
+            Some(Decision::Allowed { policy } | Decision::Denied { policy, .. }) => {
+                policy.as_deref()
+            }
             Some(Decision::Undecided { .. }) | None => None,
         }
     }
@@ -71,18 +73,32 @@ impl RbacPerRoute {
 impl RbacFilter {
     /// Compiles the `RBAC` of either filter.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let rules = |rules, matcher| raw.get(matcher).map(Rbac::matcher).or_else(|| raw.get(rules).map(Rbac::compile));
+        let rules = |rules, matcher| {
+            raw.get(matcher)
+                .map(Rbac::matcher)
+                .or_else(|| raw.get(rules).map(Rbac::compile))
+        };
         Self {
             at: raw.offset(),
             rules: rules("rules", "matcher"),
-            rules_stat_prefix: raw.string_at("rules_stat_prefix").unwrap_or_default().into(),
+            rules_stat_prefix: raw
+                .string_at("rules_stat_prefix")
+                .unwrap_or_default()
+                .into(),
             shadow_rules: rules("shadow_rules", "shadow_matcher"),
-            shadow_rules_stat_prefix: raw.string_at("shadow_rules_stat_prefix").unwrap_or_default().into(),
+            shadow_rules_stat_prefix: raw
+                .string_at("shadow_rules_stat_prefix")
+                .unwrap_or_default()
+                .into(),
         }
     }
 
     /// A filter from anywhere else.
-    pub fn new(rules: Option<Rbac>, shadow_rules: Option<Rbac>, shadow_rules_stat_prefix: &str) -> Self {
+    pub fn new(
+        rules: Option<Rbac>,
+        shadow_rules: Option<Rbac>,
+        shadow_rules_stat_prefix: &str,
+    ) -> Self {
         Self {
             at: 0,
             rules,
@@ -92,7 +108,8 @@ impl RbacFilter {
         }
     }
 
-    /// What the filter does with a request. What the shadow rules find goes into the state's metadata.
+    /// What the filter does with a request. What the shadow rules find goes into the state's
+    /// metadata.
     pub fn evaluate(&self, state: &mut State<'_>, record: &mut Record) -> Outcome {
         let shadow = self.shadow_rules.as_ref().map(|rules| {
             let decision = rules.evaluate(state, &mut Record::dropping());
@@ -111,31 +128,58 @@ impl RbacFilter {
     }
 }
 
-/// Keys `<prefix>shadow_engine_result` (`allowed` or `denied`) and `<prefix>shadow_effective_policy_id`, the latter only
-/// when a policy matched; the same for what is enforced.
+/// Keys `<prefix>shadow_engine_result` (`allowed` or `denied`) and
+/// `<prefix>shadow_effective_policy_id`, the latter only when a policy matched; the same for what
+/// is enforced.
 fn note(state: &mut State<'_>, prefix: &str, engine: &str, decision: &Decision) {
-    let namespace = if state.is_http { "envoy.filters.http.rbac" } else { "envoy.filters.network.rbac" };
+    let namespace = if state.is_http {
+        "envoy.filters.http.rbac"
+    } else {
+        "envoy.filters.network.rbac"
+    };
     let (result, policy) = match decision {
         Decision::Allowed { policy } => (text("allowed"), policy.as_deref().map(text)),
-        Decision::Denied { policy, unless: None } => (text("denied"), policy.as_deref().map(text)),
-        Decision::Denied { unless: Some((_, fact)), .. } => (text("denied"), Some(Known::Unknown(fact.clone()))),
+        Decision::Denied {
+            policy,
+            unless: None,
+        } => (text("denied"), policy.as_deref().map(text)),
+        Decision::Denied {
+            unless: Some((_, fact)),
+            ..
+        } => (text("denied"), Some(Known::Unknown(fact.clone()))),
         Decision::Undecided { fact } => {
             let unknown = || Known::Unknown(fact.clone());
             (unknown(), Some(unknown()))
         }
     };
-    state.metadata.set(namespace, &format!("{prefix}{engine}_engine_result"), result);
+    state.metadata.set(
+        namespace,
+        &format!("{prefix}{engine}_engine_result"),
+        result,
+    );
     if let Some(policy) = policy {
-        state.metadata.set(namespace, &format!("{prefix}{engine}_effective_policy_id"), policy);
+        state.metadata.set(
+            namespace,
+            &format!("{prefix}{engine}_effective_policy_id"),
+            policy,
+        );
     }
 }
 
 fn hint(state: &mut State<'_>, decision: &Decision) {
     let matched = matches!(decision, Decision::Allowed { policy: Some(_) });
-    let hint = Node { value: Value::Bool(matched), span: Span::default() };
-    state.metadata.set("envoy.common", "access_log_hint", Known::Value(hint));
+    let hint = Node {
+        value: Value::Bool(matched),
+        span: Span::default(),
+    };
+    state
+        .metadata
+        .set("envoy.common", "access_log_hint", Known::Value(hint));
 }
 
 fn text(text: &str) -> Known {
-    Known::Value(Node { value: Value::String(text.into()), span: Span::default() })
+    Known::Value(Node {
+        value: Value::String(text.into()),
+        span: Span::default(),
+    })
 }

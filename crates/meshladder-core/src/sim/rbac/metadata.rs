@@ -44,18 +44,28 @@ impl MetadataMatcher {
     /// A matcher for the request's metadata.
     pub fn new(namespace: &str, path: &[&str], value: ValueMatcher) -> Self {
         let path = path.iter().map(|key| (*key).into()).collect();
-        Self { namespace: namespace.into(), path, value, invert: false, of_route: false }
+        Self {
+            namespace: namespace.into(),
+            path,
+            value,
+            invert: false,
+            of_route: false,
+        }
     }
 
     /// Compiles a `MetadataMatcher`.
     pub fn compile(raw: Raw<'_>) -> Self {
-        let path = raw.list("path").map(|segment| segment.string_at("key").unwrap_or_default().into()).collect();
+        let path = raw
+            .list("path")
+            .map(|segment| segment.string_at("key").unwrap_or_default().into())
+            .collect();
         Self {
             namespace: raw.string_at("filter").unwrap_or_default().into(),
             path,
-            value: raw
-                .get("value")
-                .map_or_else(|| ValueMatcher::Unmodelled(unmodelled("a value")), ValueMatcher::compile),
+            value: raw.get("value").map_or_else(
+                || ValueMatcher::Unmodelled(unmodelled("a value")),
+                ValueMatcher::compile,
+            ),
             invert: raw.get("invert").and_then(Raw::bool).unwrap_or_default(),
             of_route: false,
         }
@@ -65,7 +75,10 @@ impl MetadataMatcher {
     pub(super) fn sourced(raw: Raw<'_>) -> Self {
         let of_route = raw.string_at("metadata_source").as_deref() == Some("ROUTE");
         let matcher = raw.get("metadata_matcher").unwrap_or(raw);
-        Self { of_route, ..Self::compile(matcher) }
+        Self {
+            of_route,
+            ..Self::compile(matcher)
+        }
     }
 
     /// Whether what is in the metadata matches.
@@ -76,13 +89,20 @@ impl MetadataMatcher {
             // "Return false if there's no route since we can't match its metadata": also inverted.
             (true, None) => return Tri::No,
         };
-        if self.invert { matched.negate() } else { matched }
+        if self.invert {
+            matched.negate()
+        } else {
+            matched
+        }
     }
 
     fn matches_request(&self, state: &State<'_>) -> Tri {
         // Filters for other protocols write down what they read; that is not modelled.
         if !state.is_http && self.namespace.starts_with("envoy.filters.network.") {
-            return Tri::unknown(format!("what the filter {} writes into the metadata", self.namespace));
+            return Tri::unknown(format!(
+                "what the filter {} writes into the metadata",
+                self.namespace
+            ));
         }
         match state.metadata.find(&self.namespace, &self.path) {
             Found::Absent => self.value.matches(None),
@@ -94,7 +114,9 @@ impl MetadataMatcher {
     }
 
     fn matches_route(&self, route: Raw<'_>) -> Tri {
-        let start = route.at(["metadata", "filter_metadata"]).and_then(|metadata| metadata.get(&self.namespace));
+        let start = route
+            .at(["metadata", "filter_metadata"])
+            .and_then(|metadata| metadata.get(&self.namespace));
         let found = start.and_then(|raw| self.path.iter().try_fold(raw, |raw, key| raw.get(key)));
         let node = found.and_then(|raw| Node::from_json(raw).ok());
         self.value.matches(node.as_ref().map(|node| &node.value))
@@ -104,12 +126,17 @@ impl MetadataMatcher {
     pub(in crate::sim) fn why(&self, state: &State<'_>) -> String {
         let path = self.path.iter().map(|key| &**key).collect::<Vec<_>>();
         let name = match path.as_slice() {
-            ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => format!("claim {}", claim.join(".")),
+            ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => {
+                format!("claim {}", claim.join("."))
+            }
             _ => format!("metadata {} {}", self.namespace, path.join(".")),
         };
         let matched = self.matches(state) == Tri::Yes;
         let wanted = self.value.verb(matched != self.invert);
-        match (self.of_route, state.metadata.find(&self.namespace, &self.path)) {
+        match (
+            self.of_route,
+            state.metadata.find(&self.namespace, &self.path),
+        ) {
             (false, Found::Absent) => format!("{name} is absent"),
             (false, Found::Unknown(fact)) => fact.to_owned(),
             (false, Found::Claim(values)) => format!("{name} `{}` {wanted}", values.join(", ")),
@@ -142,7 +169,9 @@ impl ValueMatcher {
     /// Whether a value matches; `None` when there is none.
     fn matches(&self, value: Option<&Value>) -> Tri {
         match (self, value) {
-            (Self::Or(matchers), _) => Tri::any(matchers.iter().map(|matcher| matcher.matches(value))),
+            (Self::Or(matchers), _) => {
+                Tri::any(matchers.iter().map(|matcher| matcher.matches(value)))
+            }
             (Self::Unmodelled(fact), _) => Tri::Unknown(fact.clone()),
             (Self::Present(present), value) => (*present && value.is_some()).into(),
             (Self::Null, Some(Value::Null)) => Tri::Yes,
@@ -151,9 +180,10 @@ impl ValueMatcher {
             (Self::Number(wanted), Some(Value::Number(number))) => {
                 number.parse::<f64>().is_ok_and(|n| same(n, *wanted)).into()
             }
-            (Self::Between(start, end), Some(Value::Number(number))) => {
-                number.parse::<f64>().is_ok_and(|n| (*start..*end).contains(&n)).into()
-            }
+            (Self::Between(start, end), Some(Value::Number(number))) => number
+                .parse::<f64>()
+                .is_ok_and(|n| (*start..*end).contains(&n))
+                .into(),
             (Self::OneOf(matcher), Some(Value::Array(items))) => {
                 Tri::any(items.iter().map(|item| matcher.matches(Some(&item.value))))
             }
@@ -164,8 +194,12 @@ impl ValueMatcher {
     /// A claim that a user stated, as a text or a list of texts: one value may be either.
     fn matches_claim(&self, values: &[&str]) -> Tri {
         match self {
-            Self::OneOf(matcher) => Tri::any(values.iter().map(|value| matcher.matches_claim(&[value]))),
-            Self::Or(matchers) => Tri::any(matchers.iter().map(|matcher| matcher.matches_claim(values))),
+            Self::OneOf(matcher) => {
+                Tri::any(values.iter().map(|value| matcher.matches_claim(&[value])))
+            }
+            Self::Or(matchers) => {
+                Tri::any(matchers.iter().map(|matcher| matcher.matches_claim(values)))
+            }
             Self::String(matcher) if values.len() == 1 => matcher.matches(values[0]),
             Self::Present(present) => (*present).into(),
             Self::Unmodelled(fact) => Tri::Unknown(fact.clone()),
@@ -178,7 +212,11 @@ impl ValueMatcher {
         match self {
             Self::String(matcher) => matcher.verb(holds),
             Self::OneOf(matcher) => format!("has{not} one that {}", matcher.verb(true)),
-            Self::Or(matchers) => matchers.iter().map(|m| m.verb(holds)).collect::<Vec<_>>().join(", "),
+            Self::Or(matchers) => matchers
+                .iter()
+                .map(|m| m.verb(holds))
+                .collect::<Vec<_>>()
+                .join(", "),
             Self::Null => format!("is{not} null"),
             Self::Number(number) => format!("is{not} {number}"),
             Self::Between(start, end) => format!("is{not} in [{start}, {end})"),
@@ -211,7 +249,11 @@ fn text_of(value: &Value) -> String {
         Value::String(text) | Value::Number(text) => text.to_string(),
         Value::Bool(flag) => flag.to_string(),
         Value::Null => "null".to_owned(),
-        Value::Array(items) => items.iter().map(|item| text_of(&item.value)).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| text_of(&item.value))
+            .collect::<Vec<_>>()
+            .join(", "),
         Value::Object(_) => "{…}".to_owned(),
     }
 }

@@ -25,13 +25,21 @@ impl<'n> PolicyName<'n> {
         };
         let (provider, rest) = match text.strip_prefix("istio-ext-authz-") {
             // A provider may have any name, so the last `ns[` is the one that counts.
-            Some(rest) => rest.rfind("ns[").map(|at| (Some(rest[..at].trim_end_matches('-')), &rest[at..]))?,
+            Some(rest) => rest
+                .rfind("ns[")
+                .map(|at| (Some(rest[..at].trim_end_matches('-')), &rest[at..]))?,
             None => (None, text),
         };
         let (namespace, rest) = rest.strip_prefix("ns[")?.split_once("]-policy[")?;
         let (name, rule) = rest.split_once("]-rule[")?;
         let rule = rule.strip_suffix(']')?.parse().ok()?;
-        Some(Self { namespace, name, rule, provider, is_bad_custom })
+        Some(Self {
+            namespace,
+            name,
+            rule,
+            provider,
+            is_bad_custom,
+        })
     }
 }
 
@@ -41,21 +49,54 @@ mod tests {
 
     #[test]
     fn names_lead_to_the_object_they_came_from() {
-        let plain = PolicyName { namespace: "shop", name: "x", rule: 0, provider: None, is_bad_custom: false };
-        assert_eq!(PolicyName::parse("ns[shop]-policy[x]-rule[0]"), Some(plain.clone()));
-        let custom = PolicyName { provider: Some("opa-ext"), ..plain.clone() };
-        assert_eq!(PolicyName::parse("istio-ext-authz-opa-ext-ns[shop]-policy[x]-rule[0]"), Some(custom.clone()));
-        let older = PolicyName { provider: Some(""), ..plain };
-        assert_eq!(PolicyName::parse("istio-ext-authz-ns[shop]-policy[x]-rule[0]"), Some(older));
-        let bad = "istio-ext-authz-opa-ext-ns[shop]-policy[x]-rule[0]-deny-due-to-bad-CUSTOM-action";
-        assert_eq!(PolicyName::parse(bad), Some(PolicyName { is_bad_custom: true, ..custom }));
+        let plain = PolicyName {
+            namespace: "shop",
+            name: "x",
+            rule: 0,
+            provider: None,
+            is_bad_custom: false,
+        };
+        assert_eq!(
+            PolicyName::parse("ns[shop]-policy[x]-rule[0]"),
+            Some(plain.clone())
+        );
+        let custom = PolicyName {
+            provider: Some("opa-ext"),
+            ..plain.clone()
+        };
+        assert_eq!(
+            PolicyName::parse("istio-ext-authz-opa-ext-ns[shop]-policy[x]-rule[0]"),
+            Some(custom.clone())
+        );
+        let older = PolicyName {
+            provider: Some(""),
+            ..plain
+        };
+        assert_eq!(
+            PolicyName::parse("istio-ext-authz-ns[shop]-policy[x]-rule[0]"),
+            Some(older)
+        );
+        let bad =
+            "istio-ext-authz-opa-ext-ns[shop]-policy[x]-rule[0]-deny-due-to-bad-CUSTOM-action";
+        assert_eq!(
+            PolicyName::parse(bad),
+            Some(PolicyName {
+                is_bad_custom: true,
+                ..custom
+            })
+        );
     }
 
     #[test]
     fn what_istiod_did_not_name_is_none() {
-        for text in
-            ["", "admin", "ns[shop]", "ns[shop]-policy[x]", "ns[shop]-policy[x]-rule[a]", "ns[a]-policy[b]-rule[1"]
-        {
+        for text in [
+            "",
+            "admin",
+            "ns[shop]",
+            "ns[shop]-policy[x]",
+            "ns[shop]-policy[x]-rule[a]",
+            "ns[a]-policy[b]-rule[1",
+        ] {
             assert_eq!(PolicyName::parse(text), None, "{text}");
         }
     }

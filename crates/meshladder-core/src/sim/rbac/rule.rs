@@ -34,7 +34,12 @@ impl Rule {
         let Some((key, value)) = raw.members().next() else {
             return Self::Condition(Condition::Unmodelled("what an empty rule decides".into()));
         };
-        let set = |key| value.list(key).map(|raw| Self::compile(raw, condition)).collect();
+        let set = |key| {
+            value
+                .list(key)
+                .map(|raw| Self::compile(raw, condition))
+                .collect()
+        };
         match &*key {
             "and_rules" => Self::And(set("rules")),
             "and_ids" => Self::And(set("ids")),

@@ -10,7 +10,11 @@ const NOT_CLOSED: &str = "a `[` is not closed";
 pub(super) fn translate(text: &str) -> Result<(String, &str), Problem> {
     let inside = &text[1..];
     let negated = inside.strip_prefix('^');
-    let mut out = if negated.is_some() { "[^".to_owned() } else { "[".to_owned() };
+    let mut out = if negated.is_some() {
+        "[^".to_owned()
+    } else {
+        "[".to_owned()
+    };
     let mut rest = negated.unwrap_or(inside);
     let mut is_first = true;
     // "] is okay as first char in class".
@@ -45,9 +49,12 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
     Ok(rest)
 }
 
-/// `[:alpha:]` and `[:^alpha:]`; the `regex` crate spells them alike. Without `:]` it is a character like others.
+/// `[:alpha:]` and `[:^alpha:]`; the `regex` crate spells them alike. Without `:]` it is a
+/// character like others.
 fn named(text: &str) -> Result<Option<(&str, &str)>, Problem> {
-    let Some(end) = text.strip_prefix("[:").and_then(|inside| inside.find(":]")) else { return Ok(None) };
+    let Some(end) = text.strip_prefix("[:").and_then(|inside| inside.find(":]")) else {
+        return Ok(None);
+    };
     let (class, rest) = text.split_at(end + 4);
     let name = class[2..end + 2].trim_start_matches('^');
     if class[2..].starts_with("^^") || !NAMES.contains(&name) {
@@ -57,8 +64,8 @@ fn named(text: &str) -> Result<Option<(&str, &str)>, Problem> {
 }
 
 const NAMES: &[&str] = &[
-    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
-    "xdigit",
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
 ];
 
 fn character(text: &str) -> Result<(char, &str), Problem> {

@@ -44,7 +44,8 @@ pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
 pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, Problem> {
     let mut chars = text.strip_prefix('\\').unwrap_or_default().chars();
     let class = match chars.next() {
-        // "\d digits (≡ [0-9])", "\s whitespace (≡ [\t\n\f\r ])", "\w word characters (≡ [0-9A-Za-z_])"
+        // "\d digits (≡ [0-9])", "\s whitespace (≡ [\t\n\f\r ])", "\w word characters (≡
+        // [0-9A-Za-z_])"
         Some('d') => "[0-9]",
         Some('D') => "[^0-9]",
         Some('s') => r"[\t\n\f\r\x20]",
@@ -63,14 +64,17 @@ fn unicode(negated: bool, text: &str) -> Result<(String, &str), Problem> {
         Some(braced) => braced.split_once('}').ok_or(r"a `\p{` is not closed")?,
         None => text.split_at(text.chars().next().map_or(0, char::len_utf8)),
     };
-    let (negated, name) = name.strip_prefix('^').map_or((negated, name), |name| (!negated, name));
+    let (negated, name) = name
+        .strip_prefix('^')
+        .map_or((negated, name), |name| (!negated, name));
     let sign = if negated { "^" } else { "" };
     let inside = match name {
         "Any" => r"\x{0}-\x{10FFFF}".to_owned(),
         // RE2 leaves unassigned code points out; of surrogates there are none in Latin-1.
         "C" => r"\p{Cc}\p{Cf}\p{Co}".to_owned(),
         _ if CATEGORIES.contains(&name) => format!(r"\p{{{name}}}"),
-        // "Unicode character class names … scripts": each starts with a capital and has at least four letters… or `Yi`.
+        // "Unicode character class names … scripts": each starts with a capital and has at least
+        // four letters… or `Yi`.
         _ if is_script(name) => format!(r"\p{{sc={name}}}"),
         _ => return Err(format!(r"`\p{{{name}}}` names no class of characters").into()),
     };
@@ -78,21 +82,27 @@ fn unicode(negated: bool, text: &str) -> Result<(String, &str), Problem> {
 }
 
 const CATEGORIES: &[&str] = &[
-    "Cc", "Cf", "Co", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P", "Pc", "Pd",
-    "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs",
+    "Cc", "Cf", "Co", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl",
+    "No", "P", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl",
+    "Zp", "Zs",
 ];
 
-/// RE2 knows the long names of scripts, in their own spelling: `Greek`, `Old_Italic`, `SignWriting`, `Nko`.
+/// RE2 knows the long names of scripts, in their own spelling: `Greek`, `Old_Italic`,
+/// `SignWriting`, `Nko`.
 fn is_script(name: &str) -> bool {
     (name.len() > 2 || name == "Yi")
-        && name.split('_').all(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+        && name
+            .split('_')
+            .all(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
         && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
 }
 
 /// The one character that the escape at the start of `text` stands for, and what follows it.
 pub(super) fn character(text: &str) -> Result<(char, &str), Problem> {
     let mut chars = text[1..].chars();
-    let Some(c) = chars.next() else { return Err("a backslash at the end".into()) };
+    let Some(c) = chars.next() else {
+        return Err("a backslash at the end".into());
+    };
     let bad = || format!(r"`\{c}` is not RE2 syntax").into();
     let simple = match c {
         'n' => '\n',
@@ -111,9 +121,15 @@ pub(super) fn character(text: &str) -> Result<(char, &str), Problem> {
 
 /// Up to three digits. "Single non-zero digit is a backreference; not supported".
 fn octal(text: &str) -> Option<(char, &str)> {
-    let digits = text.bytes().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
+    let digits = text
+        .bytes()
+        .take(3)
+        .take_while(|b| (b'0'..=b'7').contains(b))
+        .count();
     let is_backreference = digits == 1 && !text.starts_with('0');
-    let code = u32::from_str_radix(&text[..digits], 8).ok().filter(|_| !is_backreference)?;
+    let code = u32::from_str_radix(&text[..digits], 8)
+        .ok()
+        .filter(|_| !is_backreference)?;
     Some((latin_1(code)?, &text[digits..]))
 }
 
@@ -125,7 +141,11 @@ fn hexadecimal(text: &str) -> Option<(char, &str)> {
     };
     let is_hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let digits = digits.trim_start_matches('0');
-    let code = if digits.is_empty() { 0 } else { u32::from_str_radix(digits, 16).ok()? };
+    let code = if digits.is_empty() {
+        0
+    } else {
+        u32::from_str_radix(digits, 16).ok()?
+    };
     Some((latin_1(code).filter(|_| is_hexadecimal)?, rest))
 }
 

@@ -106,14 +106,21 @@ const REFUSED_BY_RE2: &[&str] = &[
 fn patterns_mean_what_they_mean_to_re2() {
     for &(pattern, text, expected) in SAID_BY_RE2 {
         let regex = Regex::full(pattern);
-        assert_eq!(regex.matches(text), expected.into(), "{pattern} on {text:?}: {:?}", regex.problem());
+        assert_eq!(
+            regex.matches(text),
+            expected.into(),
+            "{pattern} on {text:?}: {:?}",
+            regex.problem()
+        );
     }
 }
 
 #[test]
 fn what_re2_refuses_is_unknown_and_named() {
     for pattern in REFUSED_BY_RE2 {
-        let Tri::Unknown(fact) = Regex::full(pattern).matches("a") else { panic!("{pattern} was accepted") };
+        let Tri::Unknown(fact) = Regex::full(pattern).matches("a") else {
+            panic!("{pattern} was accepted")
+        };
         assert!(fact.contains(&format!("`{pattern}`")), "{fact}");
     }
 }
@@ -128,7 +135,13 @@ fn what_cannot_be_translated_is_unknown() {
 #[test]
 fn only_whole_texts_match() {
     let regex = Regex::full("/a|/b");
-    for (text, expected) in [("/a", true), ("/b", true), ("/a/b", false), ("/b\n", false), ("", false)] {
+    for (text, expected) in [
+        ("/a", true),
+        ("/b", true),
+        ("/a/b", false),
+        ("/b\n", false),
+        ("", false),
+    ] {
         assert_eq!(regex.matches(text), expected.into(), "{text:?}");
     }
 }
@@ -136,13 +149,29 @@ fn only_whole_texts_match() {
 #[test]
 fn rewriting_refers_to_groups_by_number() {
     for (pattern, substitution, text, expected) in [
-        ("^/service/([^/]+)(/.*)$", r"\2/instance/\1", "/service/foo/v1/api", "/v1/api/instance/foo"),
+        (
+            "^/service/([^/]+)(/.*)$",
+            r"\2/instance/\1",
+            "/service/foo/v1/api",
+            "/v1/api/instance/foo",
+        ),
         ("one", "two", "/xxx/one/yyy/one/zzz", "/xxx/two/yyy/two/zzz"),
-        ("^(.*?)one(.*)$", r"\1two\2", "/xxx/one/yyy/one/zzz", "/xxx/two/yyy/one/zzz"),
+        (
+            "^(.*?)one(.*)$",
+            r"\1two\2",
+            "/xxx/one/yyy/one/zzz",
+            "/xxx/two/yyy/one/zzz",
+        ),
         ("(?i)/xxx/", "/yyy/", "/aaa/XxX/bbb", "/aaa/yyy/bbb"),
         ("(a)|b", r"[\1\\]", "ab", r"[a\][\]"),
     ] {
-        assert_eq!(Rewrite::compile(pattern, substitution).apply(text).as_deref(), Some(expected), "{pattern}");
+        assert_eq!(
+            Rewrite::compile(pattern, substitution)
+                .apply(text)
+                .as_deref(),
+            Some(expected),
+            "{pattern}"
+        );
     }
 }
 

@@ -11,7 +11,11 @@ type Problem = Box<str>;
 /// # Errors
 /// What RE2 would say against the pattern, or what cannot be expressed.
 pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
-    let mut walk = Walk { rest: pattern, out: String::new(), levels: vec![Level::default()] };
+    let mut walk = Walk {
+        rest: pattern,
+        out: String::new(),
+        levels: vec![Level::default()],
+    };
     while let Some(c) = walk.rest.chars().next() {
         walk.step(c)?;
     }
@@ -72,7 +76,9 @@ impl<'p> Walk<'p> {
     }
 
     fn level(&mut self) -> &mut Level {
-        self.levels.last_mut().expect("the whole pattern is a level that is never closed")
+        self.levels
+            .last_mut()
+            .expect("the whole pattern is a level that is never closed")
     }
 
     fn atom(&mut self, text: &str) {
@@ -133,7 +139,10 @@ impl<'p> Walk<'p> {
             self.group("(");
             return Ok(());
         };
-        if let Some(named) = inside.strip_prefix("P<").or_else(|| inside.strip_prefix('<')) {
+        if let Some(named) = inside
+            .strip_prefix("P<")
+            .or_else(|| inside.strip_prefix('<'))
+        {
             return self.named_group(named);
         }
         let end = inside.find([':', ')']).ok_or("a group is not closed")?;
@@ -159,7 +168,9 @@ impl<'p> Walk<'p> {
 
     /// Groups are only ever referred to by number, so the name is checked and left out.
     fn named_group(&mut self, named: &'p str) -> Result<(), Problem> {
-        let (name, rest) = named.split_once('>').ok_or("a group's name is not closed")?;
+        let (name, rest) = named
+            .split_once('>')
+            .ok_or("a group's name is not closed")?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !is_name {
             return Err(format!("`{name}` cannot be a group's name").into());
@@ -171,14 +182,19 @@ impl<'p> Walk<'p> {
 
     fn close(&mut self) -> Result<(), Problem> {
         self.skip(1);
-        let inner = self.levels.pop().filter(|_| !self.levels.is_empty()).ok_or("an unexpected `)`")?;
+        let inner = self
+            .levels
+            .pop()
+            .filter(|_| !self.levels.is_empty())
+            .ok_or("an unexpected `)`")?;
         self.out.push(')');
         self.level().atom(inner.heaviest());
         Ok(())
     }
 }
 
-/// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-` only before some.
+/// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-`
+/// only before some.
 fn flags(text: &str) -> Result<String, Problem> {
     let bad = || format!("`(?{text}` is not RE2 syntax").into();
     let (mut on, mut off) = (String::new(), String::new());
@@ -197,5 +213,9 @@ fn flags(text: &str) -> Result<String, Problem> {
     if is_off && text.ends_with('-') {
         return Err(bad());
     }
-    Ok(if off.is_empty() { on } else { format!("{on}-{off}") })
+    Ok(if off.is_empty() {
+        on
+    } else {
+        format!("{on}-{off}")
+    })
 }

@@ -83,7 +83,10 @@ impl<'a> Action<'a> {
             "route" => Self::Route(Box::new(RouteAction::compile(value, runtime))),
             "redirect" => Self::Redirect(Box::new(Redirect::compile(value))),
             "direct_response" => {
-                let status = value.get("status").and_then(Raw::number).and_then(|n| u16::try_from(n).ok());
+                let status = value
+                    .get("status")
+                    .and_then(Raw::number)
+                    .and_then(|n| u16::try_from(n).ok());
                 let body = value.at(["body", "inline_string"]).and_then(Raw::string);
                 Self::DirectResponse(status.unwrap_or_default(), body.map(Into::into))
             }
@@ -102,13 +105,15 @@ impl<'a> Action<'a> {
     ) -> Result<Target<'t, 'a>, Box<str>> {
         Ok(match self {
             Self::Route(action) => Target::Clusters(action.cluster.branches(dice, request)?),
-            Self::Redirect(redirect) => {
-                Target::Redirect(redirect.response_code, redirect.location(&route.route_match, request)?)
-            }
+            Self::Redirect(redirect) => Target::Redirect(
+                redirect.response_code,
+                redirect.location(&route.route_match, request)?,
+            ),
             Self::DirectResponse(status, body) => {
                 // "See RFC 7231 7.1.2": an answer that creates or moves says where.
                 let has_location = *status == 201 || (300..400).contains(status);
-                let location = has_location.then(|| Redirect::default().location(&route.route_match, request));
+                let location =
+                    has_location.then(|| Redirect::default().location(&route.route_match, request));
                 Target::DirectResponse(*status, body.as_deref(), location.transpose()?)
             }
             Self::NonForwarding => Target::Clusters(vec![Branch::to("")]),
@@ -135,14 +140,22 @@ impl<'a> RouteAction<'a> {
                     action.cluster = ClusterSpecifier::Header(text().to_ascii_lowercase().into());
                 }
                 "weighted_clusters" => {
-                    action.cluster = ClusterSpecifier::Weighted(WeightedClusters::compile(value, runtime));
+                    action.cluster =
+                        ClusterSpecifier::Weighted(WeightedClusters::compile(value, runtime));
                 }
                 "cluster_specifier_plugin" | "inline_cluster_specifier_plugin" => {
-                    action.cluster = ClusterSpecifier::Unmodelled(unmodelled("a cluster specifier plugin"));
+                    action.cluster =
+                        ClusterSpecifier::Unmodelled(unmodelled("a cluster specifier plugin"));
                 }
-                "cluster_not_found_response_code" => action.cluster_not_found_response_code = not_found_code(&text()),
-                "request_mirror_policies" => action.mirrors = value.elements().map(mirror).collect(),
-                "upgrade_configs" => action.upgrades = value.elements().map(upgrade::config).collect(),
+                "cluster_not_found_response_code" => {
+                    action.cluster_not_found_response_code = not_found_code(&text())
+                }
+                "request_mirror_policies" => {
+                    action.mirrors = value.elements().map(mirror).collect()
+                }
+                "upgrade_configs" => {
+                    action.upgrades = value.elements().map(upgrade::config).collect()
+                }
                 other => {
                     if !action.rewrites.read(other, value) {
                         action.facts.extend(facts::read(other, value));
@@ -155,7 +168,11 @@ impl<'a> RouteAction<'a> {
 }
 
 impl<'a> ClusterSpecifier<'a> {
-    fn branches<'t>(&'t self, dice: Dice, request: &Request) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+    fn branches<'t>(
+        &'t self,
+        dice: Dice,
+        request: &Request,
+    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
         Ok(match self {
             Self::Cluster(name) => vec![Branch::to(&**name)],
             Self::Header(header) => vec![Branch::to(cluster_of_header(header, request)?)],
@@ -167,7 +184,11 @@ impl<'a> ClusterSpecifier<'a> {
 
 impl<'t> Branch<'t, '_> {
     fn to(cluster: impl Into<Cow<'t, str>>) -> Self {
-        Self { cluster: cluster.into(), weight: 1, entry: None }
+        Self {
+            cluster: cluster.into(),
+            weight: 1,
+            entry: None,
+        }
     }
 }
 
@@ -178,15 +199,16 @@ impl Target<'_, '_> {
         match self {
             Self::Clusters(_) => None,
             Self::Redirect(status, location) => Some((answer(*status), Some(location.clone()))),
-            Self::DirectResponse(status, body, location) => {
-                Some((answer(*status).with_body(body.unwrap_or_default()), location.clone()))
-            }
+            Self::DirectResponse(status, body, location) => Some((
+                answer(*status).with_body(body.unwrap_or_default()),
+                location.clone(),
+            )),
         }
     }
 }
 
-/// "Envoy will determine the cluster to route to by reading the value of the HTTP header … If the header is not
-/// found or the referenced cluster does not exist": no cluster.
+/// "Envoy will determine the cluster to route to by reading the value of the HTTP header … If the
+/// header is not found or the referenced cluster does not exist": no cluster.
 pub(super) fn cluster_of_header(header: &str, request: &Request) -> Result<String, Box<str>> {
     match request.values(header).next() {
         Some(value) => Ok(value.to_owned()),
@@ -203,6 +225,14 @@ fn not_found_code(name: &str) -> u16 {
 }
 
 fn mirror(policy: Raw<'_>) -> Box<str> {
-    let header = || policy.string_at("cluster_header").map(|name| format!("the cluster in header {name}").into());
-    policy.string_at("cluster").or_else(header).unwrap_or_default().into()
+    let header = || {
+        policy
+            .string_at("cluster_header")
+            .map(|name| format!("the cluster in header {name}").into())
+    };
+    policy
+        .string_at("cluster")
+        .or_else(header)
+        .unwrap_or_default()
+        .into()
 }

@@ -57,8 +57,8 @@ impl Domains {
         }
     }
 
-    /// "Exact domain names, then suffix domain wildcards, then prefix domain wildcards, then the special wildcard `*`
-    /// … The longest wildcards match first."
+    /// "Exact domain names, then suffix domain wildcards, then prefix domain wildcards, then the
+    /// special wildcard `*` … The longest wildcards match first."
     pub(super) fn find(&self, request: &Request) -> Found {
         if self.exact.is_empty() && self.suffixes.is_empty() && self.prefixes.is_empty() {
             return found(self.default);
@@ -70,7 +70,11 @@ impl Domains {
                 None => return request.missing(name).map_or(Found::Nothing, Found::Unknown),
             },
         };
-        let end = if self.ignore_port { port_start(host) } else { None };
+        let end = if self.ignore_port {
+            port_start(host)
+        } else {
+            None
+        };
         found(self.lookup(&lower(&host[..end.unwrap_or(host.len())])))
     }
 
@@ -92,14 +96,19 @@ fn wildcard<'h>(
     part: impl Fn(usize) -> Option<&'h str>,
 ) -> Option<Place> {
     let shorter = wildcards.iter().filter(|(length, _)| *length < host.len());
-    shorter.into_iter().find_map(|(length, domains)| domains.get(part(*length)?).copied())
+    shorter
+        .into_iter()
+        .find_map(|(length, domains)| domains.get(part(*length)?).copied())
 }
 
 fn insert(wildcards: &mut Vec<(usize, HashMap<Box<str>, Place>)>, text: &str, place: Place) {
-    let at = wildcards.iter().position(|(length, _)| *length == text.len()).unwrap_or_else(|| {
-        wildcards.push((text.len(), HashMap::new()));
-        wildcards.len() - 1
-    });
+    let at = wildcards
+        .iter()
+        .position(|(length, _)| *length == text.len())
+        .unwrap_or_else(|| {
+            wildcards.push((text.len(), HashMap::new()));
+            wildcards.len() - 1
+        });
     wildcards[at].1.entry(text.into()).or_insert(place);
 }
 
@@ -113,7 +122,9 @@ fn lower(host: &str) -> Cow<'_, str> {
 
 fn found(place: Option<Place>) -> Found {
     let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    place.map_or(Found::Nothing, |(host, nth)| Found::Host(index(host), index(nth)))
+    place.map_or(Found::Nothing, |(host, nth)| {
+        Found::Host(index(host), index(nth))
+    })
 }
 
 fn number(index: usize) -> u32 {

@@ -7,9 +7,20 @@ pub(super) fn read(key: &str, value: Raw<'_>) -> Option<(&'static str, Box<str>)
     let (name, text) = match key {
         "timeout" => ("timeout", value.string()?.into()),
         "idle_timeout" => ("idle_timeout", value.string()?.into()),
-        "max_stream_duration" => ("max_stream_duration", value.string_at("max_stream_duration")?.into()),
+        "max_stream_duration" => (
+            "max_stream_duration",
+            value.string_at("max_stream_duration")?.into(),
+        ),
         "retry_policy" => ("retry_policy", retry(value)),
-        "hash_policy" => ("hash_policy", value.elements().map(hash).collect::<Vec<_>>().join(", ").into()),
+        "hash_policy" => (
+            "hash_policy",
+            value
+                .elements()
+                .map(hash)
+                .collect::<Vec<_>>()
+                .join(", ")
+                .into(),
+        ),
         "priority" => ("priority", value.string()?.into()),
         _ => return None,
     };
@@ -20,12 +31,18 @@ fn retry(policy: Raw<'_>) -> Box<str> {
     // "num_retries: … This parameter is optional and defaults to 1."
     let times = policy.get("num_retries").and_then(Raw::number).unwrap_or(1);
     let on = policy.string_at("retry_on").unwrap_or_default();
-    let each = policy.string_at("per_try_timeout").map(|timeout| format!(", {timeout} each")).unwrap_or_default();
+    let each = policy
+        .string_at("per_try_timeout")
+        .map(|timeout| format!(", {timeout} each"))
+        .unwrap_or_default();
     format!("{times} on {on}{each}").into()
 }
 
 fn hash(policy: Raw<'_>) -> String {
-    let Some((kind, value)) = policy.members().find(|(_, value)| value.kind() == Kind::Object) else {
+    let Some((kind, value)) = policy
+        .members()
+        .find(|(_, value)| value.kind() == Kind::Object)
+    else {
         return "unknown".to_owned();
     };
     let named = |key: &str| value.string_at(key).unwrap_or_default();

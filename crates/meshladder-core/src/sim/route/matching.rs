@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::doc::json::Raw;
 use crate::sim::answer::is_grpc;
 use crate::sim::matcher::{
-    CookieMatcher, HeaderMatcher, PathMatch, QueryParameterMatcher, unmodelled, without_query_and_fragment,
+    CookieMatcher, HeaderMatcher, PathMatch, QueryParameterMatcher, unmodelled,
+    without_query_and_fragment,
 };
 use crate::sim::rbac::MetadataMatcher;
 use crate::sim::runtime::{Fraction, Runtime};
@@ -51,14 +52,21 @@ pub(super) struct Context<'r> {
 impl<'r> Context<'r> {
     pub(super) fn new(state: &'r State<'r>, ignore_path_parameters: bool) -> Self {
         let whole_path = without_query_and_fragment(&state.request.path);
-        // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by templates.
+        // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by
+        // templates.
         let path = if ignore_path_parameters && whole_path.contains(';') {
-            let names = whole_path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
+            let names = whole_path
+                .split('/')
+                .map(|segment| segment.split(';').next().unwrap_or_default());
             Cow::Owned(names.collect::<Vec<_>>().join("/"))
         } else {
             Cow::Borrowed(whole_path)
         };
-        Self { state, whole_path, path }
+        Self {
+            state,
+            whole_path,
+            path,
+        }
     }
 
     pub(super) fn request(&self) -> &'r Request {
@@ -74,13 +82,18 @@ impl RouteMatch {
             match &*key {
                 "headers" => this.headers = value.elements().map(HeaderMatcher::compile).collect(),
                 "query_parameters" => {
-                    this.query_parameters = value.elements().map(QueryParameterMatcher::compile).collect();
+                    this.query_parameters = value
+                        .elements()
+                        .map(QueryParameterMatcher::compile)
+                        .collect();
                 }
                 "cookies" => this.cookies = value.elements().map(CookieMatcher::compile).collect(),
                 "case_sensitive" => is_case_sensitive = value.bool().unwrap_or(true),
                 "grpc" => this.grpc = true,
                 "runtime_fraction" => this.fraction = Some(fraction(value, runtime)),
-                "dynamic_metadata" => this.dynamic_metadata = value.elements().map(MetadataMatcher::compile).collect(),
+                "dynamic_metadata" => {
+                    this.dynamic_metadata = value.elements().map(MetadataMatcher::compile).collect()
+                }
                 "tls_context" => this.tls_context = Some(TlsContext::compile(value)),
                 other => this.other(other, value),
             }
@@ -100,11 +113,16 @@ impl RouteMatch {
 
     /// Whether all of it matches; the fraction aside.
     pub(super) fn matches(&self, context: &Context<'_>) -> Tri {
-        // Most routes are told apart by their path, so it comes first: the result is the same in any order.
+        // Most routes are told apart by their path, so it comes first: the result is the same in
+        // any order.
         match self.matches_path(context) {
             Tri::Yes if self.is_path_only() => Tri::Yes,
             Tri::No => Tri::No,
-            path => Tri::all([path].into_iter().chain(self.conditions(context).map(|(matched, _)| matched))),
+            path => Tri::all(
+                [path]
+                    .into_iter()
+                    .chain(self.conditions(context).map(|(matched, _)| matched)),
+            ),
         }
     }
 
@@ -133,20 +151,44 @@ impl RouteMatch {
     fn conditions(&self, context: &Context<'_>) -> impl Iterator<Item = (Tri, Condition<'_>)> {
         let request = context.request();
         let grpc = self.grpc.then(|| (matches_grpc(request), Condition::Grpc));
-        let headers = self.headers.iter().map(|header| (header.matches(request), Condition::Header(header)));
+        let headers = self
+            .headers
+            .iter()
+            .map(|header| (header.matches(request), Condition::Header(header)));
         let query = self.query_parameters.iter();
         let query = query.map(|query| (query.matches(&request.path), Condition::Query(query)));
-        let cookies = self.cookies.iter().map(|cookie| (cookie.matches(request), Condition::Cookie(cookie)));
-        let tls = self.tls_context.map(|tls| (tls.matches(context.state), Condition::Tls));
+        let cookies = self
+            .cookies
+            .iter()
+            .map(|cookie| (cookie.matches(request), Condition::Cookie(cookie)));
+        let tls = self
+            .tls_context
+            .map(|tls| (tls.matches(context.state), Condition::Tls));
         let metadata = self.dynamic_metadata.iter();
-        let metadata = metadata.map(|metadata| (metadata.matches(context.state), Condition::Metadata(metadata)));
-        let unmodelled = self.unmodelled.iter().map(|fact| (Tri::Unknown(fact.clone()), Condition::Unmodelled(fact)));
-        grpc.into_iter().chain(headers).chain(query).chain(cookies).chain(tls).chain(metadata).chain(unmodelled)
+        let metadata = metadata.map(|metadata| {
+            (
+                metadata.matches(context.state),
+                Condition::Metadata(metadata),
+            )
+        });
+        let unmodelled = self
+            .unmodelled
+            .iter()
+            .map(|fact| (Tri::Unknown(fact.clone()), Condition::Unmodelled(fact)));
+        grpc.into_iter()
+            .chain(headers)
+            .chain(query)
+            .chain(cookies)
+            .chain(tls)
+            .chain(metadata)
+            .chain(unmodelled)
     }
 
     /// The match as a user would name it: `prefix /api`.
     pub fn describe(&self) -> String {
-        self.path.as_ref().map_or_else(|| "no path specifier".to_owned(), PathMatch::describe)
+        self.path
+            .as_ref()
+            .map_or_else(|| "no path specifier".to_owned(), PathMatch::describe)
     }
 
     /// The one thing that decided.
@@ -160,7 +202,9 @@ impl RouteMatch {
             (_, Some((_, condition)), _) => condition.why(context.state),
             (Tri::Unknown(fact), ..) | (_, _, Some((Tri::Unknown(fact), _))) => fact.to_string(),
             // A route with headers is chosen for them: they say more than `prefix /`.
-            _ => conditions.last().map_or_else(|| self.why_path(context), |(_, c)| c.why(context.state)),
+            _ => conditions
+                .last()
+                .map_or_else(|| self.why_path(context), |(_, c)| c.why(context.state)),
         }
     }
 
@@ -189,7 +233,10 @@ impl Condition<'_> {
     fn why(&self, state: &State<'_>) -> String {
         let request = &*state.request;
         match self {
-            Self::Grpc => format!("the request is {}gRPC", if is_grpc(request) { "" } else { "not " }),
+            Self::Grpc => format!(
+                "the request is {}gRPC",
+                if is_grpc(request) { "" } else { "not " }
+            ),
             Self::Header(header) => header.why(request),
             Self::Query(query) => query.why(&request.path),
             Self::Cookie(cookie) => cookie.why(request),
@@ -211,7 +258,10 @@ fn matches_grpc(request: &Request) -> Tri {
 impl TlsContext {
     fn compile(raw: Raw<'_>) -> Self {
         let flag = |key: &str| raw.get(key).and_then(Raw::bool);
-        Self { presented: flag("presented"), validated: flag("validated") }
+        Self {
+            presented: flag("presented"),
+            validated: flag("validated"),
+        }
     }
 
     fn matches(self, state: &State<'_>) -> Tri {
@@ -223,17 +273,33 @@ impl TlsContext {
         let presented = self.presented.map(|wanted| (wanted == is_presented).into());
         // A certificate that was not presented was not validated either.
         let unknown = || Tri::unknown("whether the client's certificate was validated");
-        let validated = self.validated.map(|wanted| if is_presented { unknown() } else { (!wanted).into() });
+        let validated = self.validated.map(|wanted| {
+            if is_presented {
+                unknown()
+            } else {
+                (!wanted).into()
+            }
+        });
         Tri::all(presented.into_iter().chain(validated))
     }
 }
 
 fn peer(request: &Request) -> bool {
-    request.connection.tls.as_ref().is_some_and(|tls| tls.peer.is_some())
+    request
+        .connection
+        .tls
+        .as_ref()
+        .is_some_and(|tls| tls.peer.is_some())
 }
 
 /// `RuntimeFractionalPercent`
 fn fraction(raw: Raw<'_>, runtime: &Runtime<'_>) -> Fraction {
-    let default = raw.get("default_value").map_or(Fraction { numerator: 0, denominator: 100 }, Fraction::compile);
+    let default = raw.get("default_value").map_or(
+        Fraction {
+            numerator: 0,
+            denominator: 100,
+        },
+        Fraction::compile,
+    );
     runtime.fraction(&raw.string_at("runtime_key").unwrap_or_default(), default)
 }

@@ -45,7 +45,9 @@ impl Redirect {
                 "https_redirect" if value.bool() == Some(true) => redirect.scheme = "https".into(),
                 "scheme_redirect" => redirect.scheme = text().into(),
                 "host_redirect" => redirect.host = text().into(),
-                "port_redirect" => redirect.port = format!(":{}", value.number().unwrap_or_default()).into(),
+                "port_redirect" => {
+                    redirect.port = format!(":{}", value.number().unwrap_or_default()).into()
+                }
                 "path_redirect" => redirect.path = text().into(),
                 "response_code" => redirect.response_code = code(&text()),
                 "strip_query" => redirect.strip_query = value.bool().unwrap_or_default(),
@@ -60,38 +62,75 @@ impl Redirect {
     }
 
     /// The `location` header, or the fact that is missing to tell.
-    pub(super) fn location(&self, route_match: &RouteMatch, request: &Request) -> Result<String, Box<str>> {
-        let scheme = if self.scheme.is_empty() { &*request.scheme } else { &*self.scheme };
-        let host = if self.host.is_empty() { self.host_of(request, scheme) } else { &*self.host };
+    pub(super) fn location(
+        &self,
+        route_match: &RouteMatch,
+        request: &Request,
+    ) -> Result<String, Box<str>> {
+        let scheme = if self.scheme.is_empty() {
+            &*request.scheme
+        } else {
+            &*self.scheme
+        };
+        let host = if self.host.is_empty() {
+            self.host_of(request, scheme)
+        } else {
+            &*self.host
+        };
         let rewritten = self.rewrite.apply(route_match, &request.path)?;
         let path = self.path_of(&rewritten);
         let slash = if path.starts_with('/') { "" } else { "/" };
-        // "The path_redirect query string, if any, … will not be stripped regardless of `strip_query`."
-        let end = if self.strip_query && !self.path.contains('?') { path.find('?') } else { None };
-        Ok(format!("{scheme}://{host}{}{slash}{}", self.port, &path[..end.unwrap_or(path.len())]))
+        // "The path_redirect query string, if any, … will not be stripped regardless of
+        // `strip_query`."
+        let end = if self.strip_query && !self.path.contains('?') {
+            path.find('?')
+        } else {
+            None
+        };
+        Ok(format!(
+            "{scheme}://{host}{}{slash}{}",
+            self.port,
+            &path[..end.unwrap_or(path.len())]
+        ))
     }
 
-    /// "`path_redirect`: The path portion of the URL will be swapped with this value"; the query stays, unless the
-    /// new path has one.
+    /// "`path_redirect`: The path portion of the URL will be swapped with this value"; the query
+    /// stays, unless the new path has one.
     fn path_of<'p>(&'p self, path: &'p str) -> Cow<'p, str> {
         if self.path.is_empty() {
             return Cow::Borrowed(path);
         }
         match path.find('?') {
-            Some(query) if !self.path.contains('?') => Cow::Owned(format!("{}{}", self.path, &path[query..])),
+            Some(query) if !self.path.contains('?') => {
+                Cow::Owned(format!("{}{}", self.path, &path[query..]))
+            }
             _ => Cow::Borrowed(&self.path),
         }
     }
 
-    /// The request's host: without its port when the port changes, or when it is the default one of a scheme that
-    /// changes.
+    /// The request's host: without its port when the port changes, or when it is the default one of
+    /// a scheme that changes.
     fn host_of<'r>(&self, request: &'r Request, scheme: &str) -> &'r str {
         let host = &*request.authority;
-        let colon = if host.starts_with('[') { host.rfind("]:").map(|at| at + 1) } else { host.rfind(':') };
+        let colon = if host.starts_with('[') {
+            host.rfind("]:").map(|at| at + 1)
+        } else {
+            host.rfind(':')
+        };
         let Some(colon) = colon else { return host };
-        let protocol = request.values("x-forwarded-proto").next().unwrap_or_default();
-        let is_default = matches!((protocol, &host[colon..]), ("https", ":443") | ("http", ":80"));
-        if !self.port.is_empty() || scheme != protocol && is_default { &host[..colon] } else { host }
+        let protocol = request
+            .values("x-forwarded-proto")
+            .next()
+            .unwrap_or_default();
+        let is_default = matches!(
+            (protocol, &host[colon..]),
+            ("https", ":443") | ("http", ":80")
+        );
+        if !self.port.is_empty() || scheme != protocol && is_default {
+            &host[..colon]
+        } else {
+            host
+        }
     }
 }
 

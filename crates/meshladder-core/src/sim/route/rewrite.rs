@@ -54,12 +54,23 @@ impl RouteDecision<'_, '_> {
     /// Path and host as they are forwarded to a branch of the target.
     pub fn rewritten(&self, branch: &Branch<'_, '_>, request: &Request) -> Rewritten {
         let Action::Route(action) = &self.route.action else {
-            return Rewritten { path: Ok(request.path.clone()), authority: Ok(request.authority.clone()) };
+            return Rewritten {
+                path: Ok(request.path.clone()),
+                authority: Ok(request.authority.clone()),
+            };
         };
-        let path = action.rewrites.path.apply(&self.route.route_match, &request.path).map(Cow::into_owned);
-        let literal = branch.entry.map(|entry| &*entry.host_rewrite_literal).filter(|literal| !literal.is_empty());
+        let path = action
+            .rewrites
+            .path
+            .apply(&self.route.route_match, &request.path)
+            .map(Cow::into_owned);
+        let literal = branch
+            .entry
+            .map(|entry| &*entry.host_rewrite_literal)
+            .filter(|literal| !literal.is_empty());
         let authority = action.rewrites.host.apply(request);
-        let authority = authority.map(|host| host.unwrap_or_else(|| literal.unwrap_or(&request.authority).to_owned()));
+        let authority = authority
+            .map(|host| host.unwrap_or_else(|| literal.unwrap_or(&request.authority).to_owned()));
         Rewritten { path, authority }
     }
 }
@@ -74,7 +85,9 @@ impl Rewrites {
             "host_rewrite_header" => HostRewrite::Header(text().to_ascii_lowercase().into()),
             "host_rewrite_path_regex" => HostRewrite::PathRegex(regex(value)),
             _ => {
-                let Some(path) = PathRewrite::compile(key, value) else { return false };
+                let Some(path) = PathRewrite::compile(key, value) else {
+                    return false;
+                };
                 self.path = path;
                 return true;
             }
@@ -97,19 +110,27 @@ impl PathRewrite {
     }
 
     /// The path with its query, rewritten, or the fact that is missing to tell.
-    pub(super) fn apply<'p>(&self, route_match: &RouteMatch, path: &'p str) -> Result<Cow<'p, str>, Box<str>> {
+    pub(super) fn apply<'p>(
+        &self,
+        route_match: &RouteMatch,
+        path: &'p str,
+    ) -> Result<Cow<'p, str>, Box<str>> {
         let only = without_query_and_fragment(path);
         Ok(match self {
             Self::None => Cow::Borrowed(path),
-            // "Indicates that during forwarding, the matched prefix (or path) should be swapped with this value."
+            // "Indicates that during forwarding, the matched prefix (or path) should be swapped
+            // with this value."
             Self::Prefix(new) => {
                 let matched = match &route_match.path {
                     Some(
-                        PathMatch::Prefix(text, _) | PathMatch::Path(text, _) | PathMatch::SeparatedPrefix(text, _),
+                        PathMatch::Prefix(text, _)
+                        | PathMatch::Path(text, _)
+                        | PathMatch::SeparatedPrefix(text, _),
                     ) => &**text,
                     _ => only,
                 };
-                // A path that matched without its parameters does not start with the prefix, and stays.
+                // A path that matched without its parameters does not start with the prefix, and
+                // stays.
                 match path.get(..matched.len()) {
                     Some(head) if head.eq_ignore_ascii_case(matched) => {
                         Cow::Owned(format!("{new}{}", &path[matched.len()..]))
@@ -118,11 +139,15 @@ impl PathRewrite {
                 }
             }
             Self::Regex(rewrite) => {
-                let new = rewrite
-                    .apply(only)
-                    .ok_or_else(|| unmodelled(&format!("regex_rewrite `{}`", rewrite.source().0)))?;
+                let new = rewrite.apply(only).ok_or_else(|| {
+                    unmodelled(&format!("regex_rewrite `{}`", rewrite.source().0))
+                })?;
                 // An empty path is a rewrite that failed: the path stays.
-                if new.is_empty() { Cow::Borrowed(path) } else { Cow::Owned(format!("{new}{}", &path[only.len()..])) }
+                if new.is_empty() {
+                    Cow::Borrowed(path)
+                } else {
+                    Cow::Owned(format!("{new}{}", &path[only.len()..]))
+                }
             }
             Self::Unmodelled(fact) => return Err(fact.clone()),
         })
@@ -142,7 +167,8 @@ impl HostRewrite {
             },
             Self::PathRegex(rewrite) => {
                 let path = without_query_and_fragment(&request.path);
-                let fact = || unmodelled(&format!("host_rewrite_path_regex `{}`", rewrite.source().0));
+                let fact =
+                    || unmodelled(&format!("host_rewrite_path_regex `{}`", rewrite.source().0));
                 Some(rewrite.apply(path).ok_or_else(fact)?.into_owned())
             }
         })
@@ -151,6 +177,9 @@ impl HostRewrite {
 
 /// `type.matcher.v3.RegexMatchAndSubstitute`
 fn regex(raw: Raw<'_>) -> Rewrite {
-    let pattern = raw.at(["pattern", "regex"]).and_then(Raw::string).unwrap_or_default();
+    let pattern = raw
+        .at(["pattern", "regex"])
+        .and_then(Raw::string)
+        .unwrap_or_default();
     Rewrite::compile(&pattern, &raw.string_at("substitution").unwrap_or_default())
 }

@@ -9,7 +9,12 @@ fn table(text: &str) -> RouteTable<'_> {
 /// What the table does, in a word: `host/route>cluster`, `301 location`, `404`, `? fact`.
 fn outcome(routed: &Routed<'_, '_>) -> String {
     match routed {
-        Routed::Route(RouteDecision { virtual_host, route, target, .. }) => {
+        Routed::Route(RouteDecision {
+            virtual_host,
+            route,
+            target,
+            ..
+        }) => {
             let target = match target {
                 Target::Clusters(branches) => {
                     let one = |b: &Branch<'_, '_>| format!(">{}*{}", b.cluster, b.weight);
@@ -21,11 +26,14 @@ fn outcome(routed: &Routed<'_, '_>) -> String {
             format!("{}/{}{target}", virtual_host.name, route.name)
         }
         Routed::RequireTls { location, .. } => format!("301 {location}"),
-        Routed::NoRoute { virtual_host } => format!("404 {}", virtual_host.map_or("", |host| &host.name)),
+        Routed::NoRoute { virtual_host } => {
+            format!("404 {}", virtual_host.map_or("", |host| &host.name))
+        }
         Routed::Undecided { fact, .. } => format!("? {fact}"),
         Routed::Branches(branches) => {
-            let one =
-                |(share, routed): &(Share, Routed<'_, '_>)| format!("{}/{} {}", share.of, share.total, outcome(routed));
+            let one = |(share, routed): &(Share, Routed<'_, '_>)| {
+                format!("{}/{} {}", share.of, share.total, outcome(routed))
+            };
             branches.iter().map(one).collect::<Vec<_>>().join("; ")
         }
     }
@@ -37,8 +45,17 @@ fn route(table: &RouteTable<'_>, request: &Request) -> String {
 
 #[test]
 fn domains_are_looked_up_from_exact_to_star() {
-    let hosts = [("exact", "a.b.test"), ("suf", "*.b.test"), ("suf2", "*-z.b.test"), ("pre", "a.b.*"), ("pre2", "a.*")];
-    let hosts: Vec<_> = hosts.iter().chain(&[("port", "a.b.test:8080"), ("star", "*")]).collect();
+    let hosts = [
+        ("exact", "a.b.test"),
+        ("suf", "*.b.test"),
+        ("suf2", "*-z.b.test"),
+        ("pre", "a.b.*"),
+        ("pre2", "a.*"),
+    ];
+    let hosts: Vec<_> = hosts
+        .iter()
+        .chain(&[("port", "a.b.test:8080"), ("star", "*")])
+        .collect();
     let hosts: Vec<_> = hosts
         .iter()
         .map(|(name, domain)| {
@@ -62,7 +79,11 @@ fn domains_are_looked_up_from_exact_to_star() {
         ("x.b.test:1", "star"),
         ("a.b.test.", "pre"),
     ] {
-        assert_eq!(route(&table, &request(host, "/")), format!("{expected}/>c*1"), "{host}");
+        assert_eq!(
+            route(&table, &request(host, "/")),
+            format!("{expected}/>c*1"),
+            "{host}"
+        );
     }
 }
 
@@ -74,16 +95,27 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
             {"name": "rest", "match": {"prefix": "/"}, "route": {"cluster": "d"}}
         ]}]}"#,
     );
-    assert_eq!(route(&table, &request("a", "/a")), "? the header user-agent");
+    assert_eq!(
+        route(&table, &request("a", "/a")),
+        "? the header user-agent"
+    );
     assert_eq!(route(&table, &request("a", "/b")), "v/rest>d*1");
     let mut record = Record::keeping();
     let request = request("a", "/b");
     let routed = table.route(&State::new(&request), &mut record);
     assert_eq!(outcome(&routed), "v/rest>d*1");
-    let considered: Vec<_> = record.considered.iter().map(|c| (&*c.what, c.matched.word(), &*c.why)).collect();
+    let considered: Vec<_> = record
+        .considered
+        .iter()
+        .map(|c| (&*c.what, c.matched.word(), &*c.why))
+        .collect();
     let expected = [
         ("virtual host v", "yes", "host `a` has its domain `*`"),
-        ("route agent: prefix /a", "no", "path `/b` does not start with `/a`"),
+        (
+            "route agent: prefix /a",
+            "no",
+            "path `/b` does not start with `/a`",
+        ),
         ("route rest: prefix /", "yes", "path `/b` starts with `/`"),
     ];
     assert_eq!(considered, expected);
@@ -91,7 +123,8 @@ fn an_unknown_route_ahead_of_the_winner_leaves_it_undecided() {
 
 #[test]
 fn chance_gives_branches_and_the_same_number_decides_everywhere() {
-    let fraction = |n: u8| format!(r#""runtime_fraction": {{"default_value": {{"numerator": {n}}}}}"#);
+    let fraction =
+        |n: u8| format!(r#""runtime_fraction": {{"default_value": {{"numerator": {n}}}}}"#);
     let text = format!(
         r#"{{"virtual_hosts": [{{"name": "v", "domains": ["*"], "routes": [
             {{"name": "never", "match": {{"prefix": "/", {}}}, "route": {{"cluster": "c"}}}},
@@ -104,7 +137,10 @@ fn chance_gives_branches_and_the_same_number_decides_everywhere() {
         fraction(10),
         fraction(10)
     );
-    assert_eq!(route(&table(&text), &request("a", "/")), "10/100 v/few>c*1; 90/100 v/rest>b*90");
+    assert_eq!(
+        route(&table(&text), &request("a", "/")),
+        "10/100 v/few>c*1; 90/100 v/rest>b*90"
+    );
 }
 
 #[test]
@@ -115,7 +151,10 @@ fn weighted_clusters_follow_a_stated_number() {
     );
     let with = |values: &[&str]| {
         let mut request = request("a", "/");
-        request.headers = values.iter().map(|value| ("x-n".to_owned(), (*value).to_owned())).collect();
+        request.headers = values
+            .iter()
+            .map(|value| ("x-n".to_owned(), (*value).to_owned()))
+            .collect();
         route(&table, &request)
     };
     assert_eq!(with(&["4"]), "v/w>a*1");
@@ -128,23 +167,57 @@ fn weighted_clusters_follow_a_stated_number() {
 #[test]
 fn redirects_change_only_what_they_name() {
     for (redirect, host, path, expected) in [
-        (r#"{"https_redirect": true}"#, "a.test:80", "/x?q", "https://a.test/x?q"),
-        (r#"{"https_redirect": true}"#, "a.test:81", "/x", "https://a.test:81/x"),
-        (r#"{"port_redirect": 8443}"#, "[::1]:80", "/x", "http://[::1]:8443/x"),
-        (r#"{"path_redirect": "/new"}"#, "a.test:80", "/x?q", "http://a.test:80/new?q"),
-        (r#"{"path_redirect": "/new?r", "strip_query": true}"#, "a.test", "/x?q", "http://a.test/new?r"),
+        (
+            r#"{"https_redirect": true}"#,
+            "a.test:80",
+            "/x?q",
+            "https://a.test/x?q",
+        ),
+        (
+            r#"{"https_redirect": true}"#,
+            "a.test:81",
+            "/x",
+            "https://a.test:81/x",
+        ),
+        (
+            r#"{"port_redirect": 8443}"#,
+            "[::1]:80",
+            "/x",
+            "http://[::1]:8443/x",
+        ),
+        (
+            r#"{"path_redirect": "/new"}"#,
+            "a.test:80",
+            "/x?q",
+            "http://a.test:80/new?q",
+        ),
+        (
+            r#"{"path_redirect": "/new?r", "strip_query": true}"#,
+            "a.test",
+            "/x?q",
+            "http://a.test/new?r",
+        ),
         (
             r#"{"host_redirect": "b.test", "prefix_rewrite": "/y", "strip_query": true}"#,
             "a",
             "/xz?q",
             "http://b.test/yz",
         ),
-        (r#"{"regex_rewrite": {"pattern": {"regex": "x+"}, "substitution": "y"}}"#, "a", "/xx?x", "http://a/y?x"),
+        (
+            r#"{"regex_rewrite": {"pattern": {"regex": "x+"}, "substitution": "y"}}"#,
+            "a",
+            "/xx?x",
+            "http://a/y?x",
+        ),
     ] {
         let text = format!(
             r#"{{"virtual_hosts": [{{"name": "v", "domains": ["*"], "routes": [{{"name": "r", "match": {{"prefix": "/x"}}, "redirect": {redirect}}}]}}]}}"#
         );
-        assert_eq!(route(&table(&text), &request(host, path)), format!("v/r 301 {expected}"), "{redirect}");
+        assert_eq!(
+            route(&table(&text), &request(host, path)),
+            format!("v/r 301 {expected}"),
+            "{redirect}"
+        );
     }
 }
 
@@ -161,11 +234,18 @@ fn the_scopes_of_filter_configuration_start_with_the_most_specific() {
     );
     let table = table(&text);
     let request = request("a", "/");
-    let Routed::Route(decision) = table.route(&State::new(&request), &mut Record::dropping()) else {
+    let Routed::Route(decision) = table.route(&State::new(&request), &mut Record::dropping())
+    else {
         panic!("there is a route")
     };
-    let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
-    let names: Vec<_> = decision.scopes(branches.first()).iter().flat_map(Scope::filters).collect();
+    let Target::Clusters(branches) = &decision.target else {
+        panic!("it forwards")
+    };
+    let names: Vec<_> = decision
+        .scopes(branches.first())
+        .iter()
+        .flat_map(Scope::filters)
+        .collect();
     assert_eq!(names, ["1", "2", "3", "4"]);
     assert_eq!(decision.scopes(None).len(), 3);
 }
@@ -181,12 +261,29 @@ fn claims_route_once_a_filter_has_written_them() {
     );
     let request = request("a", "/");
     let mut state = State::new(&request);
-    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "v/rest>d*1");
+    assert_eq!(
+        outcome(&table.route(&state, &mut Record::dropping())),
+        "v/rest>d*1"
+    );
     let claims = vec![("group".to_owned(), "admin".to_owned())];
-    state.metadata.set("envoy.filters.http.jwt_authn", "payload", Known::Claims(claims));
-    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "v/admin>c*1");
-    state.metadata.set("envoy.filters.http.jwt_authn", "payload", Known::Unknown("the token".into()));
-    assert_eq!(outcome(&table.route(&state, &mut Record::dropping())), "? the token");
+    state.metadata.set(
+        "envoy.filters.http.jwt_authn",
+        "payload",
+        Known::Claims(claims),
+    );
+    assert_eq!(
+        outcome(&table.route(&state, &mut Record::dropping())),
+        "v/admin>c*1"
+    );
+    state.metadata.set(
+        "envoy.filters.http.jwt_authn",
+        "payload",
+        Known::Unknown("the token".into()),
+    );
+    assert_eq!(
+        outcome(&table.route(&state, &mut Record::dropping())),
+        "? the token"
+    );
 }
 
 #[test]
@@ -212,12 +309,22 @@ fn headers_are_changed_from_the_weighted_cluster_outwards() {
         let text = text(wins);
         let table = table(&text);
         let mut request = request("a", "/");
-        request.headers = vec![("x-gone".to_owned(), "1".to_owned()), ("x-v".to_owned(), "mine".to_owned())];
+        request.headers = vec![
+            ("x-gone".to_owned(), "1".to_owned()),
+            ("x-v".to_owned(), "mine".to_owned()),
+        ];
         let mut state = State::new(&request);
-        let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else { panic!("there is a route") };
-        let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
+        let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else {
+            panic!("there is a route")
+        };
+        let Target::Clusters(branches) = &decision.target else {
+            panic!("it forwards")
+        };
         assert_eq!(decision.change_headers(&branches[0], &mut state), []);
-        assert_eq!(state.request.headers, [("x-v".to_owned(), expected.to_owned())]);
+        assert_eq!(
+            state.request.headers,
+            [("x-v".to_owned(), expected.to_owned())]
+        );
     }
 }
 
@@ -229,9 +336,19 @@ fn a_formatted_header_value_is_named_as_unknown() {
     );
     let request = request("a", "/");
     let mut state = State::new(&request);
-    let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else { panic!("there is a route") };
-    let Target::Clusters(branches) = &decision.target else { panic!("it forwards") };
+    let Routed::Route(decision) = table.route(&state, &mut Record::dropping()) else {
+        panic!("there is a route")
+    };
+    let Target::Clusters(branches) = &decision.target else {
+        panic!("it forwards")
+    };
     let unknown = decision.change_headers(&branches[0], &mut state);
-    assert_eq!(unknown, [("x-a".into(), "the value `%REQ(x-b)%` of the header x-a".into())]);
+    assert_eq!(
+        unknown,
+        [(
+            "x-a".into(),
+            "the value `%REQ(x-b)%` of the header x-a".into()
+        )]
+    );
     assert_eq!(state.request.header("x-b"), ["5%"]);
 }

@@ -78,8 +78,19 @@ impl<'a> VirtualHost<'a> {
         for (key, value) in raw.members() {
             match &*key {
                 "name" => host.name = value.string().unwrap_or_default().into(),
-                "domains" => host.domains = value.elements().filter_map(Raw::string).map(Into::into).collect(),
-                "routes" => host.routes = value.elements().map(|raw| Route::compile(raw, runtime)).collect(),
+                "domains" => {
+                    host.domains = value
+                        .elements()
+                        .filter_map(Raw::string)
+                        .map(Into::into)
+                        .collect()
+                }
+                "routes" => {
+                    host.routes = value
+                        .elements()
+                        .map(|raw| Route::compile(raw, runtime))
+                        .collect()
+                }
                 "require_tls" => host.require_tls = RequireTls::compile(value),
                 "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
                 other => {
@@ -95,7 +106,9 @@ impl<'a> VirtualHost<'a> {
 
     /// "If the scheme is not https": Envoy looks at `x-forwarded-proto`.
     pub(super) fn requires_tls(&self, request: &Request) -> Tri {
-        if self.require_tls == RequireTls::None || request.values("x-forwarded-proto").next() == Some("https") {
+        if self.require_tls == RequireTls::None
+            || request.values("x-forwarded-proto").next() == Some("https")
+        {
             return Tri::No;
         }
         match self.require_tls {
@@ -161,7 +174,16 @@ impl<'a> Route<'a> {
 
     pub(super) fn considered(&self, matched: &Tri, context: &Context<'_>) -> Considered {
         let what = self.route_match.describe();
-        let what = if self.name.is_empty() { what } else { format!("route {}: {what}", self.name) };
-        Considered { what, matched: matched.clone(), why: self.route_match.why(context), at: self.raw.offset() }
+        let what = if self.name.is_empty() {
+            what
+        } else {
+            format!("route {}: {what}", self.name)
+        };
+        Considered {
+            what,
+            matched: matched.clone(),
+            why: self.route_match.why(context),
+            at: self.raw.offset(),
+        }
     }
 }

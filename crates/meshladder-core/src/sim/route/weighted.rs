@@ -41,15 +41,28 @@ pub struct WeightedCluster<'a> {
 impl<'a> WeightedClusters<'a> {
     pub(super) fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
         let prefix = raw.string_at("runtime_key_prefix").unwrap_or_default();
-        let clusters: Vec<_> =
-            raw.list("clusters").map(|raw| WeightedCluster::compile(raw, &prefix, runtime)).collect();
-        let header_name = raw.string_at("header_name").unwrap_or_default().to_ascii_lowercase();
+        let clusters: Vec<_> = raw
+            .list("clusters")
+            .map(|raw| WeightedCluster::compile(raw, &prefix, runtime))
+            .collect();
+        let header_name = raw
+            .string_at("header_name")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let total = clusters.iter().map(|cluster| cluster.weight).sum();
-        Self { clusters, total, header_name: header_name.into() }
+        Self {
+            clusters,
+            total,
+            header_name: header_name.into(),
+        }
     }
 
     /// The clusters that the request may go to, or the fact that is missing to tell.
-    pub(super) fn branches<'t>(&'t self, dice: Dice, request: &Request) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+    pub(super) fn branches<'t>(
+        &'t self,
+        dice: Dice,
+        request: &Request,
+    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
         let dice = dice.by(self.total);
         let (from, to) = match self.stated(request) {
             Some(number) => (number % self.total.max(1), number % self.total.max(1) + 1),
@@ -62,7 +75,11 @@ impl<'a> WeightedClusters<'a> {
             let weight = end.min(to).saturating_sub(begin.max(from));
             begin = end;
             if weight > 0 {
-                branches.push(Branch { cluster: entry.cluster(request)?, weight, entry: Some(entry) });
+                branches.push(Branch {
+                    cluster: entry.cluster(request)?,
+                    weight,
+                    entry: Some(entry),
+                });
             }
         }
         Ok(branches)
@@ -84,8 +101,8 @@ impl<'a> WeightedCluster<'a> {
         let text = |key: &str| raw.string_at(key).unwrap_or_default();
         let name = text("name");
         let weight = raw.get("weight").and_then(Raw::number).unwrap_or_default();
-        let from_runtime =
-            (!runtime_key_prefix.is_empty()).then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
+        let from_runtime = (!runtime_key_prefix.is_empty())
+            .then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
         let mut headers = HeaderChanges::default();
         let mut scope = Scope::default();
         for (key, value) in raw.members() {

@@ -1,6 +1,7 @@
 //! YAML's block style read by lines and indentation, without ever giving up: see [`super::flow`].
 //!
-//! For YAML that a parser refuses, and for YAML inside other texts. Whatever is no name is taken for a value.
+//! For YAML that a parser refuses, and for YAML inside other texts. Whatever is no name is taken
+//! for a value.
 
 use std::ops::Range;
 
@@ -8,8 +9,8 @@ use super::flow;
 use super::token::run;
 use crate::doc::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
-/// Where the mapping starts that the line of `at` belongs to. `known` is a line of a mapping further up (as the place
-/// of its key) with its answer: no text is gone through twice.
+/// Where the mapping starts that the line of `at` belongs to. `known` is a line of a mapping
+/// further up (as the place of its key) with its answer: no text is gone through twice.
 pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)>) -> usize {
     let mut line = Line::around(text, at);
     let column = line.key_column();
@@ -20,8 +21,8 @@ pub(super) fn mapping_start(text: &[u8], at: usize, known: Option<(usize, usize)
         if line.is_marker() {
             break;
         }
-        let is_key =
-            line.indent() == column && !line.has_dash() || line.indent() < column && line.key_column() == column;
+        let is_key = line.indent() == column && !line.has_dash()
+            || line.indent() < column && line.key_column() == column;
         if is_key && !line.is_blank() {
             start = line.start + column;
         }
@@ -43,21 +44,40 @@ pub(super) fn key_place(text: &[u8], at: usize) -> usize {
 /// Reads the mapping that starts at `start`.
 pub(super) fn mapping(text: &[u8], start: usize) -> Node {
     let column = start - Line::around(text, start).start;
-    Reader { text, at: start, depth: 0 }.mapping(column)
+    Reader {
+        text,
+        at: start,
+        depth: 0,
+    }
+    .mapping(column)
 }
 
 /// Reads the one member whose key is at `start`.
 pub(super) fn member(text: &[u8], start: usize) -> Option<Member> {
     let column = start - Line::around(text, start).start;
-    Reader { text, at: start, depth: 0 }.member(column)
+    Reader {
+        text,
+        at: start,
+        depth: 0,
+    }
+    .member(column)
 }
 
 /// Reads the list item that follows the one on the line of `at`.
 pub(super) fn next_item(text: &[u8], at: usize) -> Option<Node> {
     let item = Line::around(text, at);
-    let next = item.below().filter(|next| next.has_dash() && next.indent() == item.indent())?;
+    let next = item
+        .below()
+        .filter(|next| next.has_dash() && next.indent() == item.indent())?;
     let start = next.start + next.key_column();
-    Some(Reader { text, at: start, depth: 0 }.scalar(start, next.indent()))
+    Some(
+        Reader {
+            text,
+            at: start,
+            depth: 0,
+        }
+        .scalar(start, next.indent()),
+    )
 }
 
 /// Reads the value that the anchor which ends at `at` is put on.
@@ -161,13 +181,26 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut members = Vec::new();
         loop {
-            let stray = |node: Node| Member { key: "".into(), key_span: Span::at(node.span.start()), value: node };
-            let member = self.member(column).unwrap_or_else(|| stray(self.scalar(self.at, column)));
+            let stray = |node: Node| Member {
+                key: "".into(),
+                key_span: Span::at(node.span.start()),
+                value: node,
+            };
+            let member = self
+                .member(column)
+                .unwrap_or_else(|| stray(self.scalar(self.at, column)));
             members.push(member);
             match self.line_below() {
-                Some(line) if line.indent() == column && !line.has_dash() => self.at = line.start + column,
+                Some(line) if line.indent() == column && !line.has_dash() => {
+                    self.at = line.start + column
+                }
                 Some(line) if line.indent() > column => self.at = line.start + line.indent(),
-                _ => break Node { value: Value::Object(members.into()), span: (start..self.at).into() },
+                _ => {
+                    break Node {
+                        value: Value::Object(members.into()),
+                        span: (start..self.at).into(),
+                    };
+                }
             }
         }
     }
@@ -179,8 +212,15 @@ impl<'a> Reader<'a> {
             let content = run(self.text, self.at + 1, |b| b == b' ');
             items.push(self.nested(content, column + content - self.at, column));
             match self.line_below() {
-                Some(line) if line.indent() == column && line.has_dash() => self.at = line.start + column,
-                _ => break Node { value: Value::Array(items.into()), span: (start..self.at).into() },
+                Some(line) if line.indent() == column && line.has_dash() => {
+                    self.at = line.start + column
+                }
+                _ => {
+                    break Node {
+                        value: Value::Array(items.into()),
+                        span: (start..self.at).into(),
+                    };
+                }
             }
         }
     }
@@ -189,7 +229,11 @@ impl<'a> Reader<'a> {
         let (key_span, colon) = self.key()?;
         let key = flow::scalar_text(&self.text[key_span.clone()]);
         let value = self.value_of_key(colon + 1, column);
-        Some(Member { key: key.into(), key_span: key_span.into(), value })
+        Some(Member {
+            key: key.into(),
+            key_span: key_span.into(),
+            value,
+        })
     }
 
     fn value_of_key(&mut self, place: usize, column: usize) -> Node {
@@ -220,11 +264,15 @@ impl<'a> Reader<'a> {
                 self.at = line.start + line.indent();
                 self.node(line.indent(), parent)
             }
-            _ => Node { value: Value::Null, span: Span::at(place) },
+            _ => Node {
+                value: Value::Null,
+                span: Span::at(place),
+            },
         }
     }
 
-    /// A value that is no block of lines with keys or dashes. It ends where a line is not deeper than `parent`.
+    /// A value that is no block of lines with keys or dashes. It ends where a line is not deeper
+    /// than `parent`.
     fn scalar(&mut self, start: usize, parent: usize) -> Node {
         let line = Line::around(self.text, start);
         let node = match self.text.get(start) {
@@ -238,7 +286,11 @@ impl<'a> Reader<'a> {
                 let text = &self.text[start..line.end];
                 let comment = memchr::memmem::find(text, b" #").unwrap_or(text.len());
                 let end = end_of_deeper(line, parent);
-                let end = if end > line.end { end } else { start + text[..comment].trim_ascii_end().len() };
+                let end = if end > line.end {
+                    end
+                } else {
+                    start + text[..comment].trim_ascii_end().len()
+                };
                 scalar(self.text, start..end)
             }
         };
@@ -249,7 +301,8 @@ impl<'a> Reader<'a> {
     /// The key at the reader's place, and its colon.
     fn key(&self) -> Option<(Range<usize>, usize)> {
         let line = &self.text[self.at..Line::around(self.text, self.at).end];
-        let is_end = |at: usize| line[at] == b':' && line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
+        let is_end =
+            |at: usize| line[at] == b':' && line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
         let end = match line.first()? {
             &quote @ (b'"' | b'\'') => flow::close_quote(line, 1, quote) + 1,
             b'{' | b'[' | b'|' | b'>' | b'#' | b'%' | b'@' | b'`' => return None,
@@ -271,7 +324,10 @@ impl<'a> Reader<'a> {
 }
 
 fn scalar(text: &[u8], span: Range<usize>) -> Node {
-    Node { value: flow::scalar(&text[span.clone()]), span: span.into() }
+    Node {
+        value: flow::scalar(&text[span.clone()]),
+        span: span.into(),
+    }
 }
 
 /// The end of the last of the lines that follow and are indented deeper than `parent`.

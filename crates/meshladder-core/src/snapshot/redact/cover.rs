@@ -1,4 +1,5 @@
-//! Writing over secrets, in place: the text never grows, keeps its lines, and stays JSON or YAML if it was.
+//! Writing over secrets, in place: the text never grows, keeps its lines, and stays JSON or YAML if
+//! it was.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -24,7 +25,8 @@ pub(super) struct Mark {
 /// What kind of text a secret is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
-    /// A whole YAML plain scalar: `[redacted]` would be a list there and `***` an alias, so it gets quotes.
+    /// A whole YAML plain scalar: `[redacted]` would be a list there and `***` an alias, so it gets
+    /// quotes.
     Plain,
     /// A JSON number, `true` or `false`.
     Number,
@@ -37,7 +39,11 @@ pub(super) enum Form {
 /// Writes over every mark and closes the gaps; returns how many secrets that were.
 pub(super) fn apply(bytes: &mut Vec<u8>, marks: Vec<Mark>) -> usize {
     let marks = merge(marks);
-    let mut text = Compaction { bytes, read: 0, write: 0 };
+    let mut text = Compaction {
+        bytes,
+        read: 0,
+        write: 0,
+    };
     for mark in &marks {
         text.keep(mark.range.start);
         text.cover(mark);
@@ -54,7 +60,9 @@ fn merge(mut marks: Vec<Mark>) -> Vec<Mark> {
     let mut merged: Vec<Mark> = Vec::with_capacity(marks.len());
     for mark in marks {
         match merged.last_mut() {
-            Some(last) if mark.range.start < last.range.end => last.range.end = last.range.end.max(mark.range.end),
+            Some(last) if mark.range.start < last.range.end => {
+                last.range.end = last.range.end.max(mark.range.end)
+            }
             _ => merged.push(mark),
         }
     }
@@ -89,8 +97,13 @@ impl Compaction<'_> {
         let mut is_first = true;
         while self.read < range.end {
             let line = &self.bytes[self.read..range.end];
-            let line = &line[..memchr::memchr(b'\n', line).map_or(line.len(), |newline| newline + 1)];
-            let indent = if is_first { 0 } else { line.len() - line.trim_ascii_start().len() };
+            let line =
+                &line[..memchr::memchr(b'\n', line).map_or(line.len(), |newline| newline + 1)];
+            let indent = if is_first {
+                0
+            } else {
+                line.len() - line.trim_ascii_start().len()
+            };
             let content = line[indent..].trim_ascii_end().len();
             let end = self.read + line.len();
             self.keep(self.read + indent);
@@ -105,7 +118,13 @@ impl Compaction<'_> {
 
     fn cover_line(&mut self, length: usize, form: Form) {
         const STARS: &[u8; 10] = b"**********";
-        let text = |length: usize| if length < REDACTED.len() { &STARS[..length] } else { REDACTED };
+        let text = |length: usize| {
+            if length < REDACTED.len() {
+                &STARS[..length]
+            } else {
+                REDACTED
+            }
+        };
         match form {
             Form::Text => self.put([text(length), b"", b""]),
             Form::InFlow => self.put([&STARS[..length.min(10)], b"", b""]),
@@ -120,7 +139,10 @@ impl Compaction<'_> {
 pub(super) fn is_blank(text: &[u8]) -> bool {
     let is_covered = |line: &[u8]| {
         let line = line.trim_ascii();
-        let line = line.strip_prefix(b"'").and_then(|line| line.strip_suffix(b"'")).unwrap_or(line);
+        let line = line
+            .strip_prefix(b"'")
+            .and_then(|line| line.strip_suffix(b"'"))
+            .unwrap_or(line);
         // The second is the first in base64.
         line == REDACTED
             || line == b"W3JlZGFjdGVkXQ=="
@@ -138,7 +160,10 @@ pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Optio
     let (range, form) = match first {
         b'"' | b'\'' => {
             let is_closed = raw.len() > 1 && raw.last() == Some(&first);
-            (span.start + 1..span.end - usize::from(is_closed), Form::Text)
+            (
+                span.start + 1..span.end - usize::from(is_closed),
+                Form::Text,
+            )
         }
         _ if is_json => (span, Form::Number),
         b'|' | b'>' => {
@@ -153,14 +178,29 @@ pub(super) fn of_scalar(text: &[u8], span: Range<usize>, is_json: bool) -> Optio
     match scheme(&text[range.clone()]) {
         0 => Some(Mark { range, form }),
         scheme if form == Form::Plain => Some(in_yaml(text, range.start + scheme..range.end)),
-        scheme => Some(Mark { range: range.start + scheme..range.end, form }),
+        scheme => Some(Mark {
+            range: range.start + scheme..range.end,
+            form,
+        }),
     }
 }
 
-/// The length of the authentication scheme that a header's value starts with: it tells what kind of secret it was.
+/// The length of the authentication scheme that a header's value starts with: it tells what kind of
+/// secret it was.
 pub(super) fn scheme(value: &[u8]) -> usize {
-    const SCHEMES: [&str; 6] = ["Bearer ", "Basic ", "Token ", "Digest ", "Negotiate ", "ApiKey "];
-    let starts = |scheme: &&&str| value.get(..scheme.len()).is_some_and(|v| v.eq_ignore_ascii_case(scheme.as_bytes()));
+    const SCHEMES: [&str; 6] = [
+        "Bearer ",
+        "Basic ",
+        "Token ",
+        "Digest ",
+        "Negotiate ",
+        "ApiKey ",
+    ];
+    let starts = |scheme: &&&str| {
+        value
+            .get(..scheme.len())
+            .is_some_and(|v| v.eq_ignore_ascii_case(scheme.as_bytes()))
+    };
     SCHEMES.iter().find(starts).map_or(0, |scheme| scheme.len())
 }
 
@@ -172,7 +212,10 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
     let rest = rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii_end();
     let count = |list: &[u8]| before.iter().filter(|b| list.contains(b)).count();
     if count(b"\"") % 2 == 1 || count(b"'") % 2 == 1 || matches!(rest.first(), Some(b'"' | b'\'')) {
-        return Mark { range, form: Form::Text };
+        return Mark {
+            range,
+            form: Form::Text,
+        };
     }
     let in_flow = count(b"{[") > count(b"}]");
     let lead = before.trim_ascii();
@@ -189,15 +232,28 @@ pub(super) fn in_yaml(text: &[u8], range: Range<usize>) -> Mark {
         Some(b':') => lead.is_empty(),
         Some(_) => rest.trim_ascii_start().starts_with(b"#"),
     };
-    let end = rest.iter().position(|b| in_flow && b",]}".contains(b)).unwrap_or(rest.len());
+    let end = rest
+        .iter()
+        .position(|b| in_flow && b",]}".contains(b))
+        .unwrap_or(rest.len());
     let tail = rest[..end].trim_ascii_end();
     match (is_start, is_end, in_flow) {
-        (true, true, _) => Mark { range, form: Form::Plain },
+        (true, true, _) => Mark {
+            range,
+            form: Form::Plain,
+        },
         // What follows is part of the same scalar, and the quotes must stand around all of it.
-        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => {
-            Mark { range: range.start..range.end + tail.len(), form: Form::Plain }
-        }
-        (_, _, true) => Mark { range, form: Form::InFlow },
-        (..) => Mark { range, form: Form::Text },
+        (true, false, _) if memchr::memchr2(b'"', b'\'', tail).is_none() => Mark {
+            range: range.start..range.end + tail.len(),
+            form: Form::Plain,
+        },
+        (_, _, true) => Mark {
+            range,
+            form: Form::InFlow,
+        },
+        (..) => Mark {
+            range,
+            form: Form::Text,
+        },
     }
 }

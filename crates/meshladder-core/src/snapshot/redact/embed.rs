@@ -11,7 +11,10 @@ pub(super) struct Unescaped {
 impl Unescaped {
     /// Reads what stands between the quotes.
     pub(super) fn of(source: &[u8]) -> Self {
-        let mut out = Self { text: Vec::with_capacity(source.len()), jumps: vec![(0, 0)] };
+        let mut out = Self {
+            text: Vec::with_capacity(source.len()),
+            jumps: vec![(0, 0)],
+        };
         let mut at = 0;
         while let Some(plain) = memchr::memchr(b'\\', &source[at..]) {
             out.text.extend_from_slice(&source[at..at + plain]);
@@ -38,7 +41,8 @@ impl Unescaped {
             Some(b'r') => b'\r',
             Some(b'u') => return self.unicode(source, 4),
             Some(b'x') => return self.unicode(source, 2),
-            // YAML's line continuation: the line break and the indentation after it stand for nothing.
+            // YAML's line continuation: the line break and the indentation after it stand for
+            // nothing.
             Some(b'\n') => return source.len() - source[1..].trim_ascii_start().len(),
             Some(&other) => other,
             // Cut off: half an escape is no character.
@@ -50,10 +54,18 @@ impl Unescaped {
 
     /// A character by its number. Only the ASCII ones matter here; others stand for themselves.
     fn unicode(&mut self, source: &[u8], digits: usize) -> usize {
-        let digits = source.get(2..2 + digits).and_then(|digits| str::from_utf8(digits).ok());
+        let digits = source
+            .get(2..2 + digits)
+            .and_then(|digits| str::from_utf8(digits).ok());
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let ascii = code.and_then(|code| u8::try_from(code).ok()).filter(u8::is_ascii);
+        let ascii = code
+            .and_then(|code| u8::try_from(code).ok())
+            .filter(u8::is_ascii);
         self.text.push(ascii.unwrap_or(b'?'));
-        2 + if code.is_some() { digits.map_or(0, str::len) } else { 0 }
+        2 + if code.is_some() {
+            digits.map_or(0, str::len)
+        } else {
+            0
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Values in JSON's notation or YAML's flow style, read without ever giving up.
 //!
-//! What is broken or cut short still has names and values; all that matters is that no value is missed.
+//! What is broken or cut short still has names and values; all that matters is that no value is
+//! missed.
 
 use std::ops::Range;
 
@@ -16,9 +17,14 @@ pub(super) fn value(text: &[u8], at: usize) -> Node {
 /// A place in a document and the start of what is around it, if anything is.
 pub(super) type Known = (usize, Option<usize>);
 
-/// The start of the innermost object or array around `at`, which is a place outside of any string. `known` is such a
-/// place further left: no text is gone through twice.
-pub(super) fn opener(text: &[u8], mut at: usize, known: Option<Known>, floor: usize) -> Option<usize> {
+/// The start of the innermost object or array around `at`, which is a place outside of any string.
+/// `known` is such a place further left: no text is gone through twice.
+pub(super) fn opener(
+    text: &[u8],
+    mut at: usize,
+    known: Option<Known>,
+    floor: usize,
+) -> Option<usize> {
     let mut closed = 0usize;
     while at > floor {
         at -= 1;
@@ -53,7 +59,10 @@ pub(super) fn open_quote(text: &[u8], mut at: usize) -> Option<usize> {
 /// The end of what stands in quotes from `start`, the closing quote not included.
 pub(super) fn close_quote(text: &[u8], start: usize, quote: u8) -> usize {
     let mut at = start;
-    while let Some(next) = text.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
+    while let Some(next) = text
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(quote, b'\\', rest))
+    {
         at += next;
         match text[at] {
             b'\\' if quote == b'"' => at += 2,
@@ -77,7 +86,11 @@ pub(super) fn scalar_text(raw: &[u8]) -> std::sync::Arc<str> {
         _ => raw,
     };
     let inside = String::from_utf8_lossy(inside);
-    if raw.starts_with(b"\"") { json::unescape(&inside).into() } else { inside.into() }
+    if raw.starts_with(b"\"") {
+        json::unescape(&inside).into()
+    } else {
+        inside.into()
+    }
 }
 
 /// The value that a scalar is.
@@ -85,7 +98,12 @@ pub(super) fn scalar(raw: &[u8]) -> Value {
     match raw {
         b"null" | b"~" => Value::Null,
         b"true" | b"false" => Value::Bool(raw == b"true"),
-        _ if raw.iter().all(|b| b.is_ascii_digit() || b"+-.eE".contains(b)) => Value::Number(scalar_text(raw)),
+        _ if raw
+            .iter()
+            .all(|b| b.is_ascii_digit() || b"+-.eE".contains(b)) =>
+        {
+            Value::Number(scalar_text(raw))
+        }
         _ => Value::String(scalar_text(raw)),
     }
 }
@@ -110,7 +128,10 @@ impl Reader<'_> {
                 scalar(&self.text[raw])
             }
         };
-        Node { value, span: (start..self.at).into() }
+        Node {
+            value,
+            span: (start..self.at).into(),
+        }
     }
 
     fn object(&mut self) -> Value {
@@ -122,11 +143,22 @@ impl Reader<'_> {
             let colon = skip_space(self.text, self.at);
             members.push(if self.text.get(colon) == Some(&b':') {
                 self.at = colon + 1;
-                Member { key: scalar_text(raw).into(), value: self.nested(Self::value), key_span: key_span.into() }
+                Member {
+                    key: scalar_text(raw).into(),
+                    value: self.nested(Self::value),
+                    key_span: key_span.into(),
+                }
             } else {
                 // A name without a value or a value without a name: it is taken for a value.
                 let key_span = key_span.into();
-                Member { key: "".into(), value: Node { value: scalar(raw), span: key_span }, key_span }
+                Member {
+                    key: "".into(),
+                    value: Node {
+                        value: scalar(raw),
+                        span: key_span,
+                    },
+                    key_span,
+                }
             });
         }
         Value::Object(members.into())
@@ -148,7 +180,8 @@ impl Reader<'_> {
         read
     }
 
-    /// Moves to the next member or element; false behind the closing bracket and at the end of the text.
+    /// Moves to the next member or element; false behind the closing bracket and at the end of the
+    /// text.
     fn next_item(&mut self) -> bool {
         self.at = run(self.text, self.at, |b| b.is_ascii_whitespace() || b == b',');
         match self.text.get(self.at) {
@@ -165,7 +198,9 @@ impl Reader<'_> {
     fn scalar(&mut self) -> Range<usize> {
         let start = self.at;
         self.at = match self.text[start] {
-            quote @ (b'"' | b'\'') => (close_quote(self.text, start + 1, quote) + 1).min(self.text.len()),
+            quote @ (b'"' | b'\'') => {
+                (close_quote(self.text, start + 1, quote) + 1).min(self.text.len())
+            }
             _ => self.bare_end(start),
         };
         start..self.at
@@ -175,10 +210,17 @@ impl Reader<'_> {
     fn bare_end(&self, start: usize) -> usize {
         let rest = &self.text[start + 1..];
         let is_colon = |at: usize| {
-            rest[at] == b':' && rest.get(at + 1).is_none_or(|b| b.is_ascii_whitespace() || b"\"'{[".contains(b))
+            rest[at] == b':'
+                && rest
+                    .get(at + 1)
+                    .is_none_or(|b| b.is_ascii_whitespace() || b"\"'{[".contains(b))
         };
         let is_end = |at: &usize| b",]}\n".contains(&rest[*at]) || is_colon(*at);
         let length = (0..rest.len()).find(is_end).unwrap_or(rest.len());
-        start + self.text[start..=start + length].trim_ascii_end().len().max(1)
+        start
+            + self.text[start..=start + length]
+                .trim_ascii_end()
+                .len()
+                .max(1)
     }
 }

@@ -1,12 +1,13 @@
-//! Secrets that are part of an address or of a command: URLs to which whoever knows them may post, and curl's logins.
+//! Secrets that are part of an address or of a command: URLs to which whoever knows them may post,
+//! and curl's logins.
 
 use std::ops::Range;
 
 use super::name;
 use super::token::{is_base64url, run};
 
-/// Services whose webhooks have the secret in their path. It is found in a URL as well as in an access log, which has
-/// the path alone.
+/// Services whose webhooks have the secret in their path. It is found in a URL as well as in an
+/// access log, which has the path alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hook {
     /// `/services/T…/B…/secret`
@@ -18,8 +19,11 @@ pub(super) enum Hook {
 }
 
 /// Hosts with the start of the path before the secret; of others the path says enough.
-const HOSTS: [(&str, &str); 3] =
-    [("hooks.zapier.com", "/hooks/catch/"), ("api.telegram.org", "/bot"), ("events.pagerduty.com", "/integration/")];
+const HOSTS: [(&str, &str); 3] = [
+    ("hooks.zapier.com", "/hooks/catch/"),
+    ("api.telegram.org", "/bot"),
+    ("events.pagerduty.com", "/integration/"),
+];
 
 /// How long a path may be: what is looked at for each must not grow with the text.
 const PATH: usize = 512;
@@ -33,15 +37,28 @@ impl Hook {
         let near = &text[..text.len().min(at.end + PATH)];
         let end = run(near, at.end, |b| is_base64url(b) || b"/@.=%".contains(&b));
         let path = &text[at.end..end];
-        let is_id = |part: &[u8]| part.len() >= 6 && part.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        let is_id = |part: &[u8]| {
+            part.len() >= 6
+                && part
+                    .iter()
+                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+        };
         let parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
         let skipped = match (self, parts.as_slice()) {
-            (Self::Slack, [team, bot, secret, ..]) if is_id(team) && is_id(bot) && secret.len() >= 16 => 2,
+            (Self::Slack, [team, bot, secret, ..])
+                if is_id(team) && is_id(bot) && secret.len() >= 16 =>
+            {
+                2
+            }
             (Self::Discord, [number, secret, ..]) if is_id(number) && secret.len() >= 16 => 1,
             (Self::Office, [_, _, secret, ..]) if secret.len() >= 16 => 2,
             _ => return None,
         };
-        let start = at.end + parts[..skipped].iter().map(|part| part.len() + 1).sum::<usize>();
+        let start = at.end
+            + parts[..skipped]
+                .iter()
+                .map(|part| part.len() + 1)
+                .sum::<usize>();
         Some(start..start + parts[skipped].len())
     }
 }
@@ -49,14 +66,21 @@ impl Hook {
 /// The secret in the path of a URL; `at` is where `://` stands.
 pub(super) fn of_url(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &text[at + 3..];
-    let (host, folder) = HOSTS.iter().find(|(host, _)| rest.starts_with(host.as_bytes()))?;
-    rest[host.len()..].starts_with(folder.as_bytes()).then_some(())?;
+    let (host, folder) = HOSTS
+        .iter()
+        .find(|(host, _)| rest.starts_with(host.as_bytes()))?;
+    rest[host.len()..]
+        .starts_with(folder.as_bytes())
+        .then_some(())?;
     let start = at + 3 + host.len() + folder.len();
-    let end = run(text, start, |b| is_base64url(b) || b":%".contains(&b) || b == b'/' && folder.ends_with("catch/"));
+    let end = run(text, start, |b| {
+        is_base64url(b) || b":%".contains(&b) || b == b'/' && folder.ends_with("catch/")
+    });
     (end - start >= 8).then_some(start..end)
 }
 
-/// The password in what follows `curl`: `-u user:password`, written as one string or as a list of arguments.
+/// The password in what follows `curl`: `-u user:password`, written as one string or as a list of
+/// arguments.
 pub(super) fn curl_login(text: &[u8], start: usize) -> Option<Range<usize>> {
     if !text.get(start).is_some_and(|&b| is_between(b)) {
         return None;
@@ -85,7 +109,8 @@ pub(super) fn curl_login(text: &[u8], start: usize) -> Option<Range<usize>> {
         is_next = false;
         let colon = memchr::memchr(b':', &text[login.clone()]);
         let password = colon.map(|colon| login.start + colon + 1..login.end);
-        if let Some(password) = password.filter(|range| !name::is_placeholder(&text[range.clone()])) {
+        if let Some(password) = password.filter(|range| !name::is_placeholder(&text[range.clone()]))
+        {
             return (!password.is_empty()).then_some(password);
         }
     }

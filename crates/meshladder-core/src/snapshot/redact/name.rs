@@ -45,20 +45,43 @@ const KEYS: [&str; 20] = [
 ];
 /// The words before `secret` that make it a value, not a reference to one.
 const SECRETS: [&str; 13] = [
-    "client", "app", "consumer", "shared", "webhook", "signing", "hmac", "jwt", "session", "auth", "api", "oauth",
-    "cookie",
+    "client", "app", "consumer", "shared", "webhook", "signing", "hmac", "jwt", "session", "auth",
+    "api", "oauth", "cookie",
 ];
 /// The words before `pass` that make it a password.
-const USERS: [&str; 8] = ["db", "database", "user", "admin", "root", "smtp", "mysql", "postgres"];
+const USERS: [&str; 8] = [
+    "db", "database", "user", "admin", "root", "smtp", "mysql", "postgres",
+];
 /// Names that were written as one word.
-const TAILS: [&str; 7] = ["apikey", "secretkey", "accesskey", "privatekey", "authtoken", "accesstoken", "refreshtoken"];
+const TAILS: [&str; 7] = [
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "authtoken",
+    "accesstoken",
+    "refreshtoken",
+];
 
-/// Words at the end of an environment variable that only tell which one it is: `DB_PASSWORD_PROD`, `SECRET_KEY_BASE`.
-const VARIANTS: [&str; 12] =
-    ["base", "pem", "b", "prod", "dev", "staging", "test", "old", "new", "primary", "secondary", "value"];
+/// Words at the end of an environment variable that only tell which one it is: `DB_PASSWORD_PROD`,
+/// `SECRET_KEY_BASE`.
+const VARIANTS: [&str; 12] = [
+    "base",
+    "pem",
+    "b",
+    "prod",
+    "dev",
+    "staging",
+    "test",
+    "old",
+    "new",
+    "primary",
+    "secondary",
+    "value",
+];
 
-/// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last words that count:
-/// `TOKEN_AUDIENCES` and `secretName` are no credentials.
+/// Judges a name such as `DB_PASSWORD`, `x-api-key`, `clientSecret` or `--token`. It is the last
+/// words that count: `TOKEN_AUDIENCES` and `secretName` are no credentials.
 pub(super) fn class(name: &[u8]) -> Option<Class> {
     let mut rest = name;
     let is_env = !name.iter().any(u8::is_ascii_lowercase);
@@ -67,9 +90,18 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
         last = pop_word(&mut rest);
     }
     let [before, third] = [pop_word(&mut rest), pop_word(&mut rest)];
-    let certain = |is_certain: bool| Some(if is_certain { Class::Credential } else { Class::Unsure });
-    if ["password", "passwords", "passwd", "passphrase"].iter().any(|tail| ends_with(last, tail))
-        || is_one(last, &["pwd", "pass"]) && (is_env && !before.is_empty() || is_one(before, &USERS))
+    let certain = |is_certain: bool| {
+        Some(if is_certain {
+            Class::Credential
+        } else {
+            Class::Unsure
+        })
+    };
+    if ["password", "passwords", "passwd", "passphrase"]
+        .iter()
+        .any(|tail| ends_with(last, tail))
+        || is_one(last, &["pwd", "pass"])
+            && (is_env && !before.is_empty() || is_one(before, &USERS))
         || is_one(last, &["pwd"]) && !is_env
         || is_one(last, &["pw"]) && is_env && !before.is_empty()
     {
@@ -81,11 +113,13 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     {
         // `secretKey` is also what operators call a key of a Secret's data.
         certain(is_env || !is_one(before, &["secret", "app"]))
-    } else if TAILS.iter().any(|tail| ends_with(last, tail)) || is_one(last, &["auth"]) && is_env && !before.is_empty()
+    } else if TAILS.iter().any(|tail| ends_with(last, tail))
+        || is_one(last, &["auth"]) && is_env && !before.is_empty()
     {
         Some(Class::Credential)
     } else if is_one(last, &["token"]) {
-        (!is_one(before, &["page", "next", "continue", "continuation"])).then_some(Class::Credential)
+        (!is_one(before, &["page", "next", "continue", "continuation"]))
+            .then_some(Class::Credential)
     } else if ends_with(last, "secret") {
         certain(is_env || is_one(before, &SECRETS))
     } else if is_one(last, &["credential", "credentials", "tokens", "secrets"]) {
@@ -99,7 +133,8 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     }
 }
 
-/// Whether `inline_string` and `inline_bytes` below a member of that name are secret, as in Envoy's `DataSource`.
+/// Whether `inline_string` and `inline_bytes` below a member of that name are secret, as in Envoy's
+/// `DataSource`.
 pub(super) fn holds_inline(name: &[u8]) -> bool {
     let mut rest = name;
     let [last, before] = [pop_word(&mut rest), pop_word(&mut rest)];
@@ -122,17 +157,24 @@ pub(super) fn is_secret(class: Class, value: &[u8]) -> bool {
 /// Whether a value is no secret under any name.
 pub(super) fn is_harmless(value: &[u8]) -> bool {
     const WORDS: [&str; 18] = [
-        "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "~", "trace", "debug", "info", "warning",
-        "warn", "error", "critical", "optional",
+        "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "~", "trace", "debug",
+        "info", "warning", "warn", "error", "critical", "optional",
     ];
     value.is_empty() || is_one(value, &WORDS) || is_placeholder(value) || is_path(value)
 }
 
-/// Whether it stands for a value that is put in elsewhere: `$(PASSWORD)`, `{{ .password }}`, `%REQ(x)%`, `%s`.
+/// Whether it stands for a value that is put in elsewhere: `$(PASSWORD)`, `{{ .password }}`,
+/// `%REQ(x)%`, `%s`.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    let is_variable = |name: &[u8]| name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
+    let is_variable = |name: &[u8]| {
+        name.iter()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    };
     match value {
-        [b'$', b'(', .., b')'] | [b'$', b'{', .., b'}'] | [b'{', b'{', .., b'}', b'}'] | [b'<', .., b'>'] => true,
+        [b'$', b'(', .., b')']
+        | [b'$', b'{', .., b'}']
+        | [b'{', b'{', .., b'}', b'}']
+        | [b'<', .., b'>'] => true,
         [b'%', verb] => verb.is_ascii_alphabetic(),
         [b'%', .., b'%'] => value.len() > 2,
         [b'$', name @ ..] => !name.is_empty() && is_variable(name),
@@ -143,13 +185,22 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 /// Whether it is the path of a file that may hold a secret.
 fn is_path(value: &[u8]) -> bool {
     let is_lower = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._/-".contains(b);
-    let has_extension = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"].iter().any(|end| ends_with(value, end));
+    let has_extension = [".pem", ".key", ".crt", ".json", ".txt", ".yaml"]
+        .iter()
+        .any(|end| ends_with(value, end));
     let is_plain = |b: &u8| is_lower(b) || b.is_ascii_uppercase();
     let starts = value.starts_with(b"/") || value.starts_with(b"./");
-    starts && value.len() > 1 && if has_extension { value.iter().all(is_plain) } else { value.iter().all(is_lower) }
+    starts
+        && value.len() > 1
+        && if has_extension {
+            value.iter().all(is_plain)
+        } else {
+            value.iter().all(is_lower)
+        }
 }
 
-/// Whether it may be the name of something: lower case, mostly letters, no long run in which digits are mixed.
+/// Whether it may be the name of something: lower case, mostly letters, no long run in which digits
+/// are mixed.
 fn is_reference(value: &[u8]) -> bool {
     let is_part = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._:/-".contains(b);
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
@@ -159,7 +210,8 @@ fn is_reference(value: &[u8]) -> bool {
         && !runs.any(|run| run.len() >= 20 && run.iter().any(u8::is_ascii_digit))
 }
 
-/// Takes the last word off a name: words are parted by punctuation or by camel case. Numbers at the end do not count.
+/// Takes the last word off a name: words are parted by punctuation or by camel case. Numbers at the
+/// end do not count.
 fn pop_word<'a>(name: &mut &'a [u8]) -> &'a [u8] {
     let is_letter = |b: &u8| b.is_ascii_alphabetic();
     let end = name.iter().rposition(is_letter).map_or(0, |last| last + 1);
@@ -179,9 +231,11 @@ fn starts_word(name: &[u8], at: usize) -> bool {
 }
 
 fn is_one(word: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|entry| word.eq_ignore_ascii_case(entry.as_bytes()))
+    list.iter()
+        .any(|entry| word.eq_ignore_ascii_case(entry.as_bytes()))
 }
 
 fn ends_with(word: &[u8], tail: &str) -> bool {
-    word.len() >= tail.len() && word[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
+    word.len() >= tail.len()
+        && word[word.len() - tail.len()..].eq_ignore_ascii_case(tail.as_bytes())
 }

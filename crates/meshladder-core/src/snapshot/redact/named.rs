@@ -1,4 +1,5 @@
-//! Values that are secret for what they are called, and objects that are for what they say they are.
+//! Values that are secret for what they are called, and objects that are for what they say they
+//! are.
 
 use std::ops::Range;
 
@@ -42,7 +43,8 @@ impl Role {
     }
 }
 
-/// How far back the object around a place is searched for in a text that is not JSON, where there may be none.
+/// How far back the object around a place is searched for in a text that is not JSON, where there
+/// may be none.
 const NEAR: usize = 1 << 20;
 
 /// How long a name may be.
@@ -57,14 +59,22 @@ impl Finder<'_> {
         if hit.start < self.seen.opened {
             return;
         }
-        let letters = hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
+        let letters =
+            hit.end - usize::from(matches!(self.text[hit.end - 1], b'"' | b'=' | b':' | b'\\'));
         let near = hit.start.saturating_sub(MAX_NAME)..self.text.len().min(hit.end + MAX_NAME);
-        let start = near.start + word_start(&self.text[near.start..], hit.start - near.start, name::is_part);
+        let start = near.start
+            + word_start(
+                &self.text[near.start..],
+                hit.start - near.start,
+                name::is_part,
+            );
         let token = start..run(&self.text[..near.end], letters, name::is_part);
         if token.len() > MAX_NAME {
             return;
         }
-        let Some(role) = Role::of(&self.text[token.clone()]) else { return };
+        let Some(role) = Role::of(&self.text[token.clone()]) else {
+            return;
+        };
         if let Some(quote) = self.quote_around(&token) {
             return self.quoted(role, token, quote);
         }
@@ -89,17 +99,22 @@ impl Finder<'_> {
 
     /// The quote on both sides of a token, when it is not escaped.
     fn quote_around(&self, token: &Range<usize>) -> Option<u8> {
-        let quote = self.byte(token.start.checked_sub(1)?).filter(|quote| matches!(quote, b'"' | b'\''))?;
+        let quote = self
+            .byte(token.start.checked_sub(1)?)
+            .filter(|quote| matches!(quote, b'"' | b'\''))?;
         let is_escaped = token.start > 1 && self.text[token.start - 2] == b'\\';
         (self.byte(token.end) == Some(quote) && !is_escaped).then_some(quote)
     }
 
-    /// Reads the string around a token as a document when it holds escapes: it has lines or quotes of its own.
+    /// Reads the string around a token as a document when it holds escapes: it has lines or quotes
+    /// of its own.
     pub(super) fn open_string(&mut self, token: &Range<usize>) -> bool {
         if self.seen.plain.contains(&token.start) {
             return false;
         }
-        let Some(quote) = self.quote_before(token.start) else { return false };
+        let Some(quote) = self.quote_before(token.start) else {
+            return false;
+        };
         let start = quote + 1;
         let inside = start..flow::close_quote(self.text, start, b'"');
         if memchr::memchr(b'\\', &self.text[inside.clone()]).is_none() {
@@ -110,9 +125,14 @@ impl Finder<'_> {
         true
     }
 
-    /// The quote that opens the string around a place, if that is in a string: in JSON, or on the same line.
+    /// The quote that opens the string around a place, if that is in a string: in JSON, or on the
+    /// same line.
     fn quote_before(&mut self, at: usize) -> Option<usize> {
-        let floor = if self.format == Format::Json { 0 } else { self.line_start(at) };
+        let floor = if self.format == Format::Json {
+            0
+        } else {
+            self.line_start(at)
+        };
         let (seen, known) = self.seen.quote;
         let is_known = (floor..=at).contains(&seen);
         let from = if is_known { seen } else { floor };
@@ -140,8 +160,9 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the value follows as the next string: of an argument, of a header as Envoy's debug log writes it
-    /// (`'authorization', 'Bearer …'`) or as Lua adds it (`headers:add("x-api-key", "…")`).
+    /// Whether the value follows as the next string: of an argument, of a header as Envoy's debug
+    /// log writes it (`'authorization', 'Bearer …'`) or as Lua adds it (`headers:add("x-api-key",
+    /// "…")`).
     fn is_before_value(&self, token: &Range<usize>, quote: u8) -> bool {
         let before = self.text[..token.start - 1].trim_ascii_end().last();
         match before {
@@ -156,7 +177,9 @@ impl Finder<'_> {
         let name = &self.text[name.clone()];
         let is_wanted = match self.byte(flow::skip_space(self.text, at)) {
             Some(b'{') => object::wanted_below(name).is_some(),
-            Some(b'[') => object::wanted_below(name).is_some() || name::class(name) == Some(Class::Header),
+            Some(b'[') => {
+                object::wanted_below(name).is_some() || name::class(name) == Some(Class::Header)
+            }
             _ => true,
         };
         if !is_wanted {
@@ -166,7 +189,8 @@ impl Finder<'_> {
         if !self.can_afford(value.span.range()) {
             return;
         }
-        let is_flag = name.starts_with(b"-") && value.str().is_some_and(|text| text.starts_with('-'));
+        let is_flag =
+            name.starts_with(b"-") && value.str().is_some_and(|text| text.starts_with('-'));
         if is_flag {
             return;
         }
@@ -177,7 +201,9 @@ impl Finder<'_> {
 
     /// A name that is a value: `"kind": "Secret"`, `"name": "DB_PASSWORD"`.
     fn value(&mut self, role: Role, at: usize) {
-        let Some((key, is_quoted)) = self.key_before(at) else { return };
+        let Some((key, is_quoted)) = self.key_before(at) else {
+            return;
+        };
         // In JSON a key without quotes is somewhere inside a string.
         if !role.is_value_of(&self.text[key.clone()]) || self.format == Format::Json && !is_quoted {
             return;
@@ -185,7 +211,8 @@ impl Finder<'_> {
         self.object_around(if is_quoted { key.start - 1 } else { key.start });
         // All values on a line lead to the same mapping.
         let last = self.seen.valued.replace(at);
-        let is_new = last.is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
+        let is_new = last
+            .is_none_or(|last| last > at || memchr::memchr(b'\n', &self.text[last..at]).is_some());
         if self.format != Format::Json && is_new {
             self.block.push(at);
         }
@@ -193,7 +220,10 @@ impl Finder<'_> {
 
     /// The key whose value starts at `at`, and whether it is in quotes.
     fn key_before(&self, at: usize) -> Option<(Range<usize>, bool)> {
-        let before = self.text[..at].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        let before = self.text[..at]
+            .trim_ascii_end()
+            .strip_suffix(b":")?
+            .trim_ascii_end();
         let quote = before.last().filter(|quote| matches!(quote, b'"' | b'\''));
         let end = before.len() - usize::from(quote.is_some());
         let start = word_start(self.text, end, name::is_part);
@@ -203,10 +233,16 @@ impl Finder<'_> {
 
     /// Judges the object in braces around a place.
     pub(super) fn object_around(&mut self, at: usize) {
-        let floor = if self.format == Format::Json { 0 } else { at.saturating_sub(NEAR) };
+        let floor = if self.format == Format::Json {
+            0
+        } else {
+            at.saturating_sub(NEAR)
+        };
         let opener = flow::opener(self.text, at, self.seen.object, floor);
         let known = self.seen.object.replace((at, opener));
-        let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else { return };
+        let Some(start) = opener.filter(|_| known.is_none_or(|(_, known)| known != opener)) else {
+            return;
+        };
         let object = flow::value(self.text, start);
         if self.can_afford(start..at.max(object.span.end())) {
             let mut spans = Vec::new();
@@ -241,7 +277,10 @@ impl Finder<'_> {
 
     /// Whether only indentation and dashes stand before a place on its line.
     fn is_block_key(&self, at: usize) -> bool {
-        let before = self.text[..at].iter().rev().find(|&&b| !matches!(b, b' ' | b'\t' | b'-'));
+        let before = self.text[..at]
+            .iter()
+            .rev()
+            .find(|&&b| !matches!(b, b' ' | b'\t' | b'-'));
         before.is_none_or(|&b| b == b'\n') && block::key_place(self.text, at) == at
     }
 

@@ -11,7 +11,8 @@ use super::token::Prefix;
 /// What a word hints at.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// A part of a name that a credential may have. The first letter is left out where it may be upper or lower case.
+    /// A part of a name that a credential may have. The first letter is left out where it may be
+    /// upper or lower case.
     Name,
     /// The first or last line of a private key.
     Pem,
@@ -33,10 +34,13 @@ pub(super) enum What {
     EscapedUrl,
 }
 
-/// No word is shorter than four bytes, and none is frequent in a config dump. Words sixteen apart share a bucket of the
-/// vector search; this order was found by trying and is more than twice as fast as an order that means something.
+/// No word is shorter than four bytes, and none is frequent in a config dump. Words sixteen apart
+/// share a bucket of the vector search; this order was found by trying and is more than twice as
+/// fast as an order that means something.
 const NEEDLES: [(&str, What); 81] = {
-    use What::{Base64Pem, Basic, Bearer, Curl, Dsn, EscapedUrl, Hook as H, Jwt, Name, Pem, Prefix as P};
+    use What::{
+        Base64Pem, Basic, Bearer, Curl, Dsn, EscapedUrl, Hook as H, Jwt, Name, Pem, Prefix as P,
+    };
     [
         ("PRIVATE KEY", Pem),
         ("Key:", Name),
@@ -132,10 +136,16 @@ static SEARCH: LazyLock<Search> = LazyLock::new(|| {
     let words = NEEDLES.map(|(word, _)| word);
     let mut config = packed::Config::new();
     // The limit is 64 words; measured on dumps, these few more cost nothing.
-    let packed = config.heuristic_pattern_limits(false).builder().extend(words).build();
+    let packed = config
+        .heuristic_pattern_limits(false)
+        .builder()
+        .extend(words)
+        .build();
     packed.map_or_else(
         || {
-            let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words);
+            let automaton = AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(words);
             Search::Automaton(automaton.expect("a few short words fit any automaton"))
         },
         Search::Packed,
@@ -144,7 +154,9 @@ static SEARCH: LazyLock<Search> = LazyLock::new(|| {
 
 /// Calls `found` with every needle in the text, from left to right.
 pub(super) fn each(text: &[u8], mut found: impl FnMut(What, Range<usize>)) {
-    let mut take = |found_at: aho_corasick::Match| found(NEEDLES[found_at.pattern().as_usize()].1, found_at.range());
+    let mut take = |found_at: aho_corasick::Match| {
+        found(NEEDLES[found_at.pattern().as_usize()].1, found_at.range())
+    };
     match &*SEARCH {
         Search::Packed(searcher) => searcher.find_iter(text).for_each(&mut take),
         Search::Automaton(automaton) => automaton.find_iter(text).for_each(&mut take),

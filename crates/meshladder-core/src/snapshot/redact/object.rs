@@ -1,4 +1,5 @@
-//! Which values of a tree are secret: of Kubernetes objects, of Envoy's configuration, of keys in JSON.
+//! Which values of a tree are secret: of Kubernetes objects, of Envoy's configuration, of keys in
+//! JSON.
 //!
 //! JSON, YAML and what is left of either when it is broken all come here as nodes.
 
@@ -35,7 +36,10 @@ pub(super) fn object(node: &Node, out: &mut Spans) {
         secret(node, out);
     }
     if node.str_at("kind") == Some("SecretList") {
-        node.get("items").into_iter().flat_map(Node::items).for_each(|item| secret(item, out));
+        node.get("items")
+            .into_iter()
+            .flat_map(Node::items)
+            .for_each(|item| secret(item, out));
     }
     pair(node, out);
     json_web_key(node, out);
@@ -49,14 +53,23 @@ pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
     let key = key.as_bytes();
     match &value.value {
         Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.range())),
-        Value::Number(_) => out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.range())),
+        Value::Number(_) => {
+            out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.range()))
+        }
         Value::Object(_) | Value::Array(_) => {
             if let Some(is_wanted) = wanted_below(key) {
                 members_below(value, is_wanted, out);
             }
             // `"Authorization": ["Bearer …"]`, as Go writes headers.
-            let is_secret = |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
-            out.extend(value.items().iter().filter(is_secret).map(|item| item.span.range()));
+            let is_secret =
+                |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
+            out.extend(
+                value
+                    .items()
+                    .iter()
+                    .filter(is_secret)
+                    .map(|item| item.span.range()),
+            );
         }
         Value::Null | Value::Bool(_) => {}
     }
@@ -78,7 +91,8 @@ pub(super) fn wanted_below(key: &[u8]) -> Option<Wanted> {
     }
 }
 
-/// An object without a kind, or with a part of one, may be a Secret that was cut off there: kubectl writes `data` first.
+/// An object without a kind, or with a part of one, may be a Secret that was cut off there: kubectl
+/// writes `data` first.
 fn is_secret(node: &Node) -> bool {
     let has = |key: &str| node.get(key).is_some();
     match node.str_at("kind") {
@@ -90,12 +104,22 @@ fn is_secret(node: &Node) -> bool {
 /// All values go; key names, type and metadata stay.
 fn secret(node: &Node, out: &mut Spans) {
     for data in ["data", "stringData"] {
-        node.members().iter().filter(|member| &*member.key == data).for_each(|member| leaves(&member.value, out));
+        node.members()
+            .iter()
+            .filter(|member| &*member.key == data)
+            .for_each(|member| leaves(&member.value, out));
     }
-    // `last-applied-configuration` and what other tools keep of the kind: a copy of the whole Secret.
-    let annotations = node.at(["metadata", "annotations"]).map(Node::members).unwrap_or_default();
-    let is_copy = |text: &str| text.trim_start().starts_with(['{', '[']) || text.starts_with("H4sI");
-    let copies = annotations.iter().filter(|a| a.key.contains("applied") || a.value.str().is_some_and(is_copy));
+    // `last-applied-configuration` and what other tools keep of the kind: a copy of the whole
+    // Secret.
+    let annotations = node
+        .at(["metadata", "annotations"])
+        .map(Node::members)
+        .unwrap_or_default();
+    let is_copy =
+        |text: &str| text.trim_start().starts_with(['{', '[']) || text.starts_with("H4sI");
+    let copies = annotations
+        .iter()
+        .filter(|a| a.key.contains("applied") || a.value.str().is_some_and(is_copy));
     copies.for_each(|copy| leaves(&copy.value, out));
 }
 
@@ -109,10 +133,12 @@ pub(super) fn leaves(node: &Node, out: &mut Spans) {
     }
 }
 
-/// `{"name": "DB_PASSWORD", "value": …}` of a container's environment, and `{"key": "x-api-key", "value": …}` of
-/// headers that Envoy adds.
+/// `{"name": "DB_PASSWORD", "value": …}` of a container's environment, and `{"key": "x-api-key",
+/// "value": …}` of headers that Envoy adds.
 fn pair(node: &Node, out: &mut Spans) {
-    let Some(name) = node.str_at("name").or_else(|| node.str_at("key")) else { return };
+    let Some(name) = node.str_at("name").or_else(|| node.str_at("key")) else {
+        return;
+    };
     for key in ["value", "raw_value", "rawValue"] {
         if let Some(value) = node.get(key) {
             member(name, value, out);
@@ -120,11 +146,15 @@ fn pair(node: &Node, out: &mut Spans) {
     }
 }
 
-/// RFC 7518: "d", "p", "q", "dp", "dq", "qi" and "oth" are private, and so is "k" of a symmetric key.
+/// RFC 7518: "d", "p", "q", "dp", "dq", "qi" and "oth" are private, and so is "k" of a symmetric
+/// key.
 fn json_web_key(node: &Node, out: &mut Spans) {
     let is_private = |key: &str| matches!(key, "d" | "p" | "q" | "dp" | "dq" | "qi" | "oth" | "k");
     if node.str_at("kty").is_some() {
-        node.members().iter().filter(|member| is_private(&member.key)).for_each(|member| leaves(&member.value, out));
+        node.members()
+            .iter()
+            .filter(|member| is_private(&member.key))
+            .for_each(|member| leaves(&member.value, out));
     }
 }
 
@@ -156,7 +186,10 @@ fn members_below(node: &Node, is_wanted: Wanted, out: &mut Spans) {
 
 /// Envoy's `DataSource`.
 fn is_inline(key: &str, _: &Node) -> bool {
-    matches!(key, "inline_string" | "inline_bytes" | "inlineString" | "inlineBytes")
+    matches!(
+        key,
+        "inline_string" | "inline_bytes" | "inlineString" | "inlineBytes"
+    )
 }
 
 /// The keys of Envoy's API key filter are told by the client they belong to.

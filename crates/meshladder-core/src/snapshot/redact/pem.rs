@@ -7,15 +7,25 @@ use super::token::{is_base64, run, word_start};
 /// How far the two marker lines of a PEM block may be apart.
 const MAX_BLOCK: usize = 16 * 1024;
 
-/// The PEM block whose first line holds `PRIVATE KEY` at `words`, marker lines included. The line breaks may be escapes.
+/// The PEM block whose first line holds `PRIVATE KEY` at `words`, marker lines included. The line
+/// breaks may be escapes.
 pub(super) fn block(text: &[u8], words: Range<usize>) -> Option<Range<usize>> {
     let before = &text[words.start.saturating_sub(40)..words.start];
     let begin = words.start - before.len() + memchr::memmem::rfind(before, b"BEGIN ")?;
     if text[begin..words.start].contains(&b'\n') {
         return None;
     }
-    let start = begin - text[..begin].iter().rev().take_while(|&&b| b == b'-' || b == b' ').count();
-    let start = start + text[start..begin].iter().take_while(|&&b| b == b' ').count();
+    let start = begin
+        - text[..begin]
+            .iter()
+            .rev()
+            .take_while(|&&b| b == b'-' || b == b' ')
+            .count();
+    let start = start
+        + text[start..begin]
+            .iter()
+            .take_while(|&&b| b == b' ')
+            .count();
     let body = run(text, words.end, |b| b"- BLOCK".contains(&b));
     let end = end_marker(text, body).or_else(|| cut_body(text, body))?;
     Some(start..end)
@@ -24,11 +34,16 @@ pub(super) fn block(text: &[u8], words: Range<usize>) -> Option<Range<usize>> {
 /// The end of the closing marker line.
 fn end_marker(text: &[u8], body: usize) -> Option<usize> {
     let rest = &text[body..text.len().min(body + MAX_BLOCK)];
-    let marker = memchr::memmem::find(rest, b"-----END ").or_else(|| memchr::memmem::find(rest, b"---- END "))?;
+    let marker = memchr::memmem::find(rest, b"-----END ")
+        .or_else(|| memchr::memmem::find(rest, b"---- END "))?;
     // A quote between the two lines: they are two different strings.
     let is_one = memchr::memchr2(b'"', b'\'', &rest[..marker]).is_none();
     let name = body + marker + b"-----END ".len();
-    is_one.then(|| run(text, name, |b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' ' || b == b'-'))
+    is_one.then(|| {
+        run(text, name, |b| {
+            b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' ' || b == b'-'
+        })
+    })
 }
 
 /// The end of a key that was cut off before its closing marker line.
@@ -37,10 +52,18 @@ fn cut_body(text: &[u8], body: usize) -> Option<usize> {
     loop {
         let start = run(text, line_break(text, end), |b| b == b' ' || b == b'\t');
         let line = run(text, start, is_base64);
-        let is_header =
-            ["Proc-Type", "DEK-Info", "Comment", "Version"].iter().any(|h| text[start..].starts_with(h.as_bytes()));
-        let next = if is_header { run(text, start, |b| b >= b' ' && !b"\\\"".contains(&b)) } else { line };
-        let is_whole = matches!(text.get(next), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\''));
+        let is_header = ["Proc-Type", "DEK-Info", "Comment", "Version"]
+            .iter()
+            .any(|h| text[start..].starts_with(h.as_bytes()));
+        let next = if is_header {
+            run(text, start, |b| b >= b' ' && !b"\\\"".contains(&b))
+        } else {
+            line
+        };
+        let is_whole = matches!(
+            text.get(next),
+            None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'')
+        );
         if next == start || !is_whole {
             // Prose that only names the marker has no line of key material after it.
             return is_key.then_some(end);
@@ -76,10 +99,15 @@ pub(super) fn base64(text: &[u8], words: Range<usize>) -> Range<usize> {
 /// The end of the following line when that is base64 and nothing else.
 fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let breaks: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
-    let rest = breaks.iter().find_map(|line_break| text[end..].strip_prefix(*line_break))?;
+    let rest = breaks
+        .iter()
+        .find_map(|line_break| text[end..].strip_prefix(*line_break))?;
     let start = run(text, text.len() - rest.len(), |b| b == b' ' || b == b'\t');
     let line_end = run(text, start, is_digit);
-    let is_whole = matches!(text.get(line_end), None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'='));
+    let is_whole = matches!(
+        text.get(line_end),
+        None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'=')
+    );
     (is_whole && line_end - start >= 4).then_some(line_end)
 }
 

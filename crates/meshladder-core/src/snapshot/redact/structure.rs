@@ -42,13 +42,19 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a parser leaves out what it
-    /// cannot read, and of two members with the same name the first.
+    /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a
+    /// parser leaves out what it cannot read, and of two members with the same name the first.
     fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
-        let loaded =
-            if part.range().len() > MAX_TREE { yaml::Loaded::default() } else { part.load(&mut Scalars::default()) };
+        let loaded = if part.range().len() > MAX_TREE {
+            yaml::Loaded::default()
+        } else {
+            part.load(&mut Scalars::default())
+        };
         let mut spans = Vec::new();
-        loaded.documents.iter().for_each(|document| object::tree(document, &mut spans));
+        loaded
+            .documents
+            .iter()
+            .for_each(|document| object::tree(document, &mut spans));
         self.spans(spans);
         for &at in hits {
             if loaded.problems.is_empty() && !loaded.documents.is_empty() {
@@ -61,16 +67,25 @@ impl<'a> Finder<'a> {
 
     /// A place inside a scalar is in a text of its own.
     fn inside_scalar(&mut self, documents: &[Node], at: usize) {
-        let Some(scalar) = documents.iter().find_map(|document| scalar_around(document, at)) else { return };
+        let Some(scalar) = documents
+            .iter()
+            .find_map(|document| scalar_around(document, at))
+        else {
+            return;
+        };
         let found = self.marks.len();
         match self.text[scalar.start] {
-            b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => self.open(scalar.start + 1..scalar.end - 1),
+            b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => {
+                self.open(scalar.start + 1..scalar.end - 1)
+            }
             b'|' | b'>' | b'\'' => self.by_lines(at),
             _ => {}
         }
         if self.text[scalar.start] == b'\'' {
             // Another single quote would end it.
-            self.marks[found..].iter_mut().for_each(|mark| mark.form = Form::Text);
+            self.marks[found..]
+                .iter_mut()
+                .for_each(|mark| mark.form = Form::Text);
         }
     }
 
@@ -118,13 +133,16 @@ impl<'a> Finder<'a> {
         let tail = self.text.len().saturating_sub(MAX_SECRET);
         match self.format {
             Format::Json | Format::Text => {
-                if let Some(at) = memchr::memmem::find_iter(&self.text[tail..], b"\"data\"").last() {
+                if let Some(at) = memchr::memmem::find_iter(&self.text[tail..], b"\"data\"").last()
+                {
                     self.object_around(tail + at);
                 }
             }
             Format::Yaml => {
                 let is_key = |at: &usize| block::key_place(self.text, *at) == *at;
-                let keys = memchr::memmem::find_iter(&self.text[tail..], b"data:").map(|at| tail + at).filter(is_key);
+                let keys = memchr::memmem::find_iter(&self.text[tail..], b"data:")
+                    .map(|at| tail + at)
+                    .filter(is_key);
                 if let Some(at) = keys.last() {
                     self.mapping(at);
                 }
@@ -152,7 +170,10 @@ fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
             let next = members.partition_point(|member| member.value.span.end() <= at);
             scalar_around(&members.get(next)?.value, at)
         }
-        Value::Array(items) => scalar_around(items.get(items.partition_point(|item| item.span.end() <= at))?, at),
+        Value::Array(items) => scalar_around(
+            items.get(items.partition_point(|item| item.span.end() <= at))?,
+            at,
+        ),
         Value::String(_) => node.span.range().contains(&at).then(|| node.span.range()),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }

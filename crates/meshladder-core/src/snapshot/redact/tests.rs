@@ -24,7 +24,13 @@ fn clean(id: &str, document: &str) -> String {
     if crate::doc::json::check(document).is_ok() {
         assert_eq!(crate::doc::json::check(&once), Ok(()), "{once}");
     } else if id.shape() == Shape::Objects && yaml::load(document).problems.is_empty() {
-        let outlines = [document, &once].map(|text| yaml::load(text).documents.iter().map(outline).collect::<Vec<_>>());
+        let outlines = [document, &once].map(|text| {
+            yaml::load(text)
+                .documents
+                .iter()
+                .map(outline)
+                .collect::<Vec<_>>()
+        });
         assert_eq!(outlines[0], outlines[1], "{once}");
         assert_eq!(yaml::load(&once).problems, [], "{once}");
     }
@@ -34,10 +40,20 @@ fn clean(id: &str, document: &str) -> String {
 /// The names and the nesting of a tree.
 fn outline(node: &Node) -> String {
     match &node.value {
-        Value::Array(items) => format!("[{}]", items.iter().map(outline).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(outline).collect::<Vec<_>>().join(",")
+        ),
         Value::Object(_) => {
             let member = |m: &Member| format!("{}:{}", m.key, outline(&m.value));
-            format!("{{{}}}", node.members().iter().map(member).collect::<Vec<_>>().join(","))
+            format!(
+                "{{{}}}",
+                node.members()
+                    .iter()
+                    .map(member)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => "*".to_owned(),
     }

@@ -21,9 +21,20 @@ pub(super) struct Prefix {
 
 impl Prefix {
     /// `ghp_` and its like, and npm's.
-    pub(super) const GITHUB: Self =
-        Self { skip: 0, at_least: 30, at_most: usize::MAX, part: |b| b.is_ascii_alphanumeric(), keep: false };
-    pub(super) const LONG: Self = Self { skip: 0, at_least: 16, at_most: usize::MAX, part: is_base64url, keep: false };
+    pub(super) const GITHUB: Self = Self {
+        skip: 0,
+        at_least: 30,
+        at_most: usize::MAX,
+        part: |b| b.is_ascii_alphanumeric(),
+        keep: false,
+    };
+    pub(super) const LONG: Self = Self {
+        skip: 0,
+        at_least: 16,
+        at_most: usize::MAX,
+        part: is_base64url,
+        keep: false,
+    };
     /// An access key id: 16 more characters.
     pub(super) const AWS: Self = Self {
         skip: 0,
@@ -33,9 +44,21 @@ impl Prefix {
         keep: false,
     };
     /// An API key: 35 more characters.
-    pub(super) const GOOGLE: Self = Self { skip: 0, at_least: 35, at_most: 35, part: is_base64url, keep: false };
+    pub(super) const GOOGLE: Self = Self {
+        skip: 0,
+        at_least: 35,
+        at_most: 35,
+        part: is_base64url,
+        keep: false,
+    };
     /// A password of an htpasswd file, as Envoy's basic auth filter reads it.
-    pub(super) const SHA: Self = Self { skip: 0, at_least: 24, at_most: 28, part: is_base64, keep: true };
+    pub(super) const SHA: Self = Self {
+        skip: 0,
+        at_least: 24,
+        at_most: 28,
+        part: is_base64,
+        keep: true,
+    };
     /// The same with a cost before it: `$2y$10$…`.
     pub(super) const BCRYPT: Self = Self {
         skip: 3,
@@ -44,7 +67,13 @@ impl Prefix {
         part: |b| b.is_ascii_alphanumeric() || b"./".contains(&b),
         keep: true,
     };
-    pub(super) const GZIP: Self = Self { skip: 0, at_least: 60, at_most: usize::MAX, part: is_base64, keep: false };
+    pub(super) const GZIP: Self = Self {
+        skip: 0,
+        at_least: 60,
+        at_most: usize::MAX,
+        part: is_base64,
+        keep: false,
+    };
 }
 
 /// A token with a well-known prefix.
@@ -55,14 +84,16 @@ pub(super) fn prefixed(text: &[u8], at: Range<usize>, prefix: &Prefix) -> Option
         return None;
     }
     let start = text.len().min(at.end + prefix.skip);
-    let rest = &text[..text.len().min(start.saturating_add(prefix.at_most).saturating_add(1))];
+    let rest = &text[..text
+        .len()
+        .min(start.saturating_add(prefix.at_most).saturating_add(1))];
     let end = run(rest, start, prefix.part);
     let fits = (prefix.at_least..=prefix.at_most).contains(&(end - start));
     fits.then_some(if prefix.keep { start } else { at.start }..end)
 }
 
-/// A JSON Web Token whose first part is given: parts in base64url with dots between. The signature may be missing, as
-/// after a cut.
+/// A JSON Web Token whose first part is given: parts in base64url with dots between. The signature
+/// may be missing, as after a cut.
 pub(super) fn jwt(text: &[u8], header: Range<usize>) -> Option<Range<usize>> {
     if header.len() < 12 || !text[header.clone()].starts_with(b"ey") {
         return None;
@@ -104,7 +135,10 @@ pub(super) fn bearer(text: &[u8], at: Range<usize>) -> Option<Range<usize>> {
 pub(super) fn basic(text: &[u8], start: usize) -> Option<Range<usize>> {
     let end = run(text, start, is_base64);
     let code = text[start..end].trim_ascii_end();
-    let code = code.strip_suffix(b"==").or(code.strip_suffix(b"=")).unwrap_or(code);
+    let code = code
+        .strip_suffix(b"==")
+        .or(code.strip_suffix(b"="))
+        .unwrap_or(code);
     let login = STANDARD_NO_PAD.decode(code).ok()?;
     login.contains(&b':').then_some(start..end)
 }
@@ -121,7 +155,9 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
     let Some(colon) = memchr::memchr(b':', &text[start..at_sign]) else {
         // A token instead of a user, as some hosts of repositories and error trackers want it.
         let user = &text[start..at_sign];
-        let is_token = user.len() >= 20 && user.iter().any(u8::is_ascii_digit) && user.iter().all(|&b| is_base64url(b));
+        let is_token = user.len() >= 20
+            && user.iter().any(u8::is_ascii_digit)
+            && user.iter().all(|&b| is_base64url(b));
         return is_token.then_some(start..at_sign);
     };
     let password = start + colon + 1;
@@ -131,20 +167,31 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// The password of `user:password@tcp(host)/database`; `at` is where `@` stands.
 pub(super) fn dsn_password(text: &[u8], at: usize) -> Option<Range<usize>> {
     let before = text[..at].iter().rev().take(512);
-    let start = at - before.take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b)).count();
+    let start = at
+        - before
+            .take_while(|&&b| b > b' ' && !b"\"'\\=".contains(&b))
+            .count();
     let password = start + memchr::memchr(b':', &text[start..at])? + 1;
     (!name::is_placeholder(&text[password..at])).then_some(password..at)
 }
 
 /// The end of a run of such bytes.
 pub(super) fn run(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
-    text[at..].iter().position(|&b| !part(b)).map_or(text.len(), |length| at + length)
+    text[at..]
+        .iter()
+        .position(|&b| !part(b))
+        .map_or(text.len(), |length| at + length)
 }
 
-/// Where the run of such bytes that holds `at` starts. The letters of an escape before it are no part of it.
+/// Where the run of such bytes that holds `at` starts. The letters of an escape before it are no
+/// part of it.
 pub(super) fn word_start(text: &[u8], at: usize, part: impl Fn(u8) -> bool) -> usize {
     let start = at - text[..at].iter().rev().take_while(|&&b| part(b)).count();
-    let backslashes = text[..start].iter().rev().take_while(|&&b| b == b'\\').count();
+    let backslashes = text[..start]
+        .iter()
+        .rev()
+        .take_while(|&&b| b == b'\\')
+        .count();
     if backslashes % 2 == 0 {
         return start;
     }

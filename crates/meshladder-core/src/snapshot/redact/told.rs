@@ -1,4 +1,5 @@
-//! Values by their names in running text: arguments, queries, connection strings, what people write into logs.
+//! Values by their names in running text: arguments, queries, connection strings, what people write
+//! into logs.
 
 use std::ops::Range;
 
@@ -14,9 +15,13 @@ impl Finder<'_> {
         let in_query = matches!(before, Some(b'?' | b'&' | b';'));
         let range = match before {
             // An argument as a string of its own may hold any sign.
-            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => start..flow::close_quote(self.text, start, quote),
+            Some(quote @ (b'"' | b'\'')) if class != Class::Unsure => {
+                start..flow::close_quote(self.text, start, quote)
+            }
             None if self.depth > 0 && class != Class::Unsure => start..self.end_of_line(start),
-            _ if self.format == Format::Yaml && self.is_item(name.start) => start..self.end_of_line(start),
+            _ if self.format == Format::Yaml && self.is_item(name.start) => {
+                start..self.end_of_line(start)
+            }
             _ => self.word_at(start),
         };
         let value = &self.text[range.clone()];
@@ -34,12 +39,24 @@ impl Finder<'_> {
         if start == name.end + 1 && !self.is_pair(&name) {
             return;
         }
-        let listed = self.text[start..].strip_prefix(b"[").filter(|_| start == name.end + 1);
+        let listed = self.text[start..]
+            .strip_prefix(b"[")
+            .filter(|_| start == name.end + 1);
         let start = start + usize::from(listed.is_some());
-        let scheme = if class == Class::Header { cover::scheme(&self.text[start..]) } else { 0 };
+        let scheme = if class == Class::Header {
+            cover::scheme(&self.text[start..])
+        } else {
+            0
+        };
         let range = match listed {
             // Go's `map[Cookie:[a=b; c=d]]`.
-            Some(list) => start + scheme..start + memchr::memchr2(b']', b'\n', list).unwrap_or(list.len()).max(scheme),
+            Some(list) => {
+                start + scheme
+                    ..start
+                        + memchr::memchr2(b']', b'\n', list)
+                            .unwrap_or(list.len())
+                            .max(scheme)
+            }
             None => self.word_at(start + scheme),
         };
         let value = &self.text[range.clone()];
@@ -52,17 +69,26 @@ impl Finder<'_> {
             Class::Query => false,
         };
         let is_long = class == Class::Header && scheme == 0 && listed.is_none();
-        let range = if is_long { range.start..self.end_of_string(range.end) } else { range };
+        let range = if is_long {
+            range.start..self.end_of_string(range.end)
+        } else {
+            range
+        };
         self.mark(is_secret.then_some(range));
     }
 
-    /// Whether `name:value` without a space is a pair, as in Go's `map[password:x]`, and no image with its tag.
+    /// Whether `name:value` without a space is a pair, as in Go's `map[password:x]`, and no image
+    /// with its tag.
     fn is_pair(&self, name: &Range<usize>) -> bool {
         let before = self.text[..name.start].last();
         let value = &self.text[name.end + 1..];
-        let is_version =
-            matches!(value, [b'v', b'0'..=b'9', ..] | [b'0'..=b'9', b'.', ..] | [b'0'..=b'9', _, b'.', ..]);
-        self.format == Format::Text && matches!(before, None | Some(b' ' | b'[' | b'{' | b',' | b'(')) && !is_version
+        let is_version = matches!(
+            value,
+            [b'v', b'0'..=b'9', ..] | [b'0'..=b'9', b'.', ..] | [b'0'..=b'9', _, b'.', ..]
+        );
+        self.format == Format::Text
+            && matches!(before, None | Some(b' ' | b'[' | b'{' | b',' | b'('))
+            && !is_version
     }
 
     /// `--password x` in a command line, and `- --password` in a list.
@@ -78,12 +104,15 @@ impl Finder<'_> {
                 self.mark(is_secret.then_some(range));
             }
             Some(b',') if self.format != Format::Json => self.value_of(&token, token.end + 1),
-            _ if self.format == Format::Yaml && self.is_item(token.start) => self.block.push(token.start),
+            _ if self.format == Format::Yaml && self.is_item(token.start) => {
+                self.block.push(token.start)
+            }
             _ => {}
         }
     }
 
-    /// What stands at `start`: something in quotes, or all up to the next space or sign that ends it.
+    /// What stands at `start`: something in quotes, or all up to the next space or sign that ends
+    /// it.
     fn word_at(&self, start: usize) -> Range<usize> {
         if let Some(quote @ (b'"' | b'\'')) = self.byte(start) {
             let inside = &self.text[start + 1..flow::close_quote(self.text, start + 1, quote)];
@@ -114,7 +143,9 @@ impl Finder<'_> {
 
     /// The end of the line or of the string.
     fn end_of_string(&self, start: usize) -> usize {
-        run(self.text, start, |b| !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
+        run(self.text, start, |b| {
+            !matches!(b, b'\n' | b'\r' | b'"' | b'\'' | b'\\')
+        })
     }
 }
 
@@ -122,6 +153,10 @@ impl Finder<'_> {
 fn is_word(value: &[u8]) -> bool {
     let is_lower = |b: &u8| b.is_ascii_lowercase() || b".,:;()-_!".contains(b);
     let rest = value.get(1..).unwrap_or_default();
-    let starts = value.first().is_none_or(|b| is_lower(b) || b.is_ascii_uppercase());
-    starts && (rest.iter().all(is_lower) || value.len() < 5 && value.iter().all(u8::is_ascii_alphabetic))
+    let starts = value
+        .first()
+        .is_none_or(|b| is_lower(b) || b.is_ascii_uppercase());
+    starts
+        && (rest.iter().all(is_lower)
+            || value.len() < 5 && value.iter().all(u8::is_ascii_alphabetic))
 }

@@ -14,8 +14,16 @@ pub(super) fn describe(domains: Raw<'_>) -> String {
     }
     let without_port: Vec<_> = all.iter().map(|d| &**d).filter(|d| !has_port(d)).collect();
     let known: BTreeSet<_> = without_port.iter().copied().collect();
-    let visible: Vec<_> = without_port.into_iter().filter(|d| !is_longer_form(d, &known)).collect();
-    let shown = visible.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    let visible: Vec<_> = without_port
+        .into_iter()
+        .filter(|d| !is_longer_form(d, &known))
+        .collect();
+    let shown = visible
+        .iter()
+        .take(SHOWN)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     match visible.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} + {more} more..."),
@@ -29,9 +37,11 @@ fn has_port(domain: &str) -> bool {
 
 /// Whether the same Service is listed by a shorter name.
 fn is_longer_form(domain: &str, known: &BTreeSet<&str>) -> bool {
-    [".svc.cluster.local", ".svc"]
-        .iter()
-        .any(|suffix| domain.strip_suffix(suffix).is_some_and(|short| known.contains(short)))
+    [".svc.cluster.local", ".svc"].iter().any(|suffix| {
+        domain
+            .strip_suffix(suffix)
+            .is_some_and(|short| known.contains(short))
+    })
 }
 
 #[cfg(test)]
@@ -42,16 +52,26 @@ mod tests {
     fn long_forms_and_ports_are_left_out() {
         for (domains, expected) in [
             (r#"["*"]"#, "*"),
-            (r#"["a.shop.svc.cluster.local:80"]"#, "a.shop.svc.cluster.local:80"),
+            (
+                r#"["a.shop.svc.cluster.local:80"]"#,
+                "a.shop.svc.cluster.local:80",
+            ),
             (r#"["a.test","a.test:80"]"#, "a.test"),
             (
                 r#"["a.shop.svc.cluster.local","a.shop.svc.cluster.local.","a","a.shop.svc","a.shop","10.0.0.1"]"#,
                 "a.shop.svc.cluster.local., a + 2 more...",
             ),
-            (r#"["[2001:db8::1]","[2001:db8::1]:80","x"]"#, "[2001:db8::1], x"),
+            (
+                r#"["[2001:db8::1]","[2001:db8::1]:80","x"]"#,
+                "[2001:db8::1], x",
+            ),
             ("[]", ""),
         ] {
-            assert_eq!(describe(Raw::of(domains).expect("JSON")), expected, "{domains}");
+            assert_eq!(
+                describe(Raw::of(domains).expect("JSON")),
+                expected,
+                "{domains}"
+            );
         }
     }
 }

@@ -9,10 +9,17 @@ pub(crate) fn describe_match(route_match: Raw<'_>) -> String {
         "prefix" => parts.extend(value.string().map(|p| format!("{p}*"))),
         "path_separated_prefix" => parts.extend(value.string().map(|p| format!("PathPrefix:{p}"))),
         "path" => parts.extend(value.string().map(String::from)),
-        "safe_regex" => parts.extend(value.raw().and_then(|r| r.string_at("regex")).map(|r| format!("regex {r}"))),
+        "safe_regex" => parts.extend(
+            value
+                .raw()
+                .and_then(|r| r.string_at("regex"))
+                .map(|r| format!("regex {r}")),
+        ),
         "connect_matcher" => parts.push("CONNECT".to_owned()),
         "path_match_policy" => {
-            let template = value.raw().and_then(|p| p.at(["typed_config", "path_template"])?.string());
+            let template = value
+                .raw()
+                .and_then(|p| p.at(["typed_config", "path_template"])?.string());
             parts.push(format!("template {}", template.unwrap_or_default()));
         }
         _ => {}

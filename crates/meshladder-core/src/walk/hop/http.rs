@@ -29,9 +29,15 @@ impl<'a> Crossing<'_, 'a> {
         let entered = match manager.before.enter(request) {
             Entered::Request(request) => request,
             Entered::Answered { answer, location } => {
-                let because = location
-                    .map_or("the connection manager answers".to_owned(), |l| format!("the client is sent to {l}"));
-                self.step("path", || because.clone(), Record::dropping(), Some(manager.at));
+                let because = location.map_or("the connection manager answers".to_owned(), |l| {
+                    format!("the client is sent to {l}")
+                });
+                self.step(
+                    "path",
+                    || because.clone(),
+                    Record::dropping(),
+                    Some(manager.at),
+                );
                 return vec![Way::end(answered(&answer, because))];
             }
         };
@@ -41,12 +47,23 @@ impl<'a> Crossing<'_, 'a> {
         }
         let Some(table) = &manager.table else {
             let because = "the proxy does not have the route configuration".to_owned();
-            self.step("route", || format!("none: {because}"), Record::dropping(), Some(manager.at));
-            return vec![Way::end(answered(&Answer::new(&entered, 404, &["NR"], "route_not_found"), because))];
+            self.step(
+                "route",
+                || format!("none: {because}"),
+                Record::dropping(),
+                Some(manager.at),
+            );
+            return vec![Way::end(answered(
+                &Answer::new(&entered, 404, &["NR"], "route_not_found"),
+                because,
+            ))];
         };
         self.note(|hop| hop.route_config = Some(table.name.to_string()));
         let mut record = self.record();
-        let state = State { caller, ..State::new(&entered) };
+        let state = State {
+            caller,
+            ..State::new(&entered)
+        };
         let routed = table.route(&state, &mut record);
         self.routed(&routed, &entered, record, table.raw.offset());
         self.says_http = manager.says_http;
@@ -55,7 +72,10 @@ impl<'a> Crossing<'_, 'a> {
         let mut ways = Vec::new();
         for leaf in &leaves {
             let more = self.filters(manager, table, leaf, state.clone(), original);
-            ways.extend(more.into_iter().map(|way| Way { weight: way.weight.map(|w| w * leaf.share), ..way }));
+            ways.extend(more.into_iter().map(|way| Way {
+                weight: way.weight.map(|w| w * leaf.share),
+                ..way
+            }));
         }
         ways
     }
@@ -73,18 +93,36 @@ impl<'a> Crossing<'_, 'a> {
         'a: 'r,
     {
         if let Some(answer) = manager.upgrades.refusal(&state.request, leaf.routed) {
-            self.step("filter", || "the upgrade is not allowed".to_owned(), Record::dropping(), Some(manager.at));
-            return vec![Way::end(answered(&answer, "the upgrade is not allowed".to_owned()))];
+            self.step(
+                "filter",
+                || "the upgrade is not allowed".to_owned(),
+                Record::dropping(),
+                Some(manager.at),
+            );
+            return vec![Way::end(answered(
+                &answer,
+                "the upgrade is not allowed".to_owned(),
+            ))];
         }
-        let Some(now) = self.now else { return vec![Way::end(End::undecided("when the Snapshot was taken"))] };
+        let Some(now) = self.now else {
+            return vec![Way::end(End::undecided("when the Snapshot was taken"))];
+        };
         let decision = leaf.decision();
         state.route = decision.map(|decision| decision.route.raw);
-        let overrides = decision.map(|decision| self.proxy.overrides(decision, leaf.branch)).unwrap_or_default();
+        let overrides = decision
+            .map(|decision| self.proxy.overrides(decision, leaf.branch))
+            .unwrap_or_default();
         let proxy = self.proxy;
         let upstream = |name: &str| upstream(&proxy.clusters, name);
-        let environment = Environment { now, upstream: &upstream, cluster: leaf.cluster() };
+        let environment = Environment {
+            now,
+            upstream: &upstream,
+            cluster: leaf.cluster(),
+        };
         let mut record = self.record();
-        let walk = manager.filters.evaluate(&overrides, &mut state, &environment, &mut record);
+        let walk = manager
+            .filters
+            .evaluate(&overrides, &mut state, &environment, &mut record);
         let denied_by = self.note_filters(&walk, record);
         if let Some(fact) = &walk.undecided {
             return vec![Way::end(End::undecided(fact))];
@@ -100,7 +138,11 @@ impl<'a> Crossing<'_, 'a> {
                 if let Some(policy) = &denied_by {
                     end = end.by(by(Some(policy)));
                 }
-                ways.push(Way { weight: branch.weight, flags: branch.flags.clone(), ..Way::end(end) });
+                ways.push(Way {
+                    weight: branch.weight,
+                    flags: branch.flags.clone(),
+                    ..Way::end(end)
+                });
                 continue;
             }
             let more = match &again {
@@ -129,14 +171,23 @@ impl<'a> Crossing<'_, 'a> {
         }
         let mut record = self.record();
         let routed = table.route(state, &mut record);
-        let place = |leaf: &Leaf<'_, '_, 'a>| leaf.decision().map(|decision| decision.route.raw.offset());
+        let place =
+            |leaf: &Leaf<'_, '_, 'a>| leaf.decision().map(|decision| decision.route.raw.offset());
         let now = leaves(&routed);
         if now.iter().all(|other| place(other) == place(leaf)) {
             return Ok(None);
         }
         // Filters behind the one that asked see the new route, and those before it the old one.
-        let of = |leaf: &Leaf<'_, '_, 'a>| leaf.decision().map(|d| self.proxy.overrides(d, leaf.branch));
-        if !overrides.is_empty() || now.iter().filter_map(of).any(|overrides| !overrides.is_empty()) {
+        let of = |leaf: &Leaf<'_, '_, 'a>| {
+            leaf.decision()
+                .map(|d| self.proxy.overrides(d, leaf.branch))
+        };
+        if !overrides.is_empty()
+            || now
+                .iter()
+                .filter_map(of)
+                .any(|overrides| !overrides.is_empty())
+        {
             return Err(
                 "which of two routes' filter settings count, since a filter has the route looked up again".into()
             );
@@ -148,7 +199,8 @@ impl<'a> Crossing<'_, 'a> {
         Ok(Some(routed))
     }
 
-    /// A step for each filter that did something; gives the policy that denies. Branches share most of them.
+    /// A step for each filter that did something; gives the policy that denies. Branches share most
+    /// of them.
     fn note_filters(&mut self, walk: &Walk<'_>, record: Record) -> Option<String> {
         let denied_by = walk.steps.last().and_then(|step| match &step.verdict {
             Verdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
@@ -156,16 +208,25 @@ impl<'a> Crossing<'_, 'a> {
         });
         for step in &walk.steps {
             if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
-                self.hop.dry_run.extend(DryRun::of(outcome).filter(|dry| !self.hop.dry_run.contains(dry)));
+                self.hop
+                    .dry_run
+                    .extend(DryRun::of(outcome).filter(|dry| !self.hop.dry_run.contains(dry)));
             }
         }
         let mut last = None;
-        let steps = if self.detail >= Detail::Steps { &walk.steps[..] } else { &[] };
+        let steps = if self.detail >= Detail::Steps {
+            &walk.steps[..]
+        } else {
+            &[]
+        };
         for step in steps {
             let (word, object): (Cow<'_, str>, _) = match &step.verdict {
                 Verdict::Skipped(_) => continue,
                 Verdict::Passed(why) => (why.clone(), None),
-                Verdict::Rbac(outcome) => ("lets it pass".into(), outcome.policy().map(|policy| by(Some(policy)))),
+                Verdict::Rbac(outcome) => (
+                    "lets it pass".into(),
+                    outcome.policy().map(|policy| by(Some(policy))),
+                ),
                 Verdict::Answered(answer, _) => {
                     let policy = denied_by.as_deref().filter(|policy| *policy != "none");
                     let words = format!("answers {} {}", answer.code, answer.details);
@@ -175,7 +236,12 @@ impl<'a> Crossing<'_, 'a> {
                 Verdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
             };
             let chosen = format!("{}: {word}", step.filter);
-            if self.hop.steps.iter().any(|other| other.stage == "filter" && other.chosen == chosen) {
+            if self
+                .hop
+                .steps
+                .iter()
+                .any(|other| other.stage == "filter" && other.chosen == chosen)
+            {
                 continue;
             }
             self.step("filter", || chosen, Record::dropping(), Some(step.at));

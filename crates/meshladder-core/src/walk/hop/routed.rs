@@ -21,7 +21,11 @@ pub(super) struct Leaf<'r, 't, 'a> {
 
 impl<'r, 't, 'a> Leaf<'r, 't, 'a> {
     pub(super) fn decision(&self) -> Option<&'r RouteDecision<'t, 'a>> {
-        if let Routed::Route(decision) = self.routed { Some(decision) } else { None }
+        if let Routed::Route(decision) = self.routed {
+            Some(decision)
+        } else {
+            None
+        }
     }
 
     /// The cluster it leads to.
@@ -34,7 +38,9 @@ impl<'r, 't, 'a> Leaf<'r, 't, 'a> {
 
     fn weight(&self) -> Option<u64> {
         match (&self.decision()?.target, self.branch) {
-            (Target::Clusters(branches), Some(number)) if branches.len() > 1 => Some(branches[number].weight),
+            (Target::Clusters(branches), Some(number)) if branches.len() > 1 => {
+                Some(branches[number].weight)
+            }
             _ => None,
         }
     }
@@ -46,7 +52,10 @@ pub(super) fn leaves<'r, 't, 'a>(routed: &'r Routed<'t, 'a>) -> Vec<Leaf<'r, 't,
         Routed::Branches(branches) => {
             let part = |(part, routed): &'r (crate::sim::route::Share, Routed<'t, 'a>)| {
                 let part = share(part.of, part.total);
-                leaves(routed).into_iter().map(move |leaf| Leaf { share: leaf.share * part, ..leaf })
+                leaves(routed).into_iter().map(move |leaf| Leaf {
+                    share: leaf.share * part,
+                    ..leaf
+                })
             };
             branches.iter().flat_map(part).collect()
         }
@@ -60,22 +69,45 @@ pub(super) fn leaves<'r, 't, 'a>(routed: &'r Routed<'t, 'a>) -> Vec<Leaf<'r, 't,
                 };
                 branches.iter().enumerate().map(leaf).collect()
             }
-            _ => vec![Leaf { share: 1.0, routed, branch: None }],
+            _ => vec![Leaf {
+                share: 1.0,
+                routed,
+                branch: None,
+            }],
         },
-        _ => vec![Leaf { share: 1.0, routed, branch: None }],
+        _ => vec![Leaf {
+            share: 1.0,
+            routed,
+            branch: None,
+        }],
     }
 }
 
 impl<'a> Crossing<'_, 'a> {
     /// A step for the route that was found.
-    pub(super) fn routed(&mut self, routed: &Routed<'_, 'a>, request: &Request, record: Record, at: usize) {
+    pub(super) fn routed(
+        &mut self,
+        routed: &Routed<'_, 'a>,
+        request: &Request,
+        record: Record,
+        at: usize,
+    ) {
         match routed {
             Routed::Route(decision) => {
                 let host = decision.virtual_host;
                 self.note(|hop| hop.virtual_host = Some(host.name.to_string()));
-                self.hop.route = (!decision.route.name.is_empty()).then(|| decision.route.name.to_string());
-                self.step("route", || words(decision), record, Some(decision.route.raw.offset()));
-                self.object(|| object::of(decision.route.raw).or_else(|| object::of_host(without_port(&host.name))));
+                self.hop.route =
+                    (!decision.route.name.is_empty()).then(|| decision.route.name.to_string());
+                self.step(
+                    "route",
+                    || words(decision),
+                    record,
+                    Some(decision.route.raw.offset()),
+                );
+                self.object(|| {
+                    object::of(decision.route.raw)
+                        .or_else(|| object::of_host(without_port(&host.name)))
+                });
             }
             Routed::RequireTls { virtual_host, .. } => {
                 self.note(|hop| hop.virtual_host = Some(virtual_host.name.to_string()));
@@ -85,13 +117,29 @@ impl<'a> Crossing<'_, 'a> {
             Routed::NoRoute { virtual_host } => {
                 self.note(|hop| hop.virtual_host = virtual_host.map(|v| v.name.to_string()));
                 let words = || format!("none for {}{}", request.authority, request.path);
-                self.step("route", words, record, Some(virtual_host.map_or(at, |host| host.raw.offset())));
+                self.step(
+                    "route",
+                    words,
+                    record,
+                    Some(virtual_host.map_or(at, |host| host.raw.offset())),
+                );
             }
-            Routed::Undecided { virtual_host, fact, route } => {
+            Routed::Undecided {
+                virtual_host,
+                fact,
+                route,
+            } => {
                 self.note(|hop| hop.virtual_host = virtual_host.map(|v| v.name.to_string()));
-                let at =
-                    route.map(|route| route.raw.offset()).or(virtual_host.map(|host| host.raw.offset())).unwrap_or(at);
-                self.step("route", || format!("it depends on {fact}"), record, Some(at));
+                let at = route
+                    .map(|route| route.raw.offset())
+                    .or(virtual_host.map(|host| host.raw.offset()))
+                    .unwrap_or(at);
+                self.step(
+                    "route",
+                    || format!("it depends on {fact}"),
+                    record,
+                    Some(at),
+                );
             }
             Routed::Branches(branches) => {
                 self.step("route", || "chance decides".to_owned(), record, Some(at));
@@ -104,7 +152,9 @@ impl<'a> Crossing<'_, 'a> {
 
     /// The clusters that a request may go to, with weights where there are several.
     pub(super) fn note_clusters(&mut self, leaves: &[Leaf<'_, '_, 'a>]) {
-        let named = leaves.iter().filter_map(|leaf| Some((leaf.cluster()?.to_owned(), leaf.weight())));
+        let named = leaves
+            .iter()
+            .filter_map(|leaf| Some((leaf.cluster()?.to_owned(), leaf.weight())));
         self.hop.clusters.extend(named);
     }
 
@@ -118,7 +168,10 @@ impl<'a> Crossing<'_, 'a> {
         let mut ways = Vec::new();
         for leaf in leaves(routed) {
             let more = self.route_on(&leaf, state, original);
-            ways.extend(more.into_iter().map(|way| Way { weight: way.weight.map(|w| w * leaf.share), ..way }));
+            ways.extend(more.into_iter().map(|way| Way {
+                weight: way.weight.map(|w| w * leaf.share),
+                ..way
+            }));
         }
         ways
     }
@@ -134,8 +187,12 @@ impl<'a> Crossing<'_, 'a> {
         if let Some((answer, location)) = leaf.routed.answer(request) {
             let because = match (leaf.routed, location) {
                 (_, Some(location)) => format!("the client is sent to {location}"),
-                (Routed::NoRoute { virtual_host: None }, _) => format!("no virtual host is for {}", request.authority),
-                (Routed::NoRoute { .. }, _) => format!("no route matches {} {}", request.method, request.path),
+                (Routed::NoRoute { virtual_host: None }, _) => {
+                    format!("no virtual host is for {}", request.authority)
+                }
+                (Routed::NoRoute { .. }, _) => {
+                    format!("no route matches {} {}", request.method, request.path)
+                }
                 _ => "the route answers by itself".to_owned(),
             };
             return vec![Way::end(answered(&answer, because))];
@@ -155,7 +212,9 @@ impl<'a> Crossing<'_, 'a> {
         state: &State<'_>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
-        let (Target::Clusters(branches), Some(number)) = (&decision.target, branch) else { return Vec::new() };
+        let (Target::Clusters(branches), Some(number)) = (&decision.target, branch) else {
+            return Vec::new();
+        };
         let branch = &branches[number];
         let code = match &decision.route.action {
             Action::Route(action) => action.cluster_not_found_response_code,
@@ -168,17 +227,30 @@ impl<'a> Crossing<'_, 'a> {
         }
         let ways = self.cluster(&branch.cluster, &outgoing);
         let cluster: Rc<str> = branch.cluster.as_ref().into();
-        ways.into_iter().map(|way| Way { cluster: Some(Rc::clone(&cluster)), ..way }).collect()
+        ways.into_iter()
+            .map(|way| Way {
+                cluster: Some(Rc::clone(&cluster)),
+                ..way
+            })
+            .collect()
     }
 }
 
 /// Virtual host and route, and what it says of timeouts and the like.
 fn words(decision: &RouteDecision<'_, '_>) -> String {
     let route = decision.route;
-    let name = if route.name.is_empty() { route.route_match.describe() } else { route.name.to_string() };
+    let name = if route.name.is_empty() {
+        route.route_match.describe()
+    } else {
+        route.name.to_string()
+    };
     let mut words = format!("{} › {name}", decision.virtual_host.name);
     if let Action::Route(action) = &route.action {
-        let facts: Vec<_> = action.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let facts: Vec<_> = action
+            .facts
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
         if !facts.is_empty() {
             words = format!("{words} ({})", facts.join(", "));
         }

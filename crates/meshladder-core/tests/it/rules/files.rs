@@ -91,19 +91,34 @@ spec: {rules: [{backendRefs: [{name: crat, port: 80}]}]}
 #[test]
 fn what_files_do_not_hold_is_not_taken_for_absent() {
     assert_eq!(codes(TEAM), Vec::<&str>::new());
-    assert_eq!(codes(&format!("{TEAM}{MISTAKES}")), ["ML2550", "ML2652", "ML2656", "ML3002"]);
+    assert_eq!(
+        codes(&format!("{TEAM}{MISTAKES}")),
+        ["ML2550", "ML2652", "ML2656", "ML3002"]
+    );
 }
 
 /// The loud findings that istioctl would not make.
 fn codes(yaml: &str) -> Vec<&'static str> {
     let mut builder = Builder::new();
     builder.add(DocId::new("k8s/team.yaml"), "team.yaml", yaml.into());
-    builder.note(Need::Part(String::new()), Coverage::Partial("only what the files hold".to_owned()));
+    builder.note(
+        Need::Part(String::new()),
+        Coverage::Partial("only what the files hold".to_owned()),
+    );
     let snapshot = builder.finish();
-    let analysis = Analysis { least: Severity::Warning, ..Analysis::default() };
-    let report = ladder::analyze(&snapshot, &Mesh::of_files(&snapshot, &Beside::default()), &analysis);
+    let analysis = Analysis {
+        least: Severity::Warning,
+        ..Analysis::default()
+    };
+    let report = ladder::analyze(
+        &snapshot,
+        &Mesh::of_files(&snapshot, &Beside::default()),
+        &analysis,
+    );
     let found = report.findings.iter().map(|told| told.finding.code);
-    let mut codes: Vec<_> = found.filter(|code| rules::named(code).is_some_and(|rule| rule.ist().is_none())).collect();
+    let mut codes: Vec<_> = found
+        .filter(|code| rules::named(code).is_some_and(|rule| rule.ist().is_none()))
+        .collect();
     codes.sort_unstable();
     codes
 }

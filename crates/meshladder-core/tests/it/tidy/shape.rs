@@ -8,11 +8,17 @@ const MOST_LINES: usize = 400;
 /// Files that are longer, each with its reason.
 const LONG: &[(&str, &str)] = &[];
 
-/// A Rust file that does not start with its module docs. Unit tests need none: they belong to the file above them.
+/// A Rust file that does not start with its module docs. Unit tests need none: they belong to the
+/// file above them.
 pub(super) fn without_module_docs(source: &Source) -> Option<String> {
     let is_unit_tests = source.is_test() && source.path.contains("/src/");
-    (!is_unit_tests && !source.text.starts_with("//! "))
-        .then(|| source.problem("", 0, "starts without `//!`: say in a sentence what the file is for"))
+    (!is_unit_tests && !source.text.starts_with("//! ")).then(|| {
+        source.problem(
+            "",
+            0,
+            "starts without `//!`: say in a sentence what the file is for",
+        )
+    })
 }
 
 /// A shell script that does not start with what it is for, or goes on after an error.
@@ -21,8 +27,13 @@ pub(super) fn without_strict_mode_or_purpose(source: &Source) -> Option<String> 
     let is_run = lines.next() == Some("#!/usr/bin/env bash");
     let says = lines.next().is_some_and(|line| line.starts_with("# "));
     let stops = source.text.lines().any(|line| line == "set -euo pipefail");
-    (is_run && !(says && stops))
-        .then(|| source.problem("", 0, "needs a second line `# what it is for`, and `set -euo pipefail`"))
+    (is_run && !(says && stops)).then(|| {
+        source.problem(
+            "",
+            0,
+            "needs a second line `# what it is for`, and `set -euo pipefail`",
+        )
+    })
 }
 
 /// Files past the limit that are not listed, and listed ones that no longer need it.
@@ -53,22 +64,37 @@ fn a_file_without_a_purpose_is_seen() {
         ("crates/c/src/a/tests/odd.rs", "use super::*;\n", false),
         ("crates/c/tests/it/main.rs", "use super::*;\n", true),
     ] {
-        assert_eq!(without_module_docs(&Source::new(path, text)).is_some(), is_bad, "{path}: {text}");
+        assert_eq!(
+            without_module_docs(&Source::new(path, text)).is_some(),
+            is_bad,
+            "{path}: {text}"
+        );
     }
     for (text, is_bad) in [
-        ("#!/usr/bin/env bash\n# Does it.\nset -euo pipefail\n", false),
+        (
+            "#!/usr/bin/env bash\n# Does it.\nset -euo pipefail\n",
+            false,
+        ),
         ("#!/usr/bin/env bash\n# Does it.\n", true),
         ("#!/usr/bin/env bash\nset -euo pipefail\n", true),
         ("#!/usr/bin/env python3\n", false),
     ] {
-        assert_eq!(without_strict_mode_or_purpose(&Source::new("scripts/a", text)).is_some(), is_bad, "{text}");
+        assert_eq!(
+            without_strict_mode_or_purpose(&Source::new("scripts/a", text)).is_some(),
+            is_bad,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn length_counts_up_to_the_tests() {
-    let file =
-        |lines: usize| Source::new("src/a.rs", format!("{}#[cfg(test)]\nmod tests {{}}\n", "x;\n".repeat(lines)));
+    let file = |lines: usize| {
+        Source::new(
+            "src/a.rs",
+            format!("{}#[cfg(test)]\nmod tests {{}}\n", "x;\n".repeat(lines)),
+        )
+    };
     assert_eq!(too_long(&[file(MOST_LINES)]), Vec::<String>::new());
     assert_eq!(too_long(&[file(MOST_LINES + 1)]).len(), 1);
 }

@@ -21,7 +21,11 @@ impl Source {
     /// All Rust files of the workspace.
     pub(super) fn rust() -> Vec<Self> {
         let is_rust = |path: &str| Path::new(path).extension().is_some_and(|e| e == "rs");
-        files(&["crates", "fuzz/fuzz_targets"], is_rust, "crates/meshladder-core/src/lib.rs")
+        files(
+            &["crates", "fuzz/fuzz_targets"],
+            is_rust,
+            "crates/meshladder-core/src/lib.rs",
+        )
     }
 
     /// All scripts.
@@ -36,12 +40,24 @@ impl Source {
         while !rest.is_empty() {
             let (kind, length) = first_piece(rest);
             let (piece, tail) = rest.split_at(length);
-            let blank: String = piece.chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+            let blank: String = piece
+                .chars()
+                .map(|c| if c == '\n' { c } else { ' ' })
+                .collect();
             code.push_str(if kind == Piece::Code { piece } else { &blank });
-            comments.push_str(if kind == Piece::Comment { piece } else { &blank });
+            comments.push_str(if kind == Piece::Comment {
+                piece
+            } else {
+                &blank
+            });
             rest = tail;
         }
-        Self { path: path.into(), text, code, comments }
+        Self {
+            path: path.into(),
+            text,
+            code,
+            comments,
+        }
     }
 
     /// Whether all of the file is tests.
@@ -51,13 +67,24 @@ impl Source {
 
     /// The code before the module of tests at its end; nothing of a file that is all tests.
     pub(super) fn product_code(&self) -> &str {
-        let tests = self.code.find("#[cfg(test)]\nmod ").unwrap_or(self.code.len());
-        if self.is_test() { "" } else { &self.code[..tests] }
+        let tests = self
+            .code
+            .find("#[cfg(test)]\nmod ")
+            .unwrap_or(self.code.len());
+        if self.is_test() {
+            ""
+        } else {
+            &self.code[..tests]
+        }
     }
 
     /// A problem with the place in `self.code` (or `self.comments`) that starts at the byte `at`.
     pub(super) fn problem(&self, part: &str, at: usize, what: &str) -> String {
-        format!("{}:{}: {what}", self.path, part[..at].matches('\n').count() + 1)
+        format!(
+            "{}:{}: {what}",
+            self.path,
+            part[..at].matches('\n').count() + 1
+        )
     }
 }
 
@@ -68,17 +95,28 @@ fn files(folders: &[&str], wanted: impl Fn(&str) -> bool, witness: &str) -> Vec<
     for folder in folders {
         walk(&root, folder, &mut paths);
     }
-    assert!(paths.iter().any(|path| path == witness), "{witness} is not below {folders:?}");
+    assert!(
+        paths.iter().any(|path| path == witness),
+        "{witness} is not below {folders:?}"
+    );
     paths.retain(|path| wanted(path));
     paths.sort();
     // What is not text is not ours to judge.
-    let read = |path: String| fs::read_to_string(root.join(&path)).ok().map(|text| Source::new(path, text));
+    let read = |path: String| {
+        fs::read_to_string(root.join(&path))
+            .ok()
+            .map(|text| Source::new(path, text))
+    };
     paths.into_iter().filter_map(read).collect()
 }
 
 fn walk(root: &Path, folder: &str, found: &mut Vec<String>) {
     // A folder that is not there has no files: not every checkout has a `fuzz`.
-    for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(root.join(folder))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             walk(root, &path, found);
@@ -97,13 +135,20 @@ enum Piece {
 
 /// What the text starts with, and how long that is.
 fn first_piece(text: &str) -> (Piece, usize) {
-    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let word = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
     let raw = &text[word..].trim_start_matches('#');
     let hashes = text.len() - word - raw.len();
     if ["r", "br", "cr"].contains(&&text[..word]) && raw.starts_with('"') {
         let close = format!("\"{}", "#".repeat(hashes));
         let open = word + hashes + 1;
-        return (Piece::Literal, text[open..].find(&close).map_or(text.len(), |at| open + at + close.len()));
+        return (
+            Piece::Literal,
+            text[open..]
+                .find(&close)
+                .map_or(text.len(), |at| open + at + close.len()),
+        );
     }
     match text.as_bytes() {
         [b'/', b'/', ..] => (Piece::Comment, text.find('\n').unwrap_or(text.len())),
@@ -115,7 +160,10 @@ fn first_piece(text: &str) -> (Piece, usize) {
             Some((at, '\'')) => (Piece::Literal, at + 1),
             _ => (Piece::Code, 1),
         },
-        _ => (Piece::Code, word.max(text.chars().next().map_or(0, char::len_utf8))),
+        _ => (
+            Piece::Code,
+            word.max(text.chars().next().map_or(0, char::len_utf8)),
+        ),
     }
 }
 
@@ -158,14 +206,28 @@ fn comments_and_literals_are_told_from_code() {
     ] {
         let source = Source::new("x.rs", text);
         let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!((words(&source.code).as_str(), words(&source.comments).as_str()), (code, comments), "{text}");
-        assert_eq!((source.code.len(), source.comments.len()), (text.len(), text.len()), "{text}");
+        assert_eq!(
+            (
+                words(&source.code).as_str(),
+                words(&source.comments).as_str()
+            ),
+            (code, comments),
+            "{text}"
+        );
+        assert_eq!(
+            (source.code.len(), source.comments.len()),
+            (text.len(), text.len()),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn product_code_ends_where_tests_begin() {
     let text = "fn a() {}\n#[cfg(test)]\nfn helper() {}\n#[cfg(test)]\nmod tests {}\n";
-    assert_eq!(Source::new("src/a.rs", text).product_code(), "fn a() {}\n#[cfg(test)]\nfn helper() {}\n");
+    assert_eq!(
+        Source::new("src/a.rs", text).product_code(),
+        "fn a() {}\n#[cfg(test)]\nfn helper() {}\n"
+    );
     assert_eq!(Source::new("src/a/tests.rs", text).product_code(), "");
 }

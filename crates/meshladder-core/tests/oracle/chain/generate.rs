@@ -9,8 +9,17 @@ use serde_json::{Map, Value, json};
 use crate::harness::Random;
 
 const PORTS: [u16; 4] = [80, 8080, 443, 9000];
-const ADDRESSES: [&str; 9] =
-    ["10.0.0.1", "10.0.0.2", "10.1.0.1", "127.0.0.1", "127.0.0.6", "192.168.0.1", "::1", "fd00::1", "fd00:1::2"];
+const ADDRESSES: [&str; 9] = [
+    "10.0.0.1",
+    "10.0.0.2",
+    "10.1.0.1",
+    "127.0.0.1",
+    "127.0.0.6",
+    "192.168.0.1",
+    "::1",
+    "fd00::1",
+    "fd00:1::2",
+];
 const RANGES: [(&str, u8); 14] = [
     ("0.0.0.0", 0),
     ("10.0.0.0", 8),
@@ -55,10 +64,19 @@ const ASKED_NAMES: [&str; 14] = [
     ".example",
     "a.example.",
 ];
-const PROTOCOLS: [&str; 7] = ["http/1.0", "http/1.1", "h2c", "h2", "istio", "istio-peer-exchange", "istio-http/1.1"];
+const PROTOCOLS: [&str; 7] = [
+    "http/1.0",
+    "http/1.1",
+    "h2c",
+    "h2",
+    "istio",
+    "istio-peer-exchange",
+    "istio-http/1.1",
+];
 const SOURCE_PORTS: [u16; 3] = [1000, 2000, 3000];
 
-/// A listener without an address. Chains that would overlap with another one are left out, since Envoy refuses them.
+/// A listener without an address. Chains that would overlap with another one are left out, since
+/// Envoy refuses them.
 pub(super) fn listener(random: &mut Random, number: usize) -> Value {
     // A few levels a listener, so that the search gets to the deep ones.
     let levels: Vec<_> = (0..=random.below(4)).map(|_| random.below(9)).collect();
@@ -94,8 +112,12 @@ pub(super) fn connection(random: &mut Random) -> Connection {
         }
     };
     let tls = random.chance(60).then(|| Tls {
-        sni: random.chance(80).then(|| (*random.pick(&ASKED_NAMES)).to_owned()),
-        alpn: (0..random.below(4)).map(|_| (*random.pick(&PROTOCOLS)).to_owned()).collect(),
+        sni: random
+            .chance(80)
+            .then(|| (*random.pick(&ASKED_NAMES)).to_owned()),
+        alpn: (0..random.below(4))
+            .map(|_| (*random.pick(&PROTOCOLS)).to_owned())
+            .collect(),
         peer: None,
     });
     Connection {
@@ -176,13 +198,28 @@ fn criteria(random: &mut Random, levels: &[usize]) -> Value {
         let (field, value) = match level {
             0 => ("destination_port", json!(random.pick(&PORTS))),
             1 => ("prefix_ranges", several(random, range)),
-            2 => ("server_names", several(random, |random| json!(random.pick(&SERVER_NAMES)))),
-            3 => ("transport_protocol", json!(random.pick(&["tls", "raw_buffer"]))),
-            4 => ("application_protocols", several(random, |random| json!(random.pick(&PROTOCOLS)))),
+            2 => (
+                "server_names",
+                several(random, |random| json!(random.pick(&SERVER_NAMES))),
+            ),
+            3 => (
+                "transport_protocol",
+                json!(random.pick(&["tls", "raw_buffer"])),
+            ),
+            4 => (
+                "application_protocols",
+                several(random, |random| json!(random.pick(&PROTOCOLS))),
+            ),
             5 => ("direct_source_prefix_ranges", several(random, range)),
-            6 => ("source_type", json!(random.pick(&["ANY", "SAME_IP_OR_LOOPBACK", "EXTERNAL"]))),
+            6 => (
+                "source_type",
+                json!(random.pick(&["ANY", "SAME_IP_OR_LOOPBACK", "EXTERNAL"])),
+            ),
             7 => ("source_prefix_ranges", several(random, range)),
-            _ => ("source_ports", several(random, |random| json!(random.pick(&SOURCE_PORTS)))),
+            _ => (
+                "source_ports",
+                several(random, |random| json!(random.pick(&SOURCE_PORTS))),
+            ),
         };
         criteria.insert(field.to_owned(), value);
     }
@@ -201,7 +238,8 @@ fn several(random: &mut Random, mut one: impl FnMut(&mut Random) -> Value) -> Va
     values.into()
 }
 
-/// Every combination of a match's values, written so that those which Envoy takes to be the same are the same.
+/// Every combination of a match's values, written so that those which Envoy takes to be the same
+/// are the same.
 fn rows(criteria: &Value) -> Vec<String> {
     const FIELDS: [&str; 9] = [
         "destination_port",
@@ -217,12 +255,18 @@ fn rows(criteria: &Value) -> Vec<String> {
     let mut rows = vec![String::new()];
     for field in FIELDS {
         let values = match &criteria[field] {
-            Value::Array(values) => values.iter().map(|value| value.to_string().to_lowercase()).collect(),
+            Value::Array(values) => values
+                .iter()
+                .map(|value| value.to_string().to_lowercase())
+                .collect(),
             Value::Null => vec!["any".to_owned()],
             value if value == "ANY" => vec!["any".to_owned()],
             value => vec![value.to_string()],
         };
-        rows = rows.iter().flat_map(|row| values.iter().map(move |value| format!("{row}|{value}"))).collect();
+        rows = rows
+            .iter()
+            .flat_map(|row| values.iter().map(move |value| format!("{row}|{value}")))
+            .collect();
     }
     rows
 }

@@ -7,7 +7,14 @@ use crate::harness::Random;
 /// States of health that come together.
 const STATES: [&[&str]; 5] = [
     &["HEALTHY", "UNHEALTHY"],
-    &["HEALTHY", "UNHEALTHY", "DEGRADED", "DRAINING", "TIMEOUT", "UNKNOWN"],
+    &[
+        "HEALTHY",
+        "UNHEALTHY",
+        "DEGRADED",
+        "DRAINING",
+        "TIMEOUT",
+        "UNKNOWN",
+    ],
     &["UNHEALTHY", "DRAINING"],
     &["DEGRADED", "UNHEALTHY"],
     &["HEALTHY"],
@@ -22,9 +29,11 @@ pub(super) fn cluster(random: &mut Random, number: usize, ports: &[u16]) -> Valu
     for priority in 0..priorities {
         for zone in 0..=random.below(2) {
             let size = random.below(free.len().min(3) + 1);
-            let endpoints: Vec<_> = free.drain(..size).map(|port| lb_endpoint(random, port, states)).collect();
-            let mut group =
-                json!({"locality": {"zone": format!("z{zone}")}, "priority": priority, "lb_endpoints": endpoints});
+            let endpoints: Vec<_> = free
+                .drain(..size)
+                .map(|port| lb_endpoint(random, port, states))
+                .collect();
+            let mut group = json!({"locality": {"zone": format!("z{zone}")}, "priority": priority, "lb_endpoints": endpoints});
             if random.chance(60) {
                 group["load_balancing_weight"] = 1.into();
             }
@@ -80,7 +89,8 @@ fn lb_endpoint(random: &mut Random, port: u16, states: &[&str]) -> Value {
 fn common_lb_config(random: &mut Random) -> Value {
     let mut config = json!({});
     if random.chance(70) {
-        config["healthy_panic_threshold"] = json!({"value": random.pick(&[0.0, 0.0, 30.0, 49.6, 100.0])});
+        config["healthy_panic_threshold"] =
+            json!({"value": random.pick(&[0.0, 0.0, 30.0, 49.6, 100.0])});
     }
     match random.below(3) {
         0 => config["zone_aware_lb_config"] = json!({"fail_traffic_on_panic": true}),

@@ -70,8 +70,12 @@ fn per_filter(random: &mut Random, percent: usize) -> Value {
     let mut put = |random: &mut Random, name: &str, value: Value| {
         if random.chance(percent) {
             config[name] = match random.below(6) {
-                0 => json!({"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true}),
-                1 => json!({"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "config": value}),
+                0 => {
+                    json!({"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true})
+                }
+                1 => {
+                    json!({"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "config": value})
+                }
                 _ => value,
             };
         }
@@ -84,7 +88,9 @@ fn per_filter(random: &mut Random, percent: usize) -> Value {
     put(random, "envoy.filters.http.local_ratelimit", value);
     let value = typed(
         "ext_authz.v3.ExtAuthzPerRoute",
-        random.pick(&[json!({"disabled": true}), json!({"check_settings": {}})]).clone(),
+        random
+            .pick(&[json!({"disabled": true}), json!({"check_settings": {}})])
+            .clone(),
     );
     put(random, "envoy.filters.http.ext_authz", value);
     config
@@ -118,7 +124,12 @@ fn fault(random: &mut Random) -> Value {
         fault["abort"] = abort;
     }
     if random.chance(40) {
-        let mut delay = random.pick(&[json!({"fixed_delay": "0.001s"}), json!({"header_delay": {}})]).clone();
+        let mut delay = random
+            .pick(&[
+                json!({"fixed_delay": "0.001s"}),
+                json!({"header_delay": {}}),
+            ])
+            .clone();
         delay["percentage"] = percentage(random);
         fault["delay"] = delay;
     }
@@ -149,26 +160,27 @@ fn cors(random: &mut Random) -> Value {
         cors["allow_origin_string_match"] = json!([random.pick(&origins)]);
     }
     if random.chance(30) {
-        cors["filter_enabled"] = json!({"default_value": percentage(random), "runtime_key": "none"});
+        cors["filter_enabled"] =
+            json!({"default_value": percentage(random), "runtime_key": "none"});
     }
     if random.chance(30) {
         cors["forward_not_matching_preflights"] = random.chance(50).into();
     }
     if random.chance(20) {
-        cors["shadow_enabled"] = json!({"default_value": percentage(random), "runtime_key": "none"});
+        cors["shadow_enabled"] =
+            json!({"default_value": percentage(random), "runtime_key": "none"});
     }
     cors
 }
 
 /// Buckets that never run empty, or are never looked at.
 fn rate_limit(random: &mut Random) -> Value {
-    let mut limit =
-        json!({"stat_prefix": "x", "token_bucket": {"max_tokens": 1, "tokens_per_fill": 1, "fill_interval": "3600s"}});
+    let mut limit = json!({"stat_prefix": "x", "token_bucket": {"max_tokens": 1, "tokens_per_fill": 1, "fill_interval": "3600s"}});
     let enabled = random.chance(40);
-    limit["filter_enabled"] =
-        json!({"default_value": {"numerator": if enabled { 100 } else { 0 }}, "runtime_key": "none"});
+    limit["filter_enabled"] = json!({"default_value": {"numerator": if enabled { 100 } else { 0 }}, "runtime_key": "none"});
     if random.chance(90) {
-        limit["filter_enforced"] = json!({"default_value": percentage(random), "runtime_key": "none"});
+        limit["filter_enforced"] =
+            json!({"default_value": percentage(random), "runtime_key": "none"});
     }
     if random.chance(20) {
         limit["status"] = json!({"code": random.pick(&["ServiceUnavailable", "OK", "Forbidden"])});
@@ -181,8 +193,12 @@ fn rate_limit(random: &mut Random) -> Value {
 
 /// A shadow policy that says whether authorization is asked for.
 fn custom(random: &mut Random) -> Value {
-    let principal =
-        random.pick(&[json!({"any": true}), json!({"header": {"name": "x-fault", "present_match": true}})]).clone();
+    let principal = random
+        .pick(&[
+            json!({"any": true}),
+            json!({"header": {"name": "x-fault", "present_match": true}}),
+        ])
+        .clone();
     let policies = json!({"istio-ext-authz-opa-ns[a]-policy[b]-rule[0]": {"permissions": [{"any": true}], "principals": [principal]}});
     typed(
         "rbac.v3.RBAC",
@@ -204,10 +220,12 @@ fn authz(random: &mut Random) -> Value {
         authz["failure_mode_allow"] = true.into();
     }
     if random.chance(30) {
-        authz["status_on_error"] = json!({"code": random.pick(&["ServiceUnavailable", "Unauthorized"])});
+        authz["status_on_error"] =
+            json!({"code": random.pick(&["ServiceUnavailable", "Unauthorized"])});
     }
     if random.chance(30) {
-        authz["filter_enabled"] = json!({"default_value": percentage(random), "runtime_key": "none"});
+        authz["filter_enabled"] =
+            json!({"default_value": percentage(random), "runtime_key": "none"});
     }
     if random.chance(50) {
         authz["filter_enabled_metadata"] = json!({"filter": "envoy.filters.http.rbac",
@@ -222,12 +240,20 @@ fn authz(random: &mut Random) -> Value {
 }
 
 fn mutation(random: &mut Random) -> Value {
-    let actions = ["APPEND_IF_EXISTS_OR_ADD", "ADD_IF_ABSENT", "OVERWRITE_IF_EXISTS_OR_ADD", "OVERWRITE_IF_EXISTS"];
+    let actions = [
+        "APPEND_IF_EXISTS_OR_ADD",
+        "ADD_IF_ABSENT",
+        "OVERWRITE_IF_EXISTS_OR_ADD",
+        "OVERWRITE_IF_EXISTS",
+    ];
     let mutations = [
         json!({"remove": "x-fault"}),
         json!({"append": {"header": {"key": "x-fault", "value": "changed"}, "append_action": random.pick(&actions)}}),
     ];
-    typed("header_mutation.v3.HeaderMutation", json!({"mutations": {"request_mutations": [random.pick(&mutations)]}}))
+    typed(
+        "header_mutation.v3.HeaderMutation",
+        json!({"mutations": {"request_mutations": [random.pick(&mutations)]}}),
+    )
 }
 
 fn policies(random: &mut Random) -> Value {
@@ -244,24 +270,53 @@ fn policies(random: &mut Random) -> Value {
 const HEADERS: [(usize, &str, &[&str]); 7] = [
     (40, "x-fault", &["yes", "no"]),
     (25, "x-envoy-downstream-service-node", &["me", "you"]),
-    (25, "x-envoy-fault-abort-request", &["429", "199", "600", "x", "503"]),
-    (20, "x-envoy-fault-abort-grpc-request", &["5", "0", "16", "x"]),
-    (20, "x-envoy-fault-abort-request-percentage", &["0", "100", "1000000"]),
+    (
+        25,
+        "x-envoy-fault-abort-request",
+        &["429", "199", "600", "x", "503"],
+    ),
+    (
+        20,
+        "x-envoy-fault-abort-grpc-request",
+        &["5", "0", "16", "x"],
+    ),
+    (
+        20,
+        "x-envoy-fault-abort-request-percentage",
+        &["0", "100", "1000000"],
+    ),
     (25, "x-envoy-fault-delay-request", &["1", "0", "x"]),
-    (20, "content-type", &["application/grpc", "application/grpc+proto", "application/grpc-web", "text/plain"]),
+    (
+        20,
+        "content-type",
+        &[
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc-web",
+            "text/plain",
+        ],
+    ),
 ];
 
-const PREFLIGHT: [(usize, &str, &[&str]); 2] =
-    [(100, "origin", &["http://a.test", "https://b.test", ""]), (80, "access-control-request-method", &["GET", ""])];
+const PREFLIGHT: [(usize, &str, &[&str]); 2] = [
+    (100, "origin", &["http://a.test", "https://b.test", ""]),
+    (80, "access-control-request-method", &["GET", ""]),
+];
 
 pub(crate) fn shape(request: &mut Request, random: &mut Random) {
-    let preflight = if random.chance(30) { &PREFLIGHT[..] } else { &[] };
+    let preflight = if random.chance(30) {
+        &PREFLIGHT[..]
+    } else {
+        &[]
+    };
     if !preflight.is_empty() && random.chance(80) {
         "OPTIONS".clone_into(&mut request.method);
     }
     for (percent, name, values) in HEADERS.iter().chain(preflight) {
         if random.chance(*percent) {
-            request.headers.push(((*name).to_owned(), (*random.pick(values)).to_owned()));
+            request
+                .headers
+                .push(((*name).to_owned(), (*random.pick(values)).to_owned()));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A blocking HTTP/1.1 client, as small as the answers it reads: local replies with `content-length`.
+//! A blocking HTTP/1.1 client, as small as the answers it reads: local replies with
+//! `content-length`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -28,15 +29,22 @@ impl Client {
 
     /// A client whose connections start with these bytes, for instance a PROXY protocol header.
     pub(crate) fn with_preamble(port: u16, preamble: &[u8]) -> Self {
-        Self { port, preamble: preamble.to_vec(), stream: None }
+        Self {
+            port,
+            preamble: preamble.to_vec(),
+            stream: None,
+        }
     }
 
     /// Sends one request, head and body as they are, and reads its answer.
     pub(crate) fn send(&mut self, request: &[u8]) -> Answer {
-        // An idle connection may have been closed in the meantime; a fresh one is the second and last chance.
+        // An idle connection may have been closed in the meantime; a fresh one is the second and
+        // last chance.
         for _ in 0..2 {
             let is_fresh = self.stream.is_none();
-            let Some(stream) = self.connect() else { return Answer::default() };
+            let Some(stream) = self.connect() else {
+                return Answer::default();
+            };
             if stream.get_mut().write_all(request).is_ok()
                 && let Some((answer, keep)) = read(stream, request.starts_with(b"HEAD "))
             {
@@ -66,14 +74,19 @@ impl Client {
 impl Answer {
     /// The first value of a header; empty when there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+        self.headers
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or("", |(_, value)| value)
     }
 }
 
 fn connect(port: u16) -> Option<TcpStream> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_nodelay(true).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .ok()?;
     Some(stream)
 }
 
@@ -82,12 +95,19 @@ fn read(stream: &mut BufReader<TcpStream>, is_head: bool) -> Option<(Answer, boo
     let mut line = String::new();
     stream.read_line(&mut line).ok().filter(|&read| read > 0)?;
     let status = line.split(' ').nth(1)?.parse().ok()?;
-    let mut answer = Answer { status, ..Answer::default() };
+    let mut answer = Answer {
+        status,
+        ..Answer::default()
+    };
     loop {
         line.clear();
         stream.read_line(&mut line).ok().filter(|&read| read > 0)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        answer.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        let Some((name, value)) = line.trim_end().split_once(':') else {
+            break;
+        };
+        answer
+            .headers
+            .push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     let mut body = Vec::new();
     if is_head || matches!(status, 204 | 304) {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// A bootstrap with these listeners and clusters, and an admin interface on a port that Envoy picks.
+/// A bootstrap with these listeners and clusters, and an admin interface on a port that Envoy
+/// picks.
 pub(crate) fn bootstrap(listeners: Vec<Value>, clusters: Vec<Value>) -> Value {
     let mut bootstrap = json!({
         "node": {"id": "oracle", "cluster": "oracle"},
@@ -25,11 +26,15 @@ pub(crate) fn cluster(name: &str) -> Value {
     json!({"name": name, "type": "STATIC", "load_assignment": {"cluster_name": name}})
 }
 
-/// A connection manager as a network filter. Every answer is a local reply and says in headers what was decided:
-/// `x-o-vhost`, `x-o-route`, `x-o-cluster`, `x-o-flags`, `x-o-details`, `x-o-path`, `x-o-authority`, and `x-o-added`, the request header
-/// `x-added`. `http_filters`
-/// come before the router, `more` is laid over the configuration.
-pub(crate) fn connection_manager(route_config: Value, http_filters: Vec<Value>, more: &Value) -> Value {
+/// A connection manager as a network filter. Every answer is a local reply and says in headers what
+/// was decided: `x-o-vhost`, `x-o-route`, `x-o-cluster`, `x-o-flags`, `x-o-details`, `x-o-path`,
+/// `x-o-authority`, and `x-o-added`, the request header `x-added`. `http_filters` come before the
+/// router, `more` is laid over the configuration.
+pub(crate) fn connection_manager(
+    route_config: Value,
+    http_filters: Vec<Value>,
+    more: &Value,
+) -> Value {
     let router = json!({
         "name": "envoy.filters.http.router",
         "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"},

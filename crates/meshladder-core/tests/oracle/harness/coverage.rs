@@ -1,4 +1,5 @@
-//! How often each matcher and each outcome was met, for and against. What was never met was not tested.
+//! How often each matcher and each outcome was met, for and against. What was never met was not
+//! tested.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,8 +19,8 @@ impl Coverage {
         self.0.get_mut(name).expect("it was just put there")[usize::from(!matched)] += 1;
     }
 
-    /// Prints the table, and fails when one of the `matchers` or `outcomes` was never met on one side. An outcome is met
-    /// negatively by each other one.
+    /// Prints the table, and fails when one of the `matchers` or `outcomes` was never met on one
+    /// side. An outcome is met negatively by each other one.
     #[track_caller]
     pub(crate) fn conclude(mut self, title: &str, matchers: &[&str], outcomes: &[&str]) {
         let ends: u64 = outcomes.iter().map(|name| self.count(name)[0]).sum();
@@ -32,8 +33,15 @@ impl Coverage {
             writeln!(table, "{yes:>10} {no:>10}  {name}").expect("a String takes all text");
         }
         say(&table);
-        let never: Vec<_> = matchers.iter().chain(outcomes).filter(|name| self.count(name).contains(&0)).collect();
-        assert!(never.is_empty() || is_short(), "{title}: never met on one side: {never:?}");
+        let never: Vec<_> = matchers
+            .iter()
+            .chain(outcomes)
+            .filter(|name| self.count(name).contains(&0))
+            .collect();
+        assert!(
+            never.is_empty() || is_short(),
+            "{title}: never met on one side: {never:?}"
+        );
     }
 
     fn count(&self, name: &str) -> [u64; 2] {

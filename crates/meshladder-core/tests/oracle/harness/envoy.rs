@@ -22,7 +22,8 @@ pub(crate) struct Envoy {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Envoy {
-    /// Starts Envoy with this bootstrap ([`super::bootstrap`]) and waits until it is ready. Every port may be 0.
+    /// Starts Envoy with this bootstrap ([`super::bootstrap`]) and waits until it is ready. Every
+    /// port may be 0.
     pub(crate) fn start(config: &Value) -> Self {
         Self::start_with(config, &["-l", "error"])
     }
@@ -47,16 +48,27 @@ impl Envoy {
             .stderr(errors)
             .spawn()
             .expect("Envoy starts");
-        let mut envoy = Self { child, folder, admin: 0 };
+        let mut envoy = Self {
+            child,
+            folder,
+            admin: 0,
+        };
         envoy.wait();
         envoy
     }
 
     /// The port that a listener got, by its name.
     pub(crate) fn port(&self, listener: &str) -> u16 {
-        let statuses: Value = serde_json::from_str(&self.admin("/listeners?format=json")).expect("JSON");
-        let statuses = statuses["listener_statuses"].as_array().expect("there are listeners").clone();
-        let status = statuses.iter().find(|status| status["name"] == listener).expect("a listener of that name");
+        let statuses: Value =
+            serde_json::from_str(&self.admin("/listeners?format=json")).expect("JSON");
+        let statuses = statuses["listener_statuses"]
+            .as_array()
+            .expect("there are listeners")
+            .clone();
+        let status = statuses
+            .iter()
+            .find(|status| status["name"] == listener)
+            .expect("a listener of that name");
         let port = status["local_address"]["socket_address"]["port_value"].as_u64();
         u16::try_from(port.expect("the listener has a port")).expect("a port")
     }
@@ -81,8 +93,15 @@ impl Envoy {
             if ended.is_some() || Instant::now() > deadline {
                 let errors = fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
                 // Envoy prints all of its configuration first, and what is wrong with it last.
-                let last = errors.char_indices().rev().nth(2000).map_or(&*errors, |(at, _)| &errors[at..]);
-                panic!("Envoy did not start with {}/config.json:\n{last}", self.folder.display());
+                let last = errors
+                    .char_indices()
+                    .rev()
+                    .nth(2000)
+                    .map_or(&*errors, |(at, _)| &errors[at..]);
+                panic!(
+                    "Envoy did not start with {}/config.json:\n{last}",
+                    self.folder.display()
+                );
             }
             std::thread::park_timeout(Duration::from_millis(2));
         }
@@ -92,7 +111,14 @@ impl Envoy {
         if self.admin == 0 {
             // The file appears before its text does.
             let address = fs::read_to_string(self.folder.join("admin")).unwrap_or_default();
-            let Some(port) = address.trim().rsplit(':').next().and_then(|port| port.parse().ok()) else { return false };
+            let Some(port) = address
+                .trim()
+                .rsplit(':')
+                .next()
+                .and_then(|port| port.parse().ok())
+            else {
+                return false;
+            };
             self.admin = port;
         }
         self.admin("/ready").trim() == "LIVE"
@@ -120,8 +146,14 @@ fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("MESHLADDER_ENVOY") {
         return path.into();
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates are two folders below the root");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("crates are two folders below the root");
     let path = root.join(".venv/bin/envoy");
-    assert!(path.exists(), "no Envoy in .venv and no MESHLADDER_ENVOY: scripts/test installs it");
+    assert!(
+        path.exists(),
+        "no Envoy in .venv and no MESHLADDER_ENVOY: scripts/test installs it"
+    );
     path
 }

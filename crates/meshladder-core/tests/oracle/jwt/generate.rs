@@ -51,7 +51,10 @@ impl Keys {
         }
         if random.chance(30) {
             let at = random.below(keys.len() + 1);
-            keys.insert(at, serde_json::from_str(BROKEN[random.below(BROKEN.len())]).expect("JSON"));
+            keys.insert(
+                at,
+                serde_json::from_str(BROKEN[random.below(BROKEN.len())]).expect("JSON"),
+            );
         }
         json!({"keys": keys})
     }
@@ -76,16 +79,27 @@ pub(crate) fn provider(random: &mut Random, keys: &Keys, number: usize) -> Value
         "payload_in_metadata": if number % 3 == 2 { "other" } else { "payload" },
         "local_jwks": {"inline_string": keys.jwks(random).to_string()},
     });
-    let issuer = if number < 3 { ISSUERS[number] } else { *random.pick(&ISSUERS) };
+    let issuer = if number < 3 {
+        ISSUERS[number]
+    } else {
+        *random.pick(&ISSUERS)
+    };
     if !issuer.is_empty() {
         provider["issuer"] = issuer.into();
     }
     if random.chance(40) {
-        let some: Vec<_> = (0..=random.below(2)).map(|_| *random.pick(&AUDIENCES[..5])).collect();
+        let some: Vec<_> = (0..=random.below(2))
+            .map(|_| *random.pick(&AUDIENCES[..5]))
+            .collect();
         provider["audiences"] = json!(some);
     }
     if random.chance(10) {
-        provider["subjects"] = random.pick(&[json!({"prefix": "al"}), json!({"safe_regex": {"regex": "b.b"}})]).clone();
+        provider["subjects"] = random
+            .pick(&[
+                json!({"prefix": "al"}),
+                json!({"safe_regex": {"regex": "b.b"}}),
+            ])
+            .clone();
     }
     if random.chance(10) {
         provider["require_expiration"] = true.into();
@@ -110,21 +124,25 @@ pub(crate) fn provider(random: &mut Random, keys: &Keys, number: usize) -> Value
         provider["forward"] = true.into();
     }
     if random.chance(30) {
-        provider["claim_to_headers"] =
-            json!([{"header_name": "x-claim", "claim_name": random.pick(&["sub", "level", "realm.text", "flag"])}]);
+        provider["claim_to_headers"] = json!([{"header_name": "x-claim", "claim_name": random.pick(&["sub", "level", "realm.text", "flag"])}]);
     }
     if random.chance(15) {
         provider["forward_payload_header"] = "x-payload".into();
     }
     if random.chance(50) {
-        provider["normalize_payload_in_metadata"] = json!({"space_delimited_claims": ["scope", "groups"]});
+        provider["normalize_payload_in_metadata"] =
+            json!({"space_delimited_claims": ["scope", "groups"]});
     }
     provider
 }
 
 /// A tree of requirements over that many providers.
 pub(crate) fn requirement(random: &mut Random, providers: usize, depth: usize) -> Value {
-    let kind = if depth < 2 { random.below(10) } else { random.below(6) };
+    let kind = if depth < 2 {
+        random.below(10)
+    } else {
+        random.below(6)
+    };
     match kind {
         0..=2 => json!({"provider_name": format!("p{}", random.below(providers))}),
         3 => json!({"provider_and_audiences": {
@@ -137,7 +155,9 @@ pub(crate) fn requirement(random: &mut Random, providers: usize, depth: usize) -
 }
 
 fn group(random: &mut Random, providers: usize, depth: usize) -> Value {
-    let children: Vec<_> = (0..2 + random.below(2)).map(|_| requirement(random, providers, depth + 1)).collect();
+    let children: Vec<_> = (0..2 + random.below(2))
+        .map(|_| requirement(random, providers, depth + 1))
+        .collect();
     json!({"requirements": children})
 }
 
@@ -147,17 +167,29 @@ pub(crate) fn place(request: &mut Request, random: &mut Random, keys: &Keys) {
     for _ in 0..*random.pick(&[0, 1, 1, 1, 1, 1, 1, 2]) {
         let token = token(random, keys);
         match random.below(12) {
-            0..=5 => request.headers.push(("authorization".to_owned(), format!("Bearer {token}"))),
+            0..=5 => request
+                .headers
+                .push(("authorization".to_owned(), format!("Bearer {token}"))),
             6 => request.headers.push((
                 "authorization".to_owned(),
-                format!("{}{token}", random.pick(&["bearer ", "", "x Bearer  ", "Bearer"])),
+                format!(
+                    "{}{token}",
+                    random.pick(&["bearer ", "", "x Bearer  ", "Bearer"])
+                ),
             )),
-            7 => request
-                .headers
-                .push(("x-token".to_owned(), format!("{}{token}", random.pick(&["", "Token ", "Bearer "])))),
-            8 | 9 => query.push(format!("{}={token}", random.pick(&["access_token", "token", "t", "%74"]))),
+            7 => request.headers.push((
+                "x-token".to_owned(),
+                format!("{}{token}", random.pick(&["", "Token ", "Bearer "])),
+            )),
+            8 | 9 => query.push(format!(
+                "{}={token}",
+                random.pick(&["access_token", "token", "t", "%74"])
+            )),
             _ => {
-                request.headers.push(("cookie".to_owned(), format!("x=1; {}={token}", random.pick(&["session", "c"]))));
+                request.headers.push((
+                    "cookie".to_owned(),
+                    format!("x=1; {}={token}", random.pick(&["session", "c"])),
+                ));
             }
         }
     }
@@ -172,7 +204,16 @@ pub(crate) fn place(request: &mut Request, random: &mut Random, keys: &Keys) {
 
 /// A token.
 fn token(random: &mut Random, keys: &Keys) -> String {
-    const NONSENSE: [&str; 8] = ["", "a", "a.b", "a.b.c.d", "..", "a.b.c", "e30.e30.e30", "!.!.!"];
+    const NONSENSE: [&str; 8] = [
+        "",
+        "a",
+        "a.b",
+        "a.b.c.d",
+        "..",
+        "a.b.c",
+        "e30.e30.e30",
+        "!.!.!",
+    ];
     if random.chance(4) {
         return (*random.pick(&NONSENSE)).to_owned();
     }
@@ -181,7 +222,11 @@ fn token(random: &mut Random, keys: &Keys) -> String {
     let mut header = json!({"alg": algorithm});
     if random.chance(60) {
         header["kid"] = (*kid).into();
-        let signed = format!("{}.{}", b64(header.to_string()), b64(good_payload(random).to_string()));
+        let signed = format!(
+            "{}.{}",
+            b64(header.to_string()),
+            b64(good_payload(random).to_string())
+        );
         return format!("{signed}.{}", b64(key.sign(algorithm, &signed)));
     }
     match random.below(10) {
@@ -238,7 +283,14 @@ fn good_payload(random: &mut Random) -> Value {
 
 /// Claims that are nobody's business but the policies'.
 fn claims(random: &mut Random) -> Value {
-    let groups = [json!("admin"), json!(["admin", "dev"]), json!(["dev"]), json!("dev admin"), json!(null), json!([])];
+    let groups = [
+        json!("admin"),
+        json!(["admin", "dev"]),
+        json!(["dev"]),
+        json!("dev admin"),
+        json!(null),
+        json!([]),
+    ];
     json!({
         "level": random.pick(&[1.0, 2.0, 2.5, -1.0, 1e20]),
         "flag": random.chance(50),
@@ -266,7 +318,10 @@ fn payload(random: &mut Random) -> Value {
         0 => put("aud", 7.into()),
         1 => put("aud", json!(["shop", 7])),
         2..=5 => {}
-        6..=9 => put("aud", json!([random.pick(&AUDIENCES), random.pick(&AUDIENCES)])),
+        6..=9 => put(
+            "aud",
+            json!([random.pick(&AUDIENCES), random.pick(&AUDIENCES)]),
+        ),
         _ => put("aud", (*random.pick(&AUDIENCES)).into()),
     }
     // Ten seconds away from every edge, so that it does not matter how long a request takes.
@@ -280,7 +335,13 @@ fn payload(random: &mut Random) -> Value {
         6 => put("exp", (now - 5).into()),
         7 => put("exp", 0.into()),
         8 | 9 => {}
-        10 => put("exp", format!("{}.5", now + 3600).parse::<f64>().expect("a number").into()),
+        10 => put(
+            "exp",
+            format!("{}.5", now + 3600)
+                .parse::<f64>()
+                .expect("a number")
+                .into(),
+        ),
         11 | 12 => put("exp", (now + 300).into()),
         _ => put("exp", (now + 3600).into()),
     }
@@ -339,13 +400,19 @@ fn id(random: &mut Random) -> Value {
         2 => json!({"header": {"name": ":path", "string_match": {"contains": "="}}}),
         3 => json!({"header": {"name": "x-payload", "present_match": true}}),
         _ => {
-            let path: Vec<_> = random.pick(&paths).split('.').map(|key| json!({"key": key})).collect();
+            let path: Vec<_> = random
+                .pick(&paths)
+                .split('.')
+                .map(|key| json!({"key": key}))
+                .collect();
             json!({"metadata": {"filter": "envoy.filters.http.jwt_authn", "path": path, "value": value}})
         }
     }
 }
 
 pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("it is after 1970");
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .expect("it is after 1970");
     i64::try_from(since.as_secs()).expect("a time")
 }

@@ -8,9 +8,9 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::rsa::{KeyPair as RsaKeyPair, PublicKeyComponents};
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-    Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384,
-    RSA_PSS_SHA512, RsaEncoding,
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
+    EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384,
+    RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding,
 };
 use serde_json::{Value, json};
 
@@ -30,10 +30,19 @@ pub(crate) fn b64(bytes: impl AsRef<[u8]>) -> String {
 impl Key {
     pub(crate) fn rsa(seed: u64) -> Self {
         let script = include_str!("rsa.py");
-        let output = Command::new("python3").args(["-c", script, &seed.to_string()]).output().expect("python3 runs");
+        let output = Command::new("python3")
+            .args(["-c", script, &seed.to_string()])
+            .output()
+            .expect("python3 runs");
         let text = String::from_utf8(output.stdout).expect("hexadecimal digits");
-        let digits = text.trim().as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-        let der: Vec<_> = digits.map(|pair| u8::from_str_radix(pair, 16).expect("a byte")).collect();
+        let digits = text
+            .trim()
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| std::str::from_utf8(pair).expect("ASCII"));
+        let der: Vec<_> = digits
+            .map(|pair| u8::from_str_radix(pair, 16).expect("a byte"))
+            .collect();
         Self::Rsa(RsaKeyPair::from_der(&der).expect("an RSA key"))
     }
 
@@ -70,7 +79,9 @@ impl Key {
             }
             Self::P256(pair) => point("P-256", pair.public_key().as_ref()),
             Self::P384(pair) => point("P-384", pair.public_key().as_ref()),
-            Self::Ed25519(pair) => json!({"kty": "OKP", "crv": "Ed25519", "x": b64(pair.public_key())}),
+            Self::Ed25519(pair) => {
+                json!({"kty": "OKP", "crv": "Ed25519", "x": b64(pair.public_key())})
+            }
             Self::Secret(secret) => json!({"kty": "oct", "k": b64(secret)}),
         }
     }
@@ -88,12 +99,15 @@ impl Key {
                     _ => &RSA_PKCS1_SHA256,
                 };
                 let mut signature = vec![0; pair.public().modulus_len()];
-                pair.sign(encoding, &random, text.as_bytes(), &mut signature).expect("a signature");
+                pair.sign(encoding, &random, text.as_bytes(), &mut signature)
+                    .expect("a signature");
                 signature
             }
-            Self::P256(pair) | Self::P384(pair) => {
-                pair.sign(&random, text.as_bytes()).expect("a signature").as_ref().to_vec()
-            }
+            Self::P256(pair) | Self::P384(pair) => pair
+                .sign(&random, text.as_bytes())
+                .expect("a signature")
+                .as_ref()
+                .to_vec(),
             Self::Ed25519(pair) => pair.sign(text.as_bytes()).as_ref().to_vec(),
             Self::Secret(secret) => {
                 let hash = match algorithm {
@@ -101,7 +115,9 @@ impl Key {
                     "HS512" => hmac::HMAC_SHA512,
                     _ => hmac::HMAC_SHA256,
                 };
-                hmac::sign(&hmac::Key::new(hash, secret), text.as_bytes()).as_ref().to_vec()
+                hmac::sign(&hmac::Key::new(hash, secret), text.as_bytes())
+                    .as_ref()
+                    .to_vec()
             }
         }
     }

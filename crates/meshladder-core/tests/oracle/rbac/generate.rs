@@ -66,8 +66,9 @@ const RANGES: [(&str, u8); 12] = [
 ];
 
 const TEXTS: [&str; 8] = ["a", "ab", "A", "", "b", "a,b", "abc", " a b"];
-const PATHS: [&str; 12] =
-    ["/", "/a", "/a/", "/a/b", "/A", "/ab", "/a/b/c", "/a?x=1", "/a/b?/c", "/b", "/a;x=1", "/a%2Fb"];
+const PATHS: [&str; 12] = [
+    "/", "/a", "/a/", "/a/b", "/A", "/ab", "/a/b/c", "/a?x=1", "/a/b?/c", "/b", "/a;x=1", "/a%2Fb",
+];
 const METHODS: [&str; 4] = ["GET", "POST", "DELETE", "PUT"];
 const PEERS: [&str; 4] = [
     "spiffe://cluster.local/ns/shop/sa/cart",
@@ -94,7 +95,8 @@ pub(crate) fn socket(text: &str) -> (IpAddr, u16) {
 }
 
 pub(crate) fn proxy_line(address: usize) -> String {
-    let ((source, from), (destination, to)) = (socket(ADDRESSES[address].0), socket(ADDRESSES[address].1));
+    let ((source, from), (destination, to)) =
+        (socket(ADDRESSES[address].0), socket(ADDRESSES[address].1));
     let family = if source.is_ipv6() { "TCP6" } else { "TCP4" };
     format!("PROXY {family} {source} {destination} {from} {to}\r\n")
 }
@@ -109,7 +111,11 @@ impl Policies {
     pub(crate) fn for_tcp(random: &mut Random) -> Self {
         loop {
             let policies = Self::generate(random);
-            if !policies.leaves.iter().any(|leaf| leaf.name.ends_with(" header")) {
+            if !policies
+                .leaves
+                .iter()
+                .any(|leaf| leaf.name.ends_with(" header"))
+            {
                 return policies;
             }
         }
@@ -157,11 +163,15 @@ pub(crate) fn shape(request: &mut Request, random: &mut Random) {
     (*random.pick(&["a.test", "b.test:80", "A.TEST"])).clone_into(&mut request.authority);
     for name in ["x-a", "x-b"] {
         for _ in 0..*random.pick(&[0, 0, 1, 1, 2]) {
-            request.headers.push((name.to_owned(), random.pick(&TEXTS).trim().to_owned()));
+            request
+                .headers
+                .push((name.to_owned(), random.pick(&TEXTS).trim().to_owned()));
         }
     }
     if random.chance(70) {
-        request.headers.push(("x-peer".to_owned(), (*random.pick(&PEERS)).to_owned()));
+        request
+            .headers
+            .push(("x-peer".to_owned(), (*random.pick(&PEERS)).to_owned()));
     }
 }
 
@@ -184,16 +194,31 @@ fn rules(random: &mut Random, leaves: &mut Vec<Leaf>) -> Value {
     json!({"action": random.pick(&["ALLOW", "ALLOW", "DENY", "DENY", "LOG"]), "policies": policies})
 }
 
-fn some(random: &mut Random, leaves: &mut Vec<Leaf>, is_permission: bool, depth: usize) -> Vec<Value> {
-    (0..=random.below(3)).map(|_| rule(random, leaves, is_permission, depth)).collect()
+fn some(
+    random: &mut Random,
+    leaves: &mut Vec<Leaf>,
+    is_permission: bool,
+    depth: usize,
+) -> Vec<Value> {
+    (0..=random.below(3))
+        .map(|_| rule(random, leaves, is_permission, depth))
+        .collect()
 }
 
 fn rule(random: &mut Random, leaves: &mut Vec<Leaf>, is_permission: bool, depth: usize) -> Value {
     let kind = if depth < 3 { random.below(10) } else { 9 };
-    let (side, set) = if is_permission { ("rules", "rules") } else { ("ids", "ids") };
+    let (side, set) = if is_permission {
+        ("rules", "rules")
+    } else {
+        ("ids", "ids")
+    };
     let value = match kind {
-        0 | 1 => json!({format!("and_{side}"): {set: some(random, leaves, is_permission, depth + 1)}}),
-        2 | 3 => json!({format!("or_{side}"): {set: some(random, leaves, is_permission, depth + 1)}}),
+        0 | 1 => {
+            json!({format!("and_{side}"): {set: some(random, leaves, is_permission, depth + 1)}})
+        }
+        2 | 3 => {
+            json!({format!("or_{side}"): {set: some(random, leaves, is_permission, depth + 1)}})
+        }
         4 => {
             let name = if is_permission { "not_rule" } else { "not_id" };
             json!({name: rule(random, leaves, is_permission, depth + 1)})
@@ -202,12 +227,27 @@ fn rule(random: &mut Random, leaves: &mut Vec<Leaf>, is_permission: bool, depth:
         _ if is_permission => permission(random),
         _ => principal(random),
     };
-    let name = value.as_object().and_then(|object| object.keys().next()).expect("a rule has a kind").clone();
-    let side = if is_permission { "permission" } else { "principal" };
+    let name = value
+        .as_object()
+        .and_then(|object| object.keys().next())
+        .expect("a rule has a kind")
+        .clone();
+    let side = if is_permission {
+        "permission"
+    } else {
+        "principal"
+    };
     let text = value.to_string();
     let raw = Raw::of(&text).expect("JSON");
-    let rule = if is_permission { Rule::permission(raw) } else { Rule::principal(raw) };
-    leaves.push(Leaf { name: format!("{side} {name}"), rule });
+    let rule = if is_permission {
+        Rule::permission(raw)
+    } else {
+        Rule::principal(raw)
+    };
+    leaves.push(Leaf {
+        name: format!("{side} {name}"),
+        rule,
+    });
     value
 }
 
@@ -229,8 +269,12 @@ fn permission(random: &mut Random) -> Value {
         }
         8 => json!({"requested_server_name": text(random, &["", "a.test"])}),
         9 => json!({"metadata": metadata_matcher(random)}),
-        10 => json!({"sourced_metadata": {"metadata_matcher": metadata_matcher(random), "metadata_source": "ROUTE"}}),
-        _ => json!({"header": {"name": ":method", "string_match": {"exact": random.pick(&METHODS)}}}),
+        10 => {
+            json!({"sourced_metadata": {"metadata_matcher": metadata_matcher(random), "metadata_source": "ROUTE"}})
+        }
+        _ => {
+            json!({"header": {"name": ":method", "string_match": {"exact": random.pick(&METHODS)}}})
+        }
     }
 }
 
@@ -241,8 +285,12 @@ fn principal(random: &mut Random) -> Value {
         3 => json!({"source_ip": range(random)}),
         4 => json!({"direct_remote_ip": range(random)}),
         5 | 6 => json!({"remote_ip": range(random)}),
-        7 | 8 => json!({"filter_state": {"key": "io.istio.peer_principal", "string_match": text(random, &PEERS)}}),
-        9 => json!({"sourced_metadata": {"metadata_matcher": metadata_matcher(random), "metadata_source": "ROUTE"}}),
+        7 | 8 => {
+            json!({"filter_state": {"key": "io.istio.peer_principal", "string_match": text(random, &PEERS)}})
+        }
+        9 => {
+            json!({"sourced_metadata": {"metadata_matcher": metadata_matcher(random), "metadata_source": "ROUTE"}})
+        }
         10 => json!({"authenticated": {}}),
         _ => json!({"authenticated": {"principal_name": text(random, &PEERS)}}),
     }
@@ -291,7 +339,16 @@ fn range(random: &mut Random) -> Value {
 }
 
 fn metadata_matcher(random: &mut Random) -> Value {
-    let path = *random.pick(&["text", "number", "flag", "nothing", "list", "object.text", "object", "none"]);
+    let path = *random.pick(&[
+        "text",
+        "number",
+        "flag",
+        "nothing",
+        "list",
+        "object.text",
+        "object",
+        "none",
+    ]);
     let path: Vec<_> = path.split('.').map(|key| json!({"key": key})).collect();
     let namespace = *random.pick(&["route", "route", "route", "other"]);
     json!({"filter": namespace, "path": path, "value": value(random, 0), "invert": random.chance(20)})
@@ -301,11 +358,15 @@ fn value(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth < 2 { 8 } else { 6 }) {
         0 => json!({"null_match": {}}),
         1 => json!({"double_match": {"exact": random.pick(&[2.0, 2.5])}}),
-        2 => json!({"double_match": {"range": {"start": random.pick(&[1, 2]), "end": random.pick(&[2, 3])}}}),
+        2 => {
+            json!({"double_match": {"range": {"start": random.pick(&[1, 2]), "end": random.pick(&[2, 3])}}})
+        }
         3 => json!({"string_match": text(random, &["a", "ab", "b"])}),
         4 => json!({"bool_match": random.chance(50)}),
         5 => json!({"present_match": random.chance(70)}),
         6 => json!({"list_match": {"one_of": value(random, depth + 1)}}),
-        _ => json!({"or_match": {"value_matchers": [value(random, depth + 1), value(random, depth + 1)]}}),
+        _ => {
+            json!({"or_match": {"value_matchers": [value(random, depth + 1), value(random, depth + 1)]}})
+        }
     }
 }

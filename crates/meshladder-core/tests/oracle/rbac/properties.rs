@@ -46,17 +46,33 @@ fn filling_in_what_is_unknown_never_flips_what_is_decided() {
         state.remote = Err("the source address".into());
         state.direct_remote = Err("the source address".into());
         let before = decide(rules, &state);
-        let peers =
-            [Caller::Plain, Caller::Tls(Vec::new()), Caller::Tls(vec!["spiffe://td/ns/tools/sa/curl".to_owned()])];
-        let addresses: [IpAddr; 3] =
-            [Ipv4Addr::LOCALHOST.into(), [10, 1, 2, 3].into(), "fd00::1".parse().expect("an address")];
+        let peers = [
+            Caller::Plain,
+            Caller::Tls(Vec::new()),
+            Caller::Tls(vec!["spiffe://td/ns/tools/sa/curl".to_owned()]),
+        ];
+        let addresses: [IpAddr; 3] = [
+            Ipv4Addr::LOCALHOST.into(),
+            [10, 1, 2, 3].into(),
+            "fd00::1".parse().expect("an address"),
+        ];
         for caller in &peers {
             for address in addresses {
-                let filled =
-                    State { caller: caller.clone(), remote: Ok(address), direct_remote: Ok(address), ..state.clone() };
+                let filled = State {
+                    caller: caller.clone(),
+                    remote: Ok(address),
+                    direct_remote: Ok(address),
+                    ..state.clone()
+                };
                 let after = decide(rules, &filled);
-                assert!(before == "undecided" || before == after, "{before} became {after}: {rules}\n{request:#?}");
-                assert_ne!(after, "undecided", "nothing is left open: {rules}\n{request:#?}");
+                assert!(
+                    before == "undecided" || before == after,
+                    "{before} became {after}: {rules}\n{request:#?}"
+                );
+                assert_ne!(
+                    after, "undecided",
+                    "nothing is left open: {rules}\n{request:#?}"
+                );
             }
         }
     });
@@ -70,7 +86,10 @@ fn a_policy_that_does_not_match_can_be_taken_away() {
         for policy in &compile(rules).policies {
             if policy.matches(&state) == Tri::No {
                 let mut fewer = rules.clone();
-                fewer["policies"].as_object_mut().expect("an object").remove(&*policy.name);
+                fewer["policies"]
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove(&*policy.name);
                 let without = compile(&fewer).evaluate(&state, &mut Record::dropping());
                 assert_eq!(decision, without, "{rules} without {}", policy.name);
             }

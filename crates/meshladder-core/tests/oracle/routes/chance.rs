@@ -10,10 +10,10 @@ const REQUESTS: usize = 400;
 
 #[test]
 fn what_chance_can_bring_is_what_envoy_does() {
-    let fraction = |n: u8| json!({"prefix": "/", "runtime_fraction": {"default_value": {"numerator": n}}});
+    let fraction =
+        |n: u8| json!({"prefix": "/", "runtime_fraction": {"default_value": {"numerator": n}}});
     let to = |name: &str, route_match: Value| json!({"name": name, "match": route_match, "route": {"cluster": "c0"}});
-    let weights =
-        json!({"clusters": [{"name": "c1", "weight": 30}, {"name": "c2", "weight": 30}, {"name": "c3", "weight": 40}]});
+    let weights = json!({"clusters": [{"name": "c1", "weight": 30}, {"name": "c2", "weight": 30}, {"name": "c3", "weight": 40}]});
     let routes = [
         to("few", fraction(30)),
         // Those who would match here are gone already.
@@ -35,8 +35,19 @@ fn what_chance_can_bring_is_what_envoy_does() {
         is_http_10: false,
     };
     let expected = Model::compile(&dump, "in", port).expect(&request).outcomes;
-    let named: Vec<_> = expected.iter().map(|outcome| (&*outcome.route, &*outcome.cluster)).collect();
-    assert_eq!(named, [("few", "c0"), ("some", "c0"), ("rest", "c2"), ("rest", "c3")]);
+    let named: Vec<_> = expected
+        .iter()
+        .map(|outcome| (&*outcome.route, &*outcome.cluster))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("few", "c0"),
+            ("some", "c0"),
+            ("rest", "c2"),
+            ("rest", "c3")
+        ]
+    );
     let mut client = Client::new(port);
     let mut met = vec![0; expected.len()];
     for _ in 0..REQUESTS {

@@ -11,7 +11,8 @@ use super::expected::{Expected, Model};
 use super::requests::Sent;
 use crate::harness::Coverage;
 
-/// The kinds of conditions of each route, by virtual host and route name, in the order of their lists.
+/// The kinds of conditions of each route, by virtual host and route name, in the order of their
+/// lists.
 pub(super) struct Labels(HashMap<(String, String), RouteLabels>);
 
 struct RouteLabels {
@@ -35,12 +36,20 @@ impl Labels {
     }
 
     /// Counts what decided about this request.
-    pub(super) fn count(&self, model: &Model<'_>, sent: &Sent, expected: &Expected, coverage: &mut Coverage) {
+    pub(super) fn count(
+        &self,
+        model: &Model<'_>,
+        sent: &Sent,
+        expected: &Expected,
+        coverage: &mut Coverage,
+    ) {
         for outcome in &expected.outcomes {
             let kind = match (&*outcome.details, &*outcome.vhost) {
                 ("route_not_found", "") => "no virtual host".to_owned(),
                 ("direct_response", _) if outcome.route.is_empty() => "require_tls".to_owned(),
-                ("direct_response", _) if outcome.location.is_empty() => "direct_response".to_owned(),
+                ("direct_response", _) if outcome.location.is_empty() => {
+                    "direct_response".to_owned()
+                }
                 ("direct_response", _) => "redirect".to_owned(),
                 (details, _) => details.to_owned(),
             };
@@ -52,15 +61,31 @@ impl Labels {
         for fact in &expected.undecided {
             coverage.hit(&format!("undecided for want of {fact}"), true);
         }
-        let Some(request) = model.entered(sent) else { return };
-        let considered: Vec<_> = expected.considered.iter().map(|c| (c.at, &c.matched)).collect();
+        let Some(request) = model.entered(sent) else {
+            return;
+        };
+        let considered: Vec<_> = expected
+            .considered
+            .iter()
+            .map(|c| (c.at, &c.matched))
+            .collect();
         for host in &model.table.virtual_hosts {
             for route in &host.routes {
-                let Some((_, matched)) = considered.iter().find(|(at, _)| *at == route.raw.offset()) else { continue };
-                let Some(labels) = self.0.get(&(host.name.to_string(), route.name.to_string())) else { continue };
+                let Some((_, matched)) =
+                    considered.iter().find(|(at, _)| *at == route.raw.offset())
+                else {
+                    continue;
+                };
+                let Some(labels) = self.0.get(&(host.name.to_string(), route.name.to_string()))
+                else {
+                    continue;
+                };
                 let m = &route.route_match;
                 let headers = m.headers.iter().map(|header| header.matches(&request));
-                let query = m.query_parameters.iter().map(|query| query.matches(&request.path));
+                let query = m
+                    .query_parameters
+                    .iter()
+                    .map(|query| query.matches(&request.path));
                 let cookies = m.cookies.iter().map(|cookie| cookie.matches(&request));
                 let all: Vec<_> = labels
                     .headers
@@ -68,10 +93,18 @@ impl Labels {
                     .zip(headers)
                     .chain(labels.query.iter().zip(query))
                     .chain(labels.cookies.iter().zip(cookies))
-                    .chain(labels.grpc.iter().map(|label| (label, is_grpc(&request).into())))
+                    .chain(
+                        labels
+                            .grpc
+                            .iter()
+                            .map(|label| (label, is_grpc(&request).into())),
+                    )
                     .collect();
                 // What decided is the one thing that failed, or all that matched.
-                let path = m.path.as_ref().map(|path| path.matches(without_query_and_fragment(&request.path)));
+                let path = m
+                    .path
+                    .as_ref()
+                    .map(|path| path.matches(without_query_and_fragment(&request.path)));
                 let failed: Vec<_> = all.iter().filter(|(_, m)| *m == Tri::No).collect();
                 match (matched, &failed[..], path == Some(Tri::Yes)) {
                     (Tri::Yes, ..) => {
@@ -92,40 +125,74 @@ impl Labels {
 impl RouteLabels {
     fn of(m: &Value) -> Self {
         let list = |key: &str, label: &dyn Fn(&Value) -> String| {
-            m[key].as_array().map(|list| list.iter().map(label).collect()).unwrap_or_default()
+            m[key]
+                .as_array()
+                .map(|list| list.iter().map(label).collect())
+                .unwrap_or_default()
         };
         Self {
             path: path(m),
             headers: list("headers", &header),
-            query: list("query_parameters", &|query| format!("query {}", specifier(query))),
+            query: list("query_parameters", &|query| {
+                format!("query {}", specifier(query))
+            }),
             grpc: m.get("grpc").map(|_| "grpc".to_owned()),
-            cookies: list("cookies", &|cookie| format!("cookie {}{}", specifier(cookie), inverted(cookie))),
+            cookies: list("cookies", &|cookie| {
+                format!("cookie {}{}", specifier(cookie), inverted(cookie))
+            }),
         }
     }
 }
 
 fn path(m: &Value) -> String {
-    let kinds = ["prefix", "path", "path_separated_prefix", "safe_regex", "path_match_policy", "connect_matcher"];
-    let kind = kinds.into_iter().find(|kind| m.get(kind).is_some()).unwrap_or_default();
-    let case = if m["case_sensitive"] == false && m[kind].is_string() { " any case" } else { "" };
+    let kinds = [
+        "prefix",
+        "path",
+        "path_separated_prefix",
+        "safe_regex",
+        "path_match_policy",
+        "connect_matcher",
+    ];
+    let kind = kinds
+        .into_iter()
+        .find(|kind| m.get(kind).is_some())
+        .unwrap_or_default();
+    let case = if m["case_sensitive"] == false && m[kind].is_string() {
+        " any case"
+    } else {
+        ""
+    };
     format!("path {kind}{case}")
 }
 
 fn header(header: &Value) -> String {
-    let missing = if header["treat_missing_header_as_empty"] == true { " missing as empty" } else { "" };
+    let missing = if header["treat_missing_header_as_empty"] == true {
+        " missing as empty"
+    } else {
+        ""
+    };
     format!("header {}{}{missing}", specifier(header), inverted(header))
 }
 
 fn inverted(matcher: &Value) -> &'static str {
-    if matcher["invert_match"] == true { " inverted" } else { "" }
+    if matcher["invert_match"] == true {
+        " inverted"
+    } else {
+        ""
+    }
 }
 
 fn specifier(matcher: &Value) -> String {
     let string = &matcher["string_match"];
-    if let Some(kind) =
-        ["exact", "prefix", "suffix", "contains", "safe_regex"].iter().find(|kind| string.get(kind).is_some())
+    if let Some(kind) = ["exact", "prefix", "suffix", "contains", "safe_regex"]
+        .iter()
+        .find(|kind| string.get(kind).is_some())
     {
-        let case = if string["ignore_case"] == true && *kind != "safe_regex" { " any case" } else { "" };
+        let case = if string["ignore_case"] == true && *kind != "safe_regex" {
+            " any case"
+        } else {
+            ""
+        };
         return format!("{kind}{case}");
     }
     let kinds = [
@@ -207,7 +274,10 @@ pub(super) fn conclude(coverage: Coverage) {
         }
     }
     // With `missing as empty` a header is always present.
-    let one_sided = ["header no specifier missing as empty", "header present_match missing as empty"];
+    let one_sided = [
+        "header no specifier missing as empty",
+        "header present_match missing as empty",
+    ];
     names.retain(|name| !one_sided.contains(&&**name));
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     coverage.conclude("routes", &names, OUTCOMES);

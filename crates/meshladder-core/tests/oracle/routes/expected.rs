@@ -70,13 +70,31 @@ impl Observed {
 
     /// A redirect rewrites the path before it builds the location from it; the location is enough.
     fn without_path_of_redirect(self) -> Self {
-        let path = if self.location.is_empty() { self.path } else { String::new() };
+        let path = if self.location.is_empty() {
+            self.path
+        } else {
+            String::new()
+        };
         Self { path, ..self }
     }
 
     fn without_routing(self) -> Self {
-        let Self { status, flags, details, location, grpc_status, .. } = self;
-        Self { status, flags, details, location, grpc_status, ..Self::default() }
+        let Self {
+            status,
+            flags,
+            details,
+            location,
+            grpc_status,
+            ..
+        } = self;
+        Self {
+            status,
+            flags,
+            details,
+            location,
+            grpc_status,
+            ..Self::default()
+        }
     }
 }
 
@@ -91,16 +109,27 @@ const BEFORE_ROUTING: &[&str] = &[
 impl<'a> Model<'a> {
     pub(super) fn compile(dump: &'a str, listener: &str, port: u16) -> Self {
         let dump = Dump::index(dump, &[Section::Listeners]).expect("a config dump");
-        let bootstrap = dump.section(Section::Bootstrap).and_then(|section| section.get("bootstrap"));
+        let bootstrap = dump
+            .section(Section::Bootstrap)
+            .and_then(|section| section.get("bootstrap"));
         let runtime = bootstrap.map(Runtime::compile).unwrap_or_default();
-        let raw = dump.resources.iter().find(|resource| resource.name == listener).and_then(|resource| resource.raw);
-        let chain = raw.and_then(|listener| listener.list("filter_chains").next()).expect("a filter chain");
+        let raw = dump
+            .resources
+            .iter()
+            .find(|resource| resource.name == listener)
+            .and_then(|resource| resource.raw);
+        let chain = raw
+            .and_then(|listener| listener.list("filter_chains").next())
+            .expect("a filter chain");
         let filter = chain.list("filters").next().expect("a filter");
         let manager = filter.get("typed_config").expect("a configuration");
         Self {
             before: BeforeRouting::compile(manager, &runtime),
             upgrades: Upgrades::compile(manager),
-            table: RouteTable::compile(manager.get("route_config").expect("an inline route table"), &runtime),
+            table: RouteTable::compile(
+                manager.get("route_config").expect("an inline route table"),
+                &runtime,
+            ),
             port,
         }
     }
@@ -111,12 +140,18 @@ impl<'a> Model<'a> {
             Entered::Request(request) => request.into_owned(),
             Entered::Answered { answer, location } => {
                 let outcome = local(&answer, location).without_routing();
-                return Expected { outcomes: vec![outcome], ..Expected::default() };
+                return Expected {
+                    outcomes: vec![outcome],
+                    ..Expected::default()
+                };
             }
         };
         let mut record = Record::keeping();
         let routed = self.table.route(&State::new(&request), &mut record);
-        let mut expected = Expected { considered: record.considered, ..Expected::default() };
+        let mut expected = Expected {
+            considered: record.considered,
+            ..Expected::default()
+        };
         self.outcomes(&routed, &request, &mut expected);
         expected
     }
@@ -146,29 +181,77 @@ impl<'a> Model<'a> {
             Routed::Route(decision) => Some(decision.virtual_host),
         };
         let vhost = vhost.map_or("", |host| &host.name).to_owned();
-        let route = if let Routed::Route(decision) = routed { decision.route.name.to_string() } else { String::new() };
+        let route = if let Routed::Route(decision) = routed {
+            decision.route.name.to_string()
+        } else {
+            String::new()
+        };
         let (path, authority) = (request.path.clone(), request.authority.clone());
         let added = first_added(request);
-        let around = Observed { vhost, route, path, authority, added, ..Observed::default() };
+        let around = Observed {
+            vhost,
+            route,
+            path,
+            authority,
+            added,
+            ..Observed::default()
+        };
         let own = |answer: LocalReply, location| {
-            let Observed { status, flags, details, location, grpc_status, .. } = local(&answer, location);
-            Observed { status, flags, details, location, grpc_status, ..around.clone() }
+            let Observed {
+                status,
+                flags,
+                details,
+                location,
+                grpc_status,
+                ..
+            } = local(&answer, location);
+            Observed {
+                status,
+                flags,
+                details,
+                location,
+                grpc_status,
+                ..around.clone()
+            }
         };
         if let Some(refused) = self.upgrades.refusal(request, routed) {
-            let clusters = if let Routed::Route(decision) = routed { forwarded(decision, request) } else { Vec::new() };
+            let clusters = if let Routed::Route(decision) = routed {
+                forwarded(decision, request)
+            } else {
+                Vec::new()
+            };
             let refused = own(refused, None);
-            let with = |sent: &Forwarded| Observed { cluster: sent.cluster.clone(), ..refused.clone() };
+            let with = |sent: &Forwarded| Observed {
+                cluster: sent.cluster.clone(),
+                ..refused.clone()
+            };
             expected.outcomes.extend(clusters.iter().map(with));
             if clusters.is_empty() {
                 expected.outcomes.push(refused);
             }
         } else if let Some((answer, location)) = routed.answer(request) {
-            expected.outcomes.push(own(answer, location).without_path_of_redirect());
+            expected
+                .outcomes
+                .push(own(answer, location).without_path_of_redirect());
         } else if let Routed::Route(decision) = routed {
-            expected.outcomes.extend(forwarded(decision, request).into_iter().map(|sent| {
-                let Forwarded { answer, cluster, path, authority, added } = sent;
-                Observed { cluster, path, authority, added, ..own(answer, None) }
-            }));
+            expected
+                .outcomes
+                .extend(forwarded(decision, request).into_iter().map(|sent| {
+                    let Forwarded {
+                        answer,
+                        cluster,
+                        path,
+                        authority,
+                        added,
+                    } = sent;
+                    Observed {
+                        cluster,
+                        path,
+                        authority,
+                        added,
+                        ..own(answer, None)
+                    }
+                }));
         }
     }
 }
@@ -184,11 +267,20 @@ struct Forwarded {
 
 /// One for each cluster that it may be.
 fn forwarded(decision: &RouteDecision<'_, '_>, request: &Request) -> Vec<Forwarded> {
-    let Target::Clusters(branches) = &decision.target else { return Vec::new() };
-    branches.iter().map(|branch| to_branch(decision, branch, request)).collect()
+    let Target::Clusters(branches) = &decision.target else {
+        return Vec::new();
+    };
+    branches
+        .iter()
+        .map(|branch| to_branch(decision, branch, request))
+        .collect()
 }
 
-fn to_branch<'a>(decision: &RouteDecision<'_, 'a>, branch: &Branch<'_, 'a>, request: &Request) -> Forwarded {
+fn to_branch<'a>(
+    decision: &RouteDecision<'_, 'a>,
+    branch: &Branch<'_, 'a>,
+    request: &Request,
+) -> Forwarded {
     if !CLUSTERS.contains(&&*branch.cluster) {
         let code = match &decision.route.action {
             Action::Route(action) => action.cluster_not_found_response_code,
@@ -204,9 +296,15 @@ fn to_branch<'a>(decision: &RouteDecision<'_, 'a>, branch: &Branch<'_, 'a>, requ
     }
     // Headers are changed first, and the rewrites see them changed.
     let mut state = State::new(request);
-    assert_eq!(decision.change_headers(branch, &mut state), [], "the oracle asks for nothing that is not modelled");
+    assert_eq!(
+        decision.change_headers(branch, &mut state),
+        [],
+        "the oracle asks for nothing that is not modelled"
+    );
     let rewritten = decision.rewritten(branch, &state.request);
-    let known = |text: Result<String, Box<str>>| text.expect("the oracle asks for nothing that is not modelled");
+    let known = |text: Result<String, Box<str>>| {
+        text.expect("the oracle asks for nothing that is not modelled")
+    };
     Forwarded {
         answer: LocalReply::new(request, 503, &["UH"], "no_healthy_upstream"),
         cluster: branch.cluster.to_string(),
@@ -218,17 +316,28 @@ fn to_branch<'a>(decision: &RouteDecision<'_, 'a>, branch: &Branch<'_, 'a>, requ
 
 /// All that `%REQ(X-ADDED)%` shows.
 fn first_added(request: &Request) -> String {
-    request.values("x-added").next().unwrap_or_default().to_owned()
+    request
+        .values("x-added")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn local(answer: &LocalReply, location: Option<String>) -> Observed {
-    let flags = if answer.flags.is_empty() { "-".to_owned() } else { answer.flags.join(",") };
+    let flags = if answer.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        answer.flags.join(",")
+    };
     Observed {
         status: answer.code,
         flags,
         details: answer.details.clone(),
         location: location.unwrap_or_default(),
-        grpc_status: answer.grpc_status.map(|status| status.to_string()).unwrap_or_default(),
+        grpc_status: answer
+            .grpc_status
+            .map(|status| status.to_string())
+            .unwrap_or_default(),
         ..Observed::default()
     }
 }

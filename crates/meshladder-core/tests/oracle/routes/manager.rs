@@ -12,7 +12,12 @@ pub(super) fn generate(random: &mut Random) -> Value {
         "strip_trailing_host_dot": random.chance(40),
         "use_remote_address": random.chance(30),
     });
-    let actions = ["KEEP_UNCHANGED", "REJECT_REQUEST", "UNESCAPE_AND_REDIRECT", "UNESCAPE_AND_FORWARD"];
+    let actions = [
+        "KEEP_UNCHANGED",
+        "REJECT_REQUEST",
+        "UNESCAPE_AND_REDIRECT",
+        "UNESCAPE_AND_FORWARD",
+    ];
     if random.chance(70) {
         settings["path_with_escaped_slashes_action"] = json!(random.pick(&actions));
     }
@@ -22,10 +27,12 @@ pub(super) fn generate(random: &mut Random) -> Value {
         _ => {}
     }
     if random.chance(40) {
-        settings["http_protocol_options"] = json!({"accept_http_10": true, "default_host_for_http_10": "ten.test"});
+        settings["http_protocol_options"] =
+            json!({"accept_http_10": true, "default_host_for_http_10": "ten.test"});
     }
     if random.chance(50) {
-        settings["upgrade_configs"] = json!([{"upgrade_type": "websocket", "enabled": random.chance(60)}]);
+        settings["upgrade_configs"] =
+            json!([{"upgrade_type": "websocket", "enabled": random.chance(60)}]);
     }
     settings
 }

@@ -6,8 +6,21 @@ use super::patterns;
 use crate::harness::Random;
 
 /// Texts of path specifiers, templates aside.
-pub(super) const PATHS: &[&str] =
-    &["/", "/foo", "/Foo", "/foo/bar", "/foobar", "/a", "/a.b", "/a/b/c", "/bar", "/foo%2fbar", "/foo;x", "/b?q", "/é"];
+pub(super) const PATHS: &[&str] = &[
+    "/",
+    "/foo",
+    "/Foo",
+    "/foo/bar",
+    "/foobar",
+    "/a",
+    "/a.b",
+    "/a/b/c",
+    "/bar",
+    "/foo%2fbar",
+    "/foo;x",
+    "/b?q",
+    "/é",
+];
 
 const TEMPLATES: &[&str] = &[
     "/*",
@@ -79,21 +92,41 @@ pub(super) fn route_match(random: &mut Random) -> Value {
         // "must not end in a slash, and must not hold a query".
         6 | 7 => m.insert(
             "path_separated_prefix".to_owned(),
-            json!(if path == "/" || path.contains('?') { "/foo" } else { path }),
+            json!(if path == "/" || path.contains('?') {
+                "/foo"
+            } else {
+                path
+            }),
         ),
-        8 | 9 => m.insert("safe_regex".to_owned(), json!({"regex": patterns::for_path(random)})),
-        10 => m.insert("path_match_policy".to_owned(), template(random.word(TEMPLATES))),
+        8 | 9 => m.insert(
+            "safe_regex".to_owned(),
+            json!({"regex": patterns::for_path(random)}),
+        ),
+        10 => m.insert(
+            "path_match_policy".to_owned(),
+            template(random.word(TEMPLATES)),
+        ),
         _ if random.chance(30) => m.insert("connect_matcher".to_owned(), json!({})),
         _ => m.insert("prefix".to_owned(), json!("/")),
     };
     if random.chance(25) {
         m.insert("case_sensitive".to_owned(), json!(false));
     }
-    let some = |random: &mut Random, percent: usize| if random.chance(percent) { 1 + random.below(2) } else { 0 };
+    let some = |random: &mut Random, percent: usize| {
+        if random.chance(percent) {
+            1 + random.below(2)
+        } else {
+            0
+        }
+    };
     let headers: Vec<_> = (0..some(random, 50)).map(|_| header(random)).collect();
     let query: Vec<_> = (0..some(random, 15)).map(|_| query(random)).collect();
     let cookies: Vec<_> = (0..some(random, 10)).map(|_| cookie(random)).collect();
-    for (key, list) in [("headers", headers), ("query_parameters", query), ("cookies", cookies)] {
+    for (key, list) in [
+        ("headers", headers),
+        ("query_parameters", query),
+        ("cookies", cookies),
+    ] {
         if !list.is_empty() {
             m.insert(key.to_owned(), json!(list));
         }
@@ -102,13 +135,17 @@ pub(super) fn route_match(random: &mut Random) -> Value {
         m.insert("grpc".to_owned(), json!({}));
     }
     if random.chance(5) {
-        m.insert("tls_context".to_owned(), json!({"presented": random.chance(50)}));
+        m.insert(
+            "tls_context".to_owned(),
+            json!({"presented": random.chance(50)}),
+        );
     }
     if random.chance(10) {
         let numerator = *random.pick(&[0, 0, 100, 100, 30, 70]);
         let mut fraction = json!({"default_value": {"numerator": numerator}});
         if random.chance(40) {
-            fraction["runtime_key"] = json!(random.word(&["fraction.all", "fraction.none", "fraction.missing"]));
+            fraction["runtime_key"] =
+                json!(random.word(&["fraction.all", "fraction.none", "fraction.missing"]));
         }
         m.insert("runtime_fraction".to_owned(), fraction);
     }
@@ -145,7 +182,8 @@ fn old_header(random: &mut Random, name: &str, kind: usize) -> Value {
         1 => header["present_match"] = json!(random.chance(50)),
         2 => {
             let start = i64::try_from(random.below(12)).expect("a small number") - 2;
-            header["range_match"] = json!({"start": start.to_string(), "end": (start + 9).to_string()});
+            header["range_match"] =
+                json!({"start": start.to_string(), "end": (start + 9).to_string()});
         }
         3 => header["exact_match"] = json!(random.word(VALUES)),
         4 => header["prefix_match"] = json!(value),
@@ -201,12 +239,14 @@ fn cookie(random: &mut Random) -> Value {
     cookie
 }
 
-/// A virtual host in which every kind of matcher has a route to itself, so that none is missed by chance.
+/// A virtual host in which every kind of matcher has a route to itself, so that none is missed by
+/// chance.
 pub(super) fn gallery(random: &mut Random) -> Value {
     let mut matches = Vec::new();
     for kind in 0..STRING_KINDS {
         for flags in 0..8 {
-            let mut header = json!({"name": "x-a", "string_match": string(random, kind, flags & 4 != 0)});
+            let mut header =
+                json!({"name": "x-a", "string_match": string(random, kind, flags & 4 != 0)});
             set_flags(&mut header, flags);
             matches.push(json!({"headers": [header]}));
         }

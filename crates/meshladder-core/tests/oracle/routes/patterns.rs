@@ -125,15 +125,24 @@ const PARTS: &[&str] = &[
 
 /// A pattern for paths.
 pub(super) fn for_path(random: &mut Random) -> String {
-    if random.chance(70) { random.word(PATHS).to_owned() } else { composed(random, "/") }
+    if random.chance(70) {
+        random.word(PATHS).to_owned()
+    } else {
+        composed(random, "/")
+    }
 }
 
 /// A pattern for values.
 pub(super) fn for_value(random: &mut Random) -> String {
-    if random.chance(60) { random.word(VALUES).to_owned() } else { composed(random, "") }
+    if random.chance(60) {
+        random.word(VALUES).to_owned()
+    } else {
+        composed(random, "")
+    }
 }
 
-/// A random pattern. Those we cannot evaluate are left out; one that Envoy refuses ends the run, as it should.
+/// A random pattern. Those we cannot evaluate are left out; one that Envoy refuses ends the run, as
+/// it should.
 fn composed(random: &mut Random, start: &str) -> String {
     loop {
         let length = random.below(6) + 1;

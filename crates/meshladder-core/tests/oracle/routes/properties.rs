@@ -23,7 +23,9 @@ fn samples(random: &mut Random) -> Vec<Sample> {
         let table = tables::generate(random);
         let text = table.to_string();
         let compiled = compile(&text);
-        let requests = (0..REQUESTS).map(|_| requests::generate(random, &table, &compiled).request(80)).collect();
+        let requests = (0..REQUESTS)
+            .map(|_| requests::generate(random, &table, &compiled).request(80))
+            .collect();
         Sample { table, requests }
     };
     (0..TABLES).map(|_| sample(random)).collect()
@@ -43,28 +45,46 @@ fn assert_same<'r>(one: &Value, other: &Value, requests: impl IntoIterator<Item 
     let texts = [one.to_string(), other.to_string()];
     let [one, other] = [&texts[0], &texts[1]].map(|text| compile(text));
     for request in requests {
-        assert_eq!(outcome(&one, request), outcome(&other, request), "{request:?}\n{}\n{}", texts[0], texts[1]);
+        assert_eq!(
+            outcome(&one, request),
+            outcome(&other, request),
+            "{request:?}\n{}\n{}",
+            texts[0],
+            texts[1]
+        );
     }
 }
 
 fn describe(routed: &Routed<'_, '_>) -> Option<String> {
     Some(match routed {
         Routed::Undecided { .. } => return None,
-        Routed::NoRoute { virtual_host } => format!("no route in {:?}", virtual_host.map(|host| &host.name)),
-        Routed::RequireTls { virtual_host, location } => format!("{} requires TLS: {location}", virtual_host.name),
+        Routed::NoRoute { virtual_host } => {
+            format!("no route in {:?}", virtual_host.map(|host| &host.name))
+        }
+        Routed::RequireTls {
+            virtual_host,
+            location,
+        } => format!("{} requires TLS: {location}", virtual_host.name),
         Routed::Branches(branches) => {
-            let each = branches.iter().map(|(share, routed)| Some(format!("{share:?} {}", describe(routed)?)));
+            let each = branches
+                .iter()
+                .map(|(share, routed)| Some(format!("{share:?} {}", describe(routed)?)));
             each.collect::<Option<Vec<_>>>()?.join("; ")
         }
         Routed::Route(decision) => {
             let target = match &decision.target {
                 Target::Clusters(branches) => {
-                    let each = branches.iter().map(|branch| format!("{}*{}", branch.cluster, branch.weight));
+                    let each = branches
+                        .iter()
+                        .map(|branch| format!("{}*{}", branch.cluster, branch.weight));
                     each.collect::<Vec<_>>().join(",")
                 }
                 other => format!("{other:?}"),
             };
-            format!("{}/{}: {target}", decision.virtual_host.name, decision.route.name)
+            format!(
+                "{}/{}: {target}",
+                decision.virtual_host.name, decision.route.name
+            )
         }
     })
 }
@@ -78,8 +98,16 @@ fn stating_an_unknown_header_never_flips_what_was_decided() {
         let compiled = compile(&text);
         for request in requests {
             let name = random.word(&["user-agent", "content-type"]);
-            let headers = request.headers.iter().filter(|(n, _)| n != name).cloned().collect();
-            let open = Request { headers, ..request.clone() };
+            let headers = request
+                .headers
+                .iter()
+                .filter(|(n, _)| n != name)
+                .cloned()
+                .collect();
+            let open = Request {
+                headers,
+                ..request.clone()
+            };
             match outcome(&compiled, &open) {
                 None => undecided += 1,
                 before => {
@@ -89,7 +117,10 @@ fn stating_an_unknown_header_never_flips_what_was_decided() {
             }
         }
     }
-    assert!(decided > 1000 && undecided > 10, "{decided} were decided, {undecided} were not");
+    assert!(
+        decided > 1000 && undecided > 10,
+        "{decided} were decided, {undecided} were not"
+    );
 }
 
 #[test]
@@ -97,7 +128,9 @@ fn the_order_of_virtual_hosts_does_not_matter() {
     let mut random = Random::new(seed());
     for Sample { table, requests } in samples(&mut random) {
         let mut turned = table.clone();
-        let hosts = turned["virtual_hosts"].as_array_mut().expect("there are virtual hosts");
+        let hosts = turned["virtual_hosts"]
+            .as_array_mut()
+            .expect("there are virtual hosts");
         let by = random.below(hosts.len());
         hosts.rotate_left(by);
         assert_same(&table, &turned, &requests);
@@ -114,15 +147,26 @@ fn taking_away_a_route_that_did_not_match_changes_nothing() {
         for request in requests.iter().take(5) {
             let mut record = Record::keeping();
             let _ = compiled.route(&State::new(request), &mut record);
-            let losers: Vec<_> = record.considered.iter().filter(|c| c.matched == false.into()).collect();
+            let losers: Vec<_> = record
+                .considered
+                .iter()
+                .filter(|c| c.matched == false.into())
+                .collect();
             if losers.is_empty() {
                 continue;
             }
             let at = random.pick(&losers).at;
             let mut smaller = table.clone();
             for (h, host) in compiled.virtual_hosts.iter().enumerate() {
-                if let Some(r) = host.routes.iter().position(|route| route.raw.offset() == at) {
-                    smaller["virtual_hosts"][h]["routes"].as_array_mut().expect("there are routes").remove(r);
+                if let Some(r) = host
+                    .routes
+                    .iter()
+                    .position(|route| route.raw.offset() == at)
+                {
+                    smaller["virtual_hosts"][h]["routes"]
+                        .as_array_mut()
+                        .expect("there are routes")
+                        .remove(r);
                     removed += 1;
                 }
             }
@@ -137,7 +181,10 @@ fn a_route_that_never_matches_may_stand_anywhere() {
     let mut random = Random::new(seed());
     for Sample { table, requests } in samples(&mut random) {
         let mut larger = table.clone();
-        for host in larger["virtual_hosts"].as_array_mut().expect("there are virtual hosts") {
+        for host in larger["virtual_hosts"]
+            .as_array_mut()
+            .expect("there are virtual hosts")
+        {
             let routes = host["routes"].as_array_mut().expect("there are routes");
             let never = json!({"match": {"path": "/never/here"}, "route": {"cluster": "c0"}});
             routes.insert(random.below(routes.len() + 1), never);

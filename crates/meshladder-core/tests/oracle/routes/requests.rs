@@ -43,12 +43,24 @@ impl Sent {
                 destination: (Ipv4Addr::LOCALHOST.into(), port),
                 source: Some((Ipv4Addr::LOCALHOST.into(), 1)),
                 tls: None,
-                plain_http: Some(if self.is_http_10 { "http/1.0" } else { "http/1.1" }),
+                plain_http: Some(if self.is_http_10 {
+                    "http/1.0"
+                } else {
+                    "http/1.1"
+                }),
             },
             method: self.method.to_owned(),
             scheme: "http".to_owned(),
-            authority: if is_connect { self.target.clone() } else { self.host.clone() },
-            path: if is_connect { String::new() } else { self.target.clone() },
+            authority: if is_connect {
+                self.target.clone()
+            } else {
+                self.host.clone()
+            },
+            path: if is_connect {
+                String::new()
+            } else {
+                self.target.clone()
+            },
             headers: self
                 .headers
                 .iter()
@@ -60,15 +72,24 @@ impl Sent {
     }
 }
 
-/// A request that one of the table's routes takes, or nearly so. The compiled table only steers: what the request
-/// should do is Envoy's to say.
+/// A request that one of the table's routes takes, or nearly so. The compiled table only steers:
+/// what the request should do is Envoy's to say.
 pub(super) fn generate(random: &mut Random, table: &Value, compiled: &RouteTable<'_>) -> Sent {
-    let hosts = table["virtual_hosts"].as_array().expect("there are virtual hosts");
+    let hosts = table["virtual_hosts"]
+        .as_array()
+        .expect("there are virtual hosts");
     // The last one is the gallery.
-    let h = if random.chance(20) { hosts.len() - 1 } else { random.below(hosts.len()) };
+    let h = if random.chance(20) {
+        hosts.len() - 1
+    } else {
+        random.below(hosts.len())
+    };
     let routes = hosts[h]["routes"].as_array().expect("there are routes");
     let r = random.below(routes.len());
-    let aim = Aim { m: &routes[r]["match"], compiled: &compiled.virtual_hosts[h].routes[r].route_match };
+    let aim = Aim {
+        m: &routes[r]["match"],
+        compiled: &compiled.virtual_hosts[h].routes[r].route_match,
+    };
     let is_connect = aim.m.get("connect_matcher").is_some() && random.chance(80);
     let method = match random.below(20) {
         _ if is_connect => "CONNECT",
@@ -79,13 +100,27 @@ pub(super) fn generate(random: &mut Random, table: &Value, compiled: &RouteTable
     };
     let host = host(random, &hosts[h]);
     let target = aim.target(random);
-    let mut sent = Sent { method, target, host, headers: Vec::new(), is_http_10: random.chance(2) };
+    let mut sent = Sent {
+        method,
+        target,
+        host,
+        headers: Vec::new(),
+        is_http_10: random.chance(2),
+    };
     if is_connect {
         // The codec takes nothing but `host:port`.
-        let is_name =
-            |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        let is_name = |name: &&str| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b))
+        };
         let name = sent.host.split(':').next().filter(is_name);
-        sent.target = format!("{}:{}", name.unwrap_or("a"), random.word(&["80", "8080", "443"]));
+        sent.target = format!(
+            "{}:{}",
+            name.unwrap_or("a"),
+            random.word(&["80", "8080", "443"])
+        );
         sent.host.clone_from(&sent.target);
     }
     aim.headers(random, &mut sent);
@@ -108,7 +143,9 @@ impl Aim<'_> {
         let wish = random.chance(65);
         let mut path = path(random, self.m);
         for _ in 0..TRIES {
-            let is_match = |matcher: &PathMatch| matcher.matches(without_query_and_fragment(&path)) == Tri::Yes;
+            let is_match = |matcher: &PathMatch| {
+                matcher.matches(without_query_and_fragment(&path)) == Tri::Yes
+            };
             if self.compiled.path.as_ref().is_some_and(is_match) == wish {
                 break;
             }
@@ -116,7 +153,15 @@ impl Aim<'_> {
         }
         let Some(list) = self.m["query_parameters"].as_array() else {
             if random.chance(15) {
-                path.push_str(random.word(&["?q=1", "?", "?q", "?q=a&q=b", "?Q=1&&=&a=b=c", "?q=%31", "?/../x//y"]));
+                path.push_str(random.word(&[
+                    "?q=1",
+                    "?",
+                    "?q",
+                    "?q=a&q=b",
+                    "?Q=1&&=&a=b=c",
+                    "?q=%31",
+                    "?/../x//y",
+                ]));
             }
             return path;
         };
@@ -137,12 +182,20 @@ impl Aim<'_> {
 
     /// Headers and cookies.
     fn headers(&self, random: &mut Random, sent: &mut Sent) {
-        for (header, compiled) in self.m["headers"].as_array().into_iter().flatten().zip(&self.compiled.headers) {
+        for (header, compiled) in self.m["headers"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(&self.compiled.headers)
+        {
             let wish = random.chance(70);
             let name = header["name"].as_str().expect("a name");
             for _ in 0..TRIES {
                 let mut lines = lines(random, name, header);
-                let probe = Sent { headers: lines.clone(), ..sent.clone() };
+                let probe = Sent {
+                    headers: lines.clone(),
+                    ..sent.clone()
+                };
                 if (compiled.matches(&probe.request(80)) == Tri::Yes) == wish {
                     sent.headers.append(&mut lines);
                     break;
@@ -154,11 +207,19 @@ impl Aim<'_> {
                 sent.host = if is_host { value } else { sent.host.clone() };
             }
         }
-        for (cookie, compiled) in self.m["cookies"].as_array().into_iter().flatten().zip(&self.compiled.cookies) {
+        for (cookie, compiled) in self.m["cookies"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(&self.compiled.cookies)
+        {
             let wish = random.chance(70);
             for _ in 0..TRIES {
                 let line = self::cookie(random, cookie);
-                let probe = Sent { headers: vec![("Cookie", line.clone())], ..sent.clone() };
+                let probe = Sent {
+                    headers: vec![("Cookie", line.clone())],
+                    ..sent.clone()
+                };
                 if (compiled.matches(&probe.request(80)) == Tri::Yes) == wish {
                     sent.headers.push(("Cookie", line));
                     break;
@@ -169,7 +230,9 @@ impl Aim<'_> {
 }
 
 fn host(random: &mut Random, virtual_host: &Value) -> String {
-    let domains = virtual_host["domains"].as_array().expect("there are domains");
+    let domains = virtual_host["domains"]
+        .as_array()
+        .expect("there are domains");
     let domain = random.pick(domains).as_str().expect("a domain");
     let star = random.word(&["x", "a", "x-y", "b.x", "", "X"]);
     let mut host = domain.replace('*', star);
@@ -181,7 +244,9 @@ fn host(random: &mut Random, virtual_host: &Value) -> String {
         4 => host.insert_str(0, "a."),
         5 => host.push_str(".:80"),
         6 if random.chance(20) => {
-            random.word(&["[::1]", "[::1]:80", "a b", "", "a:x", "a:1:2", "é"]).clone_into(&mut host);
+            random
+                .word(&["[::1]", "[::1]:80", "a b", "", "a:x", "a:1:2", "é"])
+                .clone_into(&mut host);
         }
         _ => {}
     }
@@ -190,15 +255,25 @@ fn host(random: &mut Random, virtual_host: &Value) -> String {
 
 /// A path near what the route takes.
 fn path(random: &mut Random, m: &Value) -> String {
-    let from = ["prefix", "path", "path_separated_prefix"].iter().find_map(|key| m[key].as_str());
+    let from = ["prefix", "path", "path_separated_prefix"]
+        .iter()
+        .find_map(|key| m[key].as_str());
     let template = m["path_match_policy"]["typed_config"]["path_template"].as_str();
-    let samples =
-        ["/foo", "/a.b", "/a", "/aa", "/ab", "/%c3%a91", "/k", "/-", "/foo/", "/FOO", "/a{,2}", "/1", "/b/a", "/&a"];
-    let regex = m["safe_regex"]["regex"].as_str().map(|_| random.word(&samples));
+    let samples = [
+        "/foo", "/a.b", "/a", "/aa", "/ab", "/%c3%a91", "/k", "/-", "/foo/", "/FOO", "/a{,2}",
+        "/1", "/b/a", "/&a",
+    ];
+    let regex = m["safe_regex"]["regex"]
+        .as_str()
+        .map(|_| random.word(&samples));
     let text = from.or(template).or(regex).unwrap_or("/foo");
     let mut path = text.replace("**", random.word(&["", "a", "a/b"]));
     path = path.replace('*', random.word(&["a", "b", "a%2fb", "a=1", ""]));
-    path = path.replace("{a}", "foo").replace("{a=foo/a}", "foo/a").replace("{x=}", "").replace('é', "%C3%A9");
+    path = path
+        .replace("{a}", "foo")
+        .replace("{a=foo/a}", "foo/a")
+        .replace("{x=}", "")
+        .replace('é', "%C3%A9");
     if random.chance(15) {
         path = random.word(PATHS).replace('é', "%c3%a9");
     }
@@ -225,11 +300,17 @@ fn mutate(random: &mut Random, path: &mut String) {
         6 => path.insert_str(path_end, "/..;x/b"),
         7 => path.insert(0, '/'),
         8 => path.insert_str(0, "/x/.."),
-        9 => path.insert_str(path_end, random.word(&["%2f", "%2Fbar", "%5c", "%00", "%", "%zz", "%2e%2E/", "/%2e"])),
+        9 => path.insert_str(
+            path_end,
+            random.word(&["%2f", "%2Fbar", "%5c", "%00", "%", "%zz", "%2e%2E/", "/%2e"]),
+        ),
         10 => *path = path.replacen('o', "%6F", 1),
         11 => *path = path.replacen('/', "%2f", 2).replacen("%2f", "/", 1),
         12 => *path = path.replacen('/', "\\", 2).replacen('\\', "/", 1),
-        13 => path.insert_str(path_end, random.word(&["/./", "//", "/../", "{}", "\"", "|", "^", "~"])),
+        13 => path.insert_str(
+            path_end,
+            random.word(&["/./", "//", "/../", "{}", "\"", "|", "^", "~"]),
+        ),
         14 if random.chance(30) => path.push_str("#frag"),
         _ => {}
     }
@@ -246,12 +327,18 @@ fn lines(random: &mut Random, name: &str, matcher: &Value) -> Vec<(&'static str,
         "x-forwarded-proto" => &["x-forwarded-proto"],
         _ => return Vec::new(),
     };
-    (0..*random.pick(&[0, 1, 1, 1, 2])).map(|_| (random.word(names), value(random, matcher))).collect()
+    (0..*random.pick(&[0, 1, 1, 1, 2]))
+        .map(|_| (random.word(names), value(random, matcher)))
+        .collect()
 }
 
 /// Headers that more than one route may look at.
 fn others(random: &mut Random, table: &Value, wants_grpc: bool, sent: &mut Sent) {
-    let has = |sent: &Sent, name: &str| sent.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+    let has = |sent: &Sent, name: &str| {
+        sent.headers
+            .iter()
+            .any(|(n, _)| n.eq_ignore_ascii_case(name))
+    };
     // Whether clients send these is never assumed, so they are always stated.
     if !has(sent, "user-agent") {
         sent.headers.push(("User-Agent", "a".to_owned()));
@@ -264,7 +351,15 @@ fn others(random: &mut Random, table: &Value, wants_grpc: bool, sent: &mut Sent)
         "application/grpc;x",
     ];
     let is_grpc = wants_grpc && random.chance(60);
-    sent.headers.push(("content-type", types[if is_grpc { random.below(2) } else { 2 + random.below(3) }].to_owned()));
+    sent.headers.push((
+        "content-type",
+        types[if is_grpc {
+            random.below(2)
+        } else {
+            2 + random.below(3)
+        }]
+        .to_owned(),
+    ));
     if table.get("vhost_header").is_some() && random.chance(80) && !has(sent, "x-a") {
         sent.headers.push(("x-a", sent.host.clone()));
     }
@@ -273,7 +368,21 @@ fn others(random: &mut Random, table: &Value, wants_grpc: bool, sent: &mut Sent)
     }
     for (name, values, percent) in [
         ("X-Cluster", &["c0", "c3", "nope", ""][..], 60),
-        ("x-number", &["0", "1", "3", "7", "18446744073709551615", "18446744073709551616", "-1", "x", "+2"], 70),
+        (
+            "x-number",
+            &[
+                "0",
+                "1",
+                "3",
+                "7",
+                "18446744073709551615",
+                "18446744073709551616",
+                "-1",
+                "x",
+                "+2",
+            ],
+            70,
+        ),
         ("X-Number", &["5"], 5),
         ("x-forwarded-proto", &["http", "https", "HTTPS", "ftp"], 15),
         ("X-Added", &["mine"], 20),
@@ -283,8 +392,16 @@ fn others(random: &mut Random, table: &Value, wants_grpc: bool, sent: &mut Sent)
         }
     }
     if random.chance(3) && sent.method != "CONNECT" {
-        sent.headers.push(("Upgrade", random.word(&["websocket", "WebSocket", "other"]).to_owned()));
-        sent.headers.push(("Connection", random.word(&["Upgrade", "keep-alive, upgrade", "keep-alive"]).to_owned()));
+        sent.headers.push((
+            "Upgrade",
+            random.word(&["websocket", "WebSocket", "other"]).to_owned(),
+        ));
+        sent.headers.push((
+            "Connection",
+            random
+                .word(&["Upgrade", "keep-alive, upgrade", "keep-alive"])
+                .to_owned(),
+        ));
     }
 }
 
@@ -305,7 +422,10 @@ fn cookie(random: &mut Random, matcher: &Value) -> String {
 
 fn pair(random: &mut Random, query: &Value) -> String {
     let name = query["name"].as_str().expect("a name");
-    let value: String = value(random, query).chars().filter(char::is_ascii_graphic).collect();
+    let value: String = value(random, query)
+        .chars()
+        .filter(char::is_ascii_graphic)
+        .collect();
     match random.below(8) {
         0 => name.to_owned(),
         1 => format!("{name}={value}&{name}=other"),
@@ -317,13 +437,24 @@ fn pair(random: &mut Random, query: &Value) -> String {
 
 /// A value that a matcher takes, or nearly so.
 fn value(random: &mut Random, matcher: &Value) -> String {
-    let texts = ["exact_match", "prefix_match", "suffix_match", "contains_match"]
-        .iter()
-        .filter_map(|key| matcher[key].as_str());
+    let texts = [
+        "exact_match",
+        "prefix_match",
+        "suffix_match",
+        "contains_match",
+    ]
+    .iter()
+    .filter_map(|key| matcher[key].as_str());
     let inner = &matcher["string_match"];
-    let texts = texts.chain(["exact", "prefix", "suffix", "contains"].iter().filter_map(|key| inner[key].as_str()));
+    let texts = texts.chain(
+        ["exact", "prefix", "suffix", "contains"]
+            .iter()
+            .filter_map(|key| inner[key].as_str()),
+    );
     let text = texts.last();
-    let Some(text) = text.filter(|_| random.chance(80)) else { return random.word(VALUES).to_owned() };
+    let Some(text) = text.filter(|_| random.chance(80)) else {
+        return random.word(VALUES).to_owned();
+    };
     match random.below(8) {
         0 => format!("{text}x"),
         1 => format!("x{text}"),

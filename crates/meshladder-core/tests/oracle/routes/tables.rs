@@ -24,8 +24,12 @@ pub(super) fn generate(random: &mut Random) -> Value {
         virtual_hosts.push(virtual_host(random, n, &own));
     }
     virtual_hosts.push(gallery(random));
-    let mut table = json!({"name": "table", "virtual_hosts": virtual_hosts, "validate_clusters": false});
-    for (key, percent) in [("ignore_port_in_host_matching", 40), ("ignore_path_parameters_in_path_matching", 25)] {
+    let mut table =
+        json!({"name": "table", "virtual_hosts": virtual_hosts, "validate_clusters": false});
+    for (key, percent) in [
+        ("ignore_port_in_host_matching", 40),
+        ("ignore_path_parameters_in_path_matching", 25),
+    ] {
         if random.chance(percent) {
             table[key] = json!(true);
         }
@@ -85,7 +89,8 @@ fn route(random: &mut Random, n: usize) -> Value {
         0 => route["redirect"] = redirect(random, is_template),
         1 => {
             let status = *random.pick(&[200, 201, 204, 302, 404, 418, 503]);
-            route["direct_response"] = json!({"status": status, "body": {"inline_string": "hello"}});
+            route["direct_response"] =
+                json!({"status": status, "body": {"inline_string": "hello"}});
         }
         2 if random.chance(20) => route["non_forwarding_action"] = json!({}),
         _ => route["route"] = action(random, is_template),
@@ -113,7 +118,13 @@ fn redirect(random: &mut Random, is_template: bool) -> Value {
     if random.chance(30) {
         redirect["port_redirect"] = json!(random.pick(&[80, 8443]));
     }
-    let codes = ["MOVED_PERMANENTLY", "FOUND", "SEE_OTHER", "TEMPORARY_REDIRECT", "PERMANENT_REDIRECT"];
+    let codes = [
+        "MOVED_PERMANENTLY",
+        "FOUND",
+        "SEE_OTHER",
+        "TEMPORARY_REDIRECT",
+        "PERMANENT_REDIRECT",
+    ];
     redirect["response_code"] = json!(random.word(&codes));
     redirect
 }
@@ -144,7 +155,9 @@ fn action(random: &mut Random, is_template: bool) -> Value {
         action["cluster_not_found_response_code"] = json!(random.word(&codes));
     }
     match random.below(6) {
-        0 if !is_template => action["prefix_rewrite"] = json!(random.word(&["/new", "/", "/new/", "new"])),
+        0 if !is_template => {
+            action["prefix_rewrite"] = json!(random.word(&["/new", "/", "/new/", "new"]))
+        }
         1 => action["regex_rewrite"] = rewrite(random),
         _ => {}
     }
@@ -158,7 +171,8 @@ fn action(random: &mut Random, is_template: bool) -> Value {
         _ => {}
     }
     if random.chance(10) {
-        action["upgrade_configs"] = json!([{"upgrade_type": "WebSocket", "enabled": random.chance(60)}]);
+        action["upgrade_configs"] =
+            json!([{"upgrade_type": "WebSocket", "enabled": random.chance(60)}]);
     }
     action
 }
@@ -167,9 +181,16 @@ fn weighted(random: &mut Random) -> Value {
     let clusters: Vec<_> = (0..=random.below(3))
         .map(|n| {
             // The sum must not be 0.
-            let weight = if n == 0 { random.below(5) + 1 } else { random.below(6) };
-            let mut entry =
-                if random.chance(85) { json!({"name": name(random)}) } else { json!({"cluster_header": "x-cluster"}) };
+            let weight = if n == 0 {
+                random.below(5) + 1
+            } else {
+                random.below(6)
+            };
+            let mut entry = if random.chance(85) {
+                json!({"name": name(random)})
+            } else {
+                json!({"cluster_header": "x-cluster"})
+            };
             entry["weight"] = json!(weight);
             if random.chance(20) {
                 entry["host_rewrite_literal"] = json!("entry.test");
@@ -190,16 +211,26 @@ fn weighted(random: &mut Random) -> Value {
 }
 
 fn name(random: &mut Random) -> &'static str {
-    if random.chance(10) { "nope" } else { random.word(CLUSTERS) }
+    if random.chance(10) {
+        "nope"
+    } else {
+        random.word(CLUSTERS)
+    }
 }
 
 /// Sometimes has a message change the header `x-added`.
 fn change_headers(random: &mut Random, level: &str, message: &mut Value) {
-    let actions = ["APPEND_IF_EXISTS_OR_ADD", "ADD_IF_ABSENT", "OVERWRITE_IF_EXISTS_OR_ADD", "OVERWRITE_IF_EXISTS"];
+    let actions = [
+        "APPEND_IF_EXISTS_OR_ADD",
+        "ADD_IF_ABSENT",
+        "OVERWRITE_IF_EXISTS_OR_ADD",
+        "OVERWRITE_IF_EXISTS",
+    ];
     if random.chance(15) {
         let value = if random.chance(10) { "100%%" } else { level };
         let header = json!({"key": "X-Added", "value": value});
-        message["request_headers_to_add"] = json!([{"header": header, "append_action": random.word(&actions)}]);
+        message["request_headers_to_add"] =
+            json!([{"header": header, "append_action": random.word(&actions)}]);
     }
     if random.chance(5) {
         message["request_headers_to_remove"] = json!(["X-Added"]);

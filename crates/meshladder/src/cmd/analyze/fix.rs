@@ -24,19 +24,30 @@ pub(super) struct Edits {
     files: BTreeMap<String, Arc<String>>,
 }
 
-/// Finds the changes of files. Of fixes that may bear on each other only the first is taken: the next run sees whether
-/// the others are still needed.
+/// Finds the changes of files. Of fixes that may bear on each other only the first is taken: the
+/// next run sees whether the others are still needed.
 pub(super) fn plan(report: &Report, snapshot: &Snapshot, mesh: &Mesh) -> Edits {
     let mut edits = Edits::default();
     let mut changed = BTreeSet::new();
     let mut looked_at = BTreeSet::new();
     for finding in report.findings.iter().map(|told| &told.finding) {
-        let Some((fix, change)) = finding.fixes.iter().find_map(safe) else { continue };
-        let Some(object) = mesh.objects.find(&change.object) else { continue };
-        let places: BTreeSet<_> = finding.evidence.iter().map(Evidence::object_place).collect();
+        let Some((fix, change)) = finding.fixes.iter().find_map(safe) else {
+            continue;
+        };
+        let Some(object) = mesh.objects.find(&change.object) else {
+            continue;
+        };
+        let places: BTreeSet<_> = finding
+            .evidence
+            .iter()
+            .map(Evidence::object_place)
+            .collect();
         let own = (object.doc.clone(), object.pointer.to_string());
         if looked_at.contains(&own) || !changed.is_disjoint(&places) || changed.contains(&own) {
-            edits.left.push(format!("{} of {}: another fix comes first; run again", finding.code, finding.subject));
+            edits.left.push(format!(
+                "{} of {}: another fix comes first; run again",
+                finding.code, finding.subject
+            ));
             continue;
         }
         match edits.edit(finding, fix, change, object, snapshot) {
@@ -45,7 +56,9 @@ pub(super) fn plan(report: &Report, snapshot: &Snapshot, mesh: &Mesh) -> Edits {
                 changed.insert(own);
                 looked_at.extend(places);
             }
-            Err(why) => edits.left.push(format!("{} of {}: {why}", finding.code, finding.subject)),
+            Err(why) => edits
+                .left
+                .push(format!("{} of {}: {why}", finding.code, finding.subject)),
         }
     }
     edits
@@ -53,7 +66,10 @@ pub(super) fn plan(report: &Report, snapshot: &Snapshot, mesh: &Mesh) -> Edits {
 
 /// A change that was tried on the objects, can be undone, and leaves the object where it is.
 fn safe(fix: &Fix) -> Option<(&Fix, &Change)> {
-    let change = fix.change.as_ref().filter(|_| fix.unchecked.is_none() && fix.risk == Risk::Reversible)?;
+    let change = fix
+        .change
+        .as_ref()
+        .filter(|_| fix.unchecked.is_none() && fix.risk == Risk::Reversible)?;
     matches!(change.patch, Patch::Merge(_) | Patch::Json(_)).then_some((fix, change))
 }
 
@@ -72,18 +88,30 @@ impl Edits {
         let origin = snapshot.origin(&object.doc).unwrap_or_default().to_owned();
         let before = match self.files.get(&origin) {
             Some(text) => Arc::clone(text),
-            None => Arc::new(fs::read_to_string(&origin).map_err(|_| format!("{origin} is not a file of text"))?),
+            None => Arc::new(
+                fs::read_to_string(&origin)
+                    .map_err(|_| format!("{origin} is not a file of text"))?,
+            ),
         };
-        let splices = edit::splices(&before, &object.pointer, change).map_err(|why| format!("{origin}: {why}"))?;
+        let splices = edit::splices(&before, &object.pointer, change)
+            .map_err(|why| format!("{origin}: {why}"))?;
         self.files.insert(origin.clone(), Arc::clone(&before));
         let what = format!("{} {}: {}", finding.code, change.object, fix.text);
-        Ok(FileEdit { origin, what, before, splices })
+        Ok(FileEdit {
+            origin,
+            what,
+            before,
+            splices,
+        })
     }
 
     /// All changes of each file, in order.
     fn by_file(&self) -> impl Iterator<Item = (&str, &str, Vec<Splice>)> {
         self.files.iter().map(|(origin, text)| {
-            let edits = self.replacements.values().filter(|edit| edit.origin == *origin);
+            let edits = self
+                .replacements
+                .values()
+                .filter(|edit| edit.origin == *origin);
             let mut splices: Vec<Splice> = edits.flat_map(|edit| edit.splices.clone()).collect();
             splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
             (origin.as_str(), text.as_str(), splices)
@@ -96,13 +124,18 @@ impl Edits {
 
     /// What is left to do by hand, on stderr.
     pub(super) fn tell_left(&self) {
-        self.left.iter().for_each(|left| out::note(&format!("not fixed: {left}")));
+        self.left
+            .iter()
+            .for_each(|left| out::note(&format!("not fixed: {left}")));
     }
 }
 
 /// The changes as a unified diff.
 pub(super) fn diff(edits: &Edits) -> String {
-    edits.by_file().map(|(origin, text, splices)| edit::unified(origin, text, &splices)).collect()
+    edits
+        .by_file()
+        .map(|(origin, text, splices)| edit::unified(origin, text, &splices))
+        .collect()
 }
 
 /// Writes the files.
@@ -110,7 +143,10 @@ pub(super) fn apply(edits: &Edits) -> Result<(), Failure> {
     for (origin, text, splices) in edits.by_file() {
         let is_same = fs::read_to_string(origin).is_ok_and(|now| now == text);
         if !is_same {
-            return Err(Failure::new(UNREADABLE, format!("{origin} has changed while it was being read; run again")));
+            return Err(Failure::new(
+                UNREADABLE,
+                format!("{origin} has changed while it was being read; run again"),
+            ));
         }
         fs::write(origin, edit::apply(text, &splices))
             .map_err(|error| Failure::new(UNREADABLE, format!("cannot write {origin}: {error}")))?;

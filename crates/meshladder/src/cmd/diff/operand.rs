@@ -53,7 +53,12 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(name: String, document: Document, is_same_mesh: bool) -> Self {
-        Self { name, document, is_same_mesh, is_istiods: false }
+        Self {
+            name,
+            document,
+            is_same_mesh,
+            is_istiods: false,
+        }
     }
 
     pub(super) fn side(&self) -> Side<'_> {
@@ -78,20 +83,36 @@ impl Inside {
     fn read(a: &Operand, b: &Operand, global: &Global) -> Result<Option<Self>, Failure> {
         let texts: Vec<&str> = [a, b]
             .into_iter()
-            .filter_map(|one| if let Operand::Inside(text) = one { Some(text.as_str()) } else { None })
+            .filter_map(|one| {
+                if let Operand::Inside(text) = one {
+                    Some(text.as_str())
+                } else {
+                    None
+                }
+            })
             .collect();
         if texts.is_empty() {
             return Ok(None);
         }
         if !global.source.is_empty() {
             let snapshot = source::named(global, None, USAGE)?;
-            return Ok(Some(Self { snapshot, namespace: global.namespace.clone() }));
+            return Ok(Some(Self {
+                snapshot,
+                namespace: global.namespace.clone(),
+            }));
         }
         let has_istiod = matches!((a, b), (Operand::Istiod, _) | (_, Operand::Istiod));
-        let which = if has_istiod { Which::WithIstiods } else { Which::First };
-        let (snapshot, namespace) =
-            live::diff::dumps(global, &texts, which).map_err(|failure| no_file(texts[0], failure))?;
-        Ok(Some(Self { snapshot, namespace }))
+        let which = if has_istiod {
+            Which::WithIstiods
+        } else {
+            Which::First
+        };
+        let (snapshot, namespace) = live::diff::dumps(global, &texts, which)
+            .map_err(|failure| no_file(texts[0], failure))?;
+        Ok(Some(Self {
+            snapshot,
+            namespace,
+        }))
     }
 
     fn find(&self, text: &str) -> Result<ProxyRef, Failure> {
@@ -109,26 +130,45 @@ fn no_file(text: &str, failure: Failure) -> Failure {
 }
 
 /// How two proxies differ.
-pub(super) fn proxies(a: &Operand, b: &Operand, args: &Args, global: &Global) -> Result<Diff, Failure> {
-    if matches!((a, b), (Operand::Capture(_), Operand::Dump(..) | Operand::Istiod))
-        || matches!((a, b), (Operand::Dump(..) | Operand::Istiod, Operand::Capture(_)))
-    {
-        let message = "a capture can only be compared with another capture, or with a pod that is in it too";
-        return Err(Failure::new(USAGE, message).hint("to look into it, name it with -s and a pod as A"));
+pub(super) fn proxies(
+    a: &Operand,
+    b: &Operand,
+    args: &Args,
+    global: &Global,
+) -> Result<Diff, Failure> {
+    if matches!(
+        (a, b),
+        (Operand::Capture(_), Operand::Dump(..) | Operand::Istiod)
+    ) || matches!(
+        (a, b),
+        (Operand::Dump(..) | Operand::Istiod, Operand::Capture(_))
+    ) {
+        let message =
+            "a capture can only be compared with another capture, or with a pod that is in it too";
+        return Err(
+            Failure::new(USAGE, message).hint("to look into it, name it with -s and a pod as A")
+        );
     }
     let inside = Inside::read(a, b, global)?;
     let inside = inside.as_ref();
     let (mut left, mut right) = (open(a, b, inside)?, open(b, a, inside)?);
     let is_same_mesh = match (a, b) {
         (Operand::Inside(_) | Operand::Istiod, Operand::Inside(_) | Operand::Istiod) => true,
-        _ => is_same_pod(&left.proxy, &right.proxy) && (has_name_of_its_own(&left.proxy) || is_one_mesh(&left, &right)),
+        _ => {
+            is_same_pod(&left.proxy, &right.proxy)
+                && (has_name_of_its_own(&left.proxy) || is_one_mesh(&left, &right))
+        }
     };
     left.opened.is_same_mesh = is_same_mesh;
     right.opened.is_same_mesh = is_same_mesh;
     let (left, right) = (left.opened, right.opened);
-    let mut diff = diff::proxies(&left.side(), &right.side()).map_err(|why| Failure::new(UNREADABLE, why))?;
+    let mut diff =
+        diff::proxies(&left.side(), &right.side()).map_err(|why| Failure::new(UNREADABLE, why))?;
     // Both may be dumps of one pod: only the files tell them apart.
-    for (operand, text, name) in [(a, Some(&args.a), &mut diff.a), (b, args.b.as_ref(), &mut diff.b)] {
+    for (operand, text, name) in [
+        (a, Some(&args.a), &mut diff.a),
+        (b, args.b.as_ref(), &mut diff.b),
+    ] {
         match (operand, text) {
             (Operand::Dump(..), Some(text)) => name.clone_from(text),
             (Operand::Capture(_), Some(text)) => name.extend([" in ", text]),
@@ -148,8 +188,8 @@ fn is_one_mesh(left: &Found, right: &Found) -> bool {
     diff::is_one_mesh(&left.opened.document.text, &right.opened.document.text)
 }
 
-/// A pod of a Deployment has a name that no other ever has, so who has it is of this mesh. That of a StatefulSet may be in
-/// any.
+/// A pod of a Deployment has a name that no other ever has, so who has it is of this mesh. That of
+/// a StatefulSet may be in any.
 fn has_name_of_its_own(proxy: &ProxyRef) -> bool {
     // What Kubernetes makes random names of: no vowels, and nothing that looks like another.
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -172,7 +212,9 @@ fn open(operand: &Operand, other: &Operand, inside: Option<&Inside>) -> Result<F
         (Operand::Capture(snapshot), Operand::Inside(text), Some(inside)) => {
             // The very same pod where it is still there, else what the same words mean.
             let same = inside.find(text)?;
-            let is_there = snapshot.proxies_with(Shape::ConfigDump).any(|(proxy, _)| is_same_pod(&same, &proxy));
+            let is_there = snapshot
+                .proxies_with(Shape::ConfigDump)
+                .any(|(proxy, _)| is_same_pod(&same, &proxy));
             let namespace = Some(same.namespace.as_str());
             let text = if is_there { &same.pod } else { text };
             (snapshot, find(snapshot, text, namespace)?)
@@ -180,21 +222,35 @@ fn open(operand: &Operand, other: &Operand, inside: Option<&Inside>) -> Result<F
         _ => return Err(of_what()),
     };
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
-    Ok(Found { opened: Opened::new(proxy.to_string(), document, false), proxy })
+    Ok(Found {
+        opened: Opened::new(proxy.to_string(), document, false),
+        proxy,
+    })
 }
 
 fn find(snapshot: &Snapshot, text: &str, namespace: Option<&str>) -> Result<ProxyRef, Failure> {
     // Here 1 means that two things differ.
-    source::find(snapshot, text, namespace, Shape::ConfigDump).map_err(|failure| failure.with_code(UNREADABLE))
+    source::find(snapshot, text, namespace, Shape::ConfigDump)
+        .map_err(|failure| failure.with_code(UNREADABLE))
 }
 
 /// `istiod/<pod>/debug/config_dump/<proxy>.json`
 fn istiods(inside: &Inside, text: &str) -> Result<Found, Failure> {
     let snapshot = &inside.snapshot;
     // Which proxy it is was told when the other side was looked for.
-    let found = source::resolve(snapshot, text, inside.namespace.as_deref(), Shape::ConfigDump);
-    let proxy = found.map_err(|failure| failure.with_code(UNREADABLE))?.proxy;
-    let names = [format!("{}.{}.json", proxy.pod, proxy.namespace), format!("{}.{}.json", proxy.namespace, proxy.pod)];
+    let found = source::resolve(
+        snapshot,
+        text,
+        inside.namespace.as_deref(),
+        Shape::ConfigDump,
+    );
+    let proxy = found
+        .map_err(|failure| failure.with_code(UNREADABLE))?
+        .proxy;
+    let names = [
+        format!("{}.{}.json", proxy.pod, proxy.namespace),
+        format!("{}.{}.json", proxy.namespace, proxy.pod),
+    ];
     let is = |id: &&DocId| {
         let file = id.as_str().rsplit('/').next().unwrap_or_default();
         id.shape() == Shape::IstiodDebug
@@ -205,7 +261,15 @@ fn istiods(inside: &Inside, text: &str) -> Result<Found, Failure> {
         let hint = "istiod gives it at /debug/config_dump?proxyID=POD.NAMESPACE; a bundle keeps it as istiod/<pod>/debug/config_dump/<pod>.<namespace>.json";
         Failure::new(UNREADABLE, format!("the source has no view of istiod's on {proxy}")).hint(hint)
     })?;
-    let document = snapshot.open(id).map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
+    let document = snapshot
+        .open(id)
+        .map_err(|problem| Failure::new(UNREADABLE, problem.to_string()))?;
     let opened = Opened::new(format!("istiod's view of {proxy}"), document, true);
-    Ok(Found { proxy, opened: Opened { is_istiods: true, ..opened } })
+    Ok(Found {
+        proxy,
+        opened: Opened {
+            is_istiods: true,
+            ..opened
+        },
+    })
 }

@@ -30,18 +30,31 @@ pub(in crate::cmd) fn dumps(
     which: Which,
 ) -> Result<(Snapshot, Option<String>), Failure> {
     let mut session = connect(global)?;
-    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
-    let parsed = texts.iter().map(|text| Target::parse(text, Some(&namespace))).collect::<Result<Vec<_>, _>>();
+    let namespace = global
+        .namespace
+        .clone()
+        .unwrap_or_else(|| session.namespace().to_owned());
+    let parsed = texts
+        .iter()
+        .map(|text| Target::parse(text, Some(&namespace)))
+        .collect::<Result<Vec<_>, _>>();
     let parsed = parsed.map_err(|why| Failure::new(USAGE, why))?;
     let mut wish = wish(global, Purpose::Diff, None);
-    wish.only = parsed.first().and_then(|target| target.namespace()).map(str::to_owned);
-    if parsed.iter().any(|target| target.namespace() != wish.only.as_deref()) {
+    wish.only = parsed
+        .first()
+        .and_then(|target| target.namespace())
+        .map(str::to_owned);
+    if parsed
+        .iter()
+        .any(|target| target.namespace() != wish.only.as_deref())
+    {
         wish.only = None;
     }
     let is_pods = parsed.iter().all(Target::is_pod);
     if which != Which::WithIstiods {
         // A pod is found by its name: nothing need be listed.
-        wish.needs.retain(|need| !is_pods && *need != Need::of_path("istiod/"));
+        wish.needs
+            .retain(|need| !is_pods && *need != Need::of_path("istiod/"));
     } else if is_pods {
         wish.needs = Purpose::ProxyStatus.needs();
         wish.only = Some(wish.istio_namespace.clone());
@@ -72,26 +85,50 @@ pub(in crate::cmd) fn revisions(global: &Global, names: (&str, &str)) -> Result<
     wish.needs.remove(&Need::of_path("istiod/"));
     let snapshot = session.objects(&wish)?;
     let mesh = Mesh::build(&snapshot);
-    let pairs = pair_revisions(&mesh, names, |_| true).map_err(|why| Failure::new(UNREADABLE, why))?;
+    let pairs =
+        pair_revisions(&mesh, names, |_| true).map_err(|why| Failure::new(UNREADABLE, why))?;
     let most = SAMPLE / 2;
     if pairs.len() > most {
-        out::note(&format!("{most} of {} workloads that have proxies of both revisions are compared", pairs.len()));
+        out::note(&format!(
+            "{most} of {} workloads that have proxies of both revisions are compared",
+            pairs.len()
+        ));
     }
-    let pods = pairs.into_iter().take(most).flat_map(|pair| [pair.a, pair.b]);
-    let pods = in_sources(&snapshot, pods.map(|pod| (pod.namespace.into(), pod.name.into())));
+    let pods = pairs
+        .into_iter()
+        .take(most)
+        .flat_map(|pair| [pair.a, pair.b]);
+    let pods = in_sources(
+        &snapshot,
+        pods.map(|pod| (pod.namespace.into(), pod.name.into())),
+    );
     let snapshot = read(&mut session, snapshot, pods)?;
     unless_interrupted(&session, snapshot)
 }
 
-fn read(session: &mut Session, snapshot: Snapshot, pods: Vec<ProxyRef>) -> Result<Snapshot, Failure> {
-    let wish = ProxyWish { choice: Choice::These(pods), ..of_documents(Shape::ConfigDump, &[], ADMIN) };
+fn read(
+    session: &mut Session,
+    snapshot: Snapshot,
+    pods: Vec<ProxyRef>,
+) -> Result<Snapshot, Failure> {
+    let wish = ProxyWish {
+        choice: Choice::These(pods),
+        ..of_documents(Shape::ConfigDump, &[], ADMIN)
+    };
     Ok(session.proxies(snapshot, &wish)?)
 }
 
 /// What istiod would send, from the istiod that serves the proxy.
-fn view(session: &mut Session, mut snapshot: Snapshot, proxy: &ProxyRef) -> Result<Snapshot, Failure> {
+fn view(
+    session: &mut Session,
+    mut snapshot: Snapshot,
+    proxy: &ProxyRef,
+) -> Result<Snapshot, Failure> {
     let fleet = Fleet::of_istiods(&snapshot);
-    let mut why = snapshot.coverage(&Need::of_path("istiod/")).why().map(str::to_owned);
+    let mut why = snapshot
+        .coverage(&Need::of_path("istiod/"))
+        .why()
+        .map(str::to_owned);
     if why.is_none() && fleet.istiods.is_empty() {
         why = Some("no istiod told which proxies it serves".to_owned());
     }
@@ -106,6 +143,9 @@ fn view(session: &mut Session, mut snapshot: Snapshot, proxy: &ProxyRef) -> Resu
         }
     }
     let why = why.unwrap_or_else(|| format!("no istiod has a stream of {proxy}"));
-    Err(Failure::new(UNREADABLE, format!("istiod's view of {proxy} could not be had: {why}"))
-        .hint("`meshladder rbac --for diff` prints the rights it needs"))
+    Err(Failure::new(
+        UNREADABLE,
+        format!("istiod's view of {proxy} could not be had: {why}"),
+    )
+    .hint("`meshladder rbac --for diff` prints the rights it needs"))
 }

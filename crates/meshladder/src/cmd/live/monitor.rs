@@ -16,10 +16,14 @@ pub(in crate::cmd) fn monitor(global: &Global, reading: &Reading) -> Result<Snap
     let snapshot = unless_interrupted(&session, snapshot)?;
     // Without pods there is nobody to tell anything of, and the last round knew more.
     let pods = Need::of_path("k8s/pods.json");
-    if let (false, Some(why)) =
-        (snapshot.ids().any(|id| Need::of_path(id.split().1) == pods), snapshot.coverage(&pods).why())
-    {
-        return Err(Failure::new(UNREADABLE, format!("pods could not be read: {why}")));
+    if let (false, Some(why)) = (
+        snapshot.ids().any(|id| Need::of_path(id.split().1) == pods),
+        snapshot.coverage(&pods).why(),
+    ) {
+        return Err(Failure::new(
+            UNREADABLE,
+            format!("pods could not be read: {why}"),
+        ));
     }
     let chosen = choice(global, &snapshot, reading.proxies.as_ref())?;
     let snapshot = read(&mut session, snapshot, chosen, Some(logs), false)?;

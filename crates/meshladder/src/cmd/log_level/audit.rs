@@ -22,15 +22,33 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
         match row.levels {
             Err(why) => unknown.push((row.pod, why)),
             Ok(levels) if levels.is_fine_grain() => {
-                unknown.push((row.pod, "its loggers are source files: what they are at is not told".to_owned()));
+                unknown.push((
+                    row.pod,
+                    "its loggers are source files: what they are at is not told".to_owned(),
+                ));
             }
-            Ok(levels) => off.extend(missed(found, pod, &levels).into_iter().map(|(component, default)| {
-                let level = levels.0.get(&component).map(ToString::to_string).unwrap_or_default();
-                Off { pod: row.pod.clone(), component, level, default: default.to_string() }
-            })),
+            Ok(levels) => off.extend(missed(found, pod, &levels).into_iter().map(
+                |(component, default)| {
+                    let level = levels
+                        .0
+                        .get(&component)
+                        .map(ToString::to_string)
+                        .unwrap_or_default();
+                    Off {
+                        pod: row.pod.clone(),
+                        component,
+                        level,
+                        default: default.to_string(),
+                    }
+                },
+            )),
         }
     }
-    let istiods = if args.targets.is_empty() { found.session.istiods() } else { Vec::new() };
+    let istiods = if args.targets.is_empty() {
+        found.session.istiods()
+    } else {
+        Vec::new()
+    };
     for (istiod, answer) in scopes(found, &istiods) {
         match answer {
             Ok(all) => off.extend(all.into_iter().map(|(scope, default)| Off {
@@ -39,7 +57,10 @@ pub(super) fn run(found: &Found, args: &LogLevel) -> Outcome {
                 level: scope.level,
                 default,
             })),
-            Err(why) => unknown.push((istiod.to_string(), format!("its scopes are not known: {why}"))),
+            Err(why) => unknown.push((
+                istiod.to_string(),
+                format!("its scopes are not known: {why}"),
+            )),
         }
     }
     off.sort();
@@ -58,7 +79,10 @@ fn tell(
     (proxies, istiods): (usize, usize),
 ) -> std::io::Result<()> {
     if args.output == TextOrJson::Json {
-        return out::text(&format!("{}\n", audit_json(off, unknown, proxies + istiods)));
+        return out::text(&format!(
+            "{}\n",
+            audit_json(off, unknown, proxies + istiods)
+        ));
     }
     if !off.is_empty() {
         out::text(&audit(off).to_string())?;
@@ -68,7 +92,10 @@ fn tell(
     }
     if off.is_empty() {
         let known = (proxies + istiods).saturating_sub(unknown.len());
-        out::note(&format!("{known} of {} proxies and istiods log at their defaults", proxies + istiods));
+        out::note(&format!(
+            "{known} of {} proxies and istiods log at their defaults",
+            proxies + istiods
+        ));
     }
     Ok(())
 }
@@ -85,12 +112,22 @@ fn scopes(found: &Found, istiods: &[ProxyRef]) -> Missed {
     });
     let missed = |pod: &ProxyRef, text: String| {
         let all = scopes::read(&text).map_err(|_| "ControlZ did not list scopes".to_owned())?;
-        let default = |scope: &Scope| defaults.get(pod).map_or("info", |defaults| defaults.of(&scope.name)).to_owned();
+        let default = |scope: &Scope| {
+            defaults
+                .get(pod)
+                .map_or("info", |defaults| defaults.of(&scope.name))
+                .to_owned()
+        };
         let pairs = all.into_iter().map(|scope| (default(&scope), scope));
-        Ok(pairs.filter(|(default, scope)| *default != scope.level).map(|(default, scope)| (scope, default)).collect())
+        Ok(pairs
+            .filter(|(default, scope)| *default != scope.level)
+            .map(|(default, scope)| (scope, default))
+            .collect())
     };
     let answers = found.session.scopes(istiods).into_iter();
-    answers.map(|(pod, answer)| (pod.clone(), answer.and_then(|text| missed(&pod, text)))).collect()
+    answers
+        .map(|(pod, answer)| (pod.clone(), answer.and_then(|text| missed(&pod, text))))
+        .collect()
 }
 
 /// Sets scopes back; gives the exit code.
@@ -99,7 +136,10 @@ pub(super) fn reset_scopes(found: &Found) -> u8 {
     for (istiod, answer) in scopes(found, &found.session.istiods()) {
         let answer = answer.map_err(|why| format!("its scopes are not known: {why}"));
         let set = answer.and_then(|all| {
-            let bodies: Vec<_> = all.iter().map(|(scope, to)| (scope.name.clone(), scope.with_level(to))).collect();
+            let bodies: Vec<_> = all
+                .iter()
+                .map(|(scope, to)| (scope.name.clone(), scope.with_level(to)))
+                .collect();
             if !bodies.is_empty() {
                 let cannot = |why| format!("its scopes cannot be set: {why}");
                 found.session.set_scopes(&istiod, &bodies).map_err(cannot)?;

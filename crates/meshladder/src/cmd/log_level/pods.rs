@@ -30,17 +30,24 @@ impl Found {
     }
 }
 
-/// Finds the pods of all targets; without any those of the namespace, or with -A all. With `whole` the pods themselves are
-/// read even where their names would do.
+/// Finds the pods of all targets; without any those of the namespace, or with -A all. With `whole`
+/// the pods themselves are read even where their names would do.
 pub(in crate::cmd) fn find(
     mut session: Session,
     global: &Global,
     texts: &[String],
     whole: bool,
 ) -> Result<Found, Failure> {
-    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let namespace = global
+        .namespace
+        .clone()
+        .unwrap_or_else(|| session.namespace().to_owned());
     let pods = Need::of_path("k8s/pods.json");
-    let more = if whole || texts.is_empty() { vec![pods] } else { Vec::new() };
+    let more = if whole || texts.is_empty() {
+        vec![pods]
+    } else {
+        Vec::new()
+    };
     let snapshot = read(&mut session, global, texts, &namespace, &more)?;
     if session.is_interrupted() {
         return Err(Failure::new(INTERRUPTED, "interrupted"));
@@ -50,8 +57,11 @@ pub(in crate::cmd) fn find(
         pods.extend(running(&session, &snapshot, &target)?);
     }
     if texts.is_empty() {
-        let choice =
-            if global.all_namespaces { Choice::All } else { Choice::Sample(usize::MAX, Some(namespace.clone())) };
+        let choice = if global.all_namespaces {
+            Choice::All
+        } else {
+            Choice::Sample(usize::MAX, Some(namespace.clone()))
+        };
         pods = session.chosen(&choice);
         if let Some(why) = snapshot.coverage(&Need::of_path("k8s/pods.json")).why() {
             out::warn(&format!("not all pods could be listed: {why}"));
@@ -60,11 +70,23 @@ pub(in crate::cmd) fn find(
     pods.sort();
     pods.dedup();
     if pods.is_empty() && texts.is_empty() {
-        let place = if global.all_namespaces { "any namespace".to_owned() } else { format!("namespace `{namespace}`") };
-        return Err(Failure::new(UNREADABLE, format!("no running proxy in {place}")));
+        let place = if global.all_namespaces {
+            "any namespace".to_owned()
+        } else {
+            format!("namespace `{namespace}`")
+        };
+        return Err(Failure::new(
+            UNREADABLE,
+            format!("no running proxy in {place}"),
+        ));
     }
     let defaults = defaults(&snapshot);
-    Ok(Found { session, snapshot, pods, defaults })
+    Ok(Found {
+        session,
+        snapshot,
+        pods,
+        defaults,
+    })
 }
 
 /// The objects that the targets are found by, which is none for pods, and `more`.
@@ -91,8 +113,12 @@ pub(in crate::cmd) fn read(
 }
 
 pub(in crate::cmd) fn parsed(texts: &[String], namespace: &str) -> Result<Vec<Target>, Failure> {
-    let targets = texts.iter().map(|text| Target::parse(text, Some(namespace)));
-    targets.collect::<Result<_, _>>().map_err(|why| Failure::new(UNREADABLE, why))
+    let targets = texts
+        .iter()
+        .map(|text| Target::parse(text, Some(namespace)));
+    targets
+        .collect::<Result<_, _>>()
+        .map_err(|why| Failure::new(UNREADABLE, why))
 }
 
 /// The pods of a target whose proxy runs.
@@ -115,7 +141,9 @@ pub(in crate::cmd) fn running(
 /// What each pod's proxy starts with.
 fn defaults(snapshot: &Snapshot) -> BTreeMap<ProxyRef, Defaults> {
     let mut all = BTreeMap::new();
-    each_pod(snapshot, |pod, node| drop(all.insert(pod, Defaults::of_pod(node))));
+    each_pod(snapshot, |pod, node| {
+        drop(all.insert(pod, Defaults::of_pod(node)))
+    });
     all
 }
 
@@ -125,7 +153,14 @@ pub(in crate::cmd) fn each_pod(snapshot: &Snapshot, mut take: impl FnMut(ProxyRe
         if Pod::of(object).is_some() {
             let own = |text: &str| text.to_owned();
             let (namespace, pod) = (own(object.namespace()), own(object.name()));
-            take(ProxyRef { source: own(object.source), namespace, pod }, object.node);
+            take(
+                ProxyRef {
+                    source: own(object.source),
+                    namespace,
+                    pod,
+                },
+                object.node,
+            );
         }
     });
 }

@@ -23,7 +23,8 @@ const WAITING: usize = 1 << 14;
 pub(super) fn run(global: &Global, args: &LogLevel, wanted: &Wanted) -> Outcome {
     if args.targets.is_empty() && !args.yes {
         let message = "--level without a target is for every proxy of the namespace";
-        return Err(Failure::new(USAGE, message).hint("name a pod, such as cart-1.shop; --yes does it for all"));
+        return Err(Failure::new(USAGE, message)
+            .hint("name a pod, such as cart-1.shop; --yes does it for all"));
     }
     let session = live::connect_only(global)?;
     let found = pods::find(session, global, &args.targets, false)?;
@@ -55,8 +56,16 @@ fn ask_first(found: &Found, args: &LogLevel, wanted: &Wanted) -> Result<(), Fail
     let names: Vec<String> = found.pods.iter().map(ToString::to_string).collect();
     let names = names.join(", ");
     if !args.yes && (wanted.is_flood() || count > MANY) {
-        let what = if wanted.is_flood() { "all components of" } else { "the levels of" };
-        let pods = if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") };
+        let what = if wanted.is_flood() {
+            "all components of"
+        } else {
+            "the levels of"
+        };
+        let pods = if count == 1 {
+            "1 pod".to_owned()
+        } else {
+            format!("{count} pods")
+        };
         let message = format!("{what} {pods} would be set: {names}");
         let hint = "one pod and the components in question are most often enough; --yes does it all the same";
         return Err(Failure::new(USAGE, message).hint(hint));
@@ -65,7 +74,9 @@ fn ask_first(found: &Found, args: &LogLevel, wanted: &Wanted) -> Result<(), Fail
         out::warn("all components at debug log several lines for each request and connection");
     }
     if let Some(first) = found.pods.first().filter(|_| count > 1) {
-        out::note(&format!("{count} pods are set; one is often enough: meshladder log-level {first} …"));
+        out::note(&format!(
+            "{count} pods are set; one is often enough: meshladder log-level {first} …"
+        ));
     }
     Ok(())
 }
@@ -76,7 +87,11 @@ fn print(happenings: &Receiver<Happening>, time: std::time::Duration) -> io::Res
     for happening in happenings {
         match happening {
             Happening::Line(pod, line) => {
-                write!(out, "{pod}: {line}{}", if line.ends_with('\n') { "" } else { "\n" })?;
+                write!(
+                    out,
+                    "{pod}: {line}{}",
+                    if line.ends_with('\n') { "" } else { "\n" }
+                )?;
             }
             Happening::Set(pod, change, cost) => out::note(&told::set(&pod, &change, &cost, time)),
         }
@@ -85,9 +100,13 @@ fn print(happenings: &Receiver<Happening>, time: std::time::Duration) -> io::Res
 }
 
 fn code(endings: &[Ending], is_interrupted: bool) -> u8 {
-    let failed =
-        |ending: &&Ending| ending.end != End::Gone && matches!(ending.why, Some(Why::TooMuch(_) | Why::Failed(_)));
-    if endings.iter().any(|ending| matches!(ending.end, End::Left { .. })) {
+    let failed = |ending: &&Ending| {
+        ending.end != End::Gone && matches!(ending.why, Some(Why::TooMuch(_) | Why::Failed(_)))
+    };
+    if endings
+        .iter()
+        .any(|ending| matches!(ending.end, End::Left { .. }))
+    {
         return FAILED;
     }
     let untouched = |ending: &Ending| match &ending.end {

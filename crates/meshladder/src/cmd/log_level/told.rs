@@ -30,40 +30,62 @@ pub(super) fn set(pod: &ProxyRef, change: &Change, cost: &Cost, time: Duration) 
         Some(Err(why)) => format!("CPU not known ({why})"),
         None => "CPU not known".to_owned(),
     };
-    format!("{pod}: {} for {}; before: {rate} of log a second, {cpu}", steps(change), told_time(time))
+    format!(
+        "{pod}: {} for {}; before: {rate} of log a second, {cpu}",
+        steps(change),
+        told_time(time)
+    )
 }
 
 /// Tells how it ended for one proxy.
 pub(super) fn ending(global: &Global, args: &LogLevel, ending: &Ending) {
-    let Ending { pod, end, why, cost, .. } = ending;
+    let Ending {
+        pod,
+        end,
+        why,
+        cost,
+        ..
+    } = ending;
     let seconds = told_time(cost.time);
     match why.as_ref().filter(|_| *end != End::Gone) {
         Some(Why::TooMuch(rate)) => {
             let (rate, max) = (bytes(*rate), bytes(args.max_rate));
-            out::warn(&format!("{pod}: {rate} in a second, over --max-rate {max}: set back after {seconds}"));
+            out::warn(&format!(
+                "{pod}: {rate} in a second, over --max-rate {max}: set back after {seconds}"
+            ));
         }
         Some(Why::Failed(why)) => out::warn(&format!("{pod}: {why}: set back after {seconds}")),
         Some(Why::Stopped) | None => {}
     }
     match end {
         End::Untouched(why) => out::warn(&format!("{pod}: nothing was changed: {why}")),
-        End::Restored => out::note(&format!("{pod}: its levels are what they were; {}", costs(cost))),
+        End::Restored => out::note(&format!(
+            "{pod}: its levels are what they were; {}",
+            costs(cost)
+        )),
         End::Gone => out::note(&format!("{pod} is no more: nothing is left to set back")),
         End::Left { levels, style, why } => {
             let commands = commands(global, args, ending, levels, *style).join("\n       ");
             let message = format!("{pod}: its levels could not be set back: {why}");
-            out::error(&message, Some(&format!("to set them back, one of\n       {commands}")));
+            out::error(
+                &message,
+                Some(&format!("to set them back, one of\n       {commands}")),
+            );
         }
     }
 }
 
 fn costs(cost: &Cost) -> String {
-    let millis = u64::try_from(cost.time.as_millis()).unwrap_or(u64::MAX).max(1);
+    let millis = u64::try_from(cost.time.as_millis())
+        .unwrap_or(u64::MAX)
+        .max(1);
     let rate = bytes(cost.bytes.saturating_mul(1000) / millis);
     let (time, peak) = (told_time(cost.time), bytes(cost.peak));
     let before = cost.before.map_or("not known".to_owned(), bytes);
     let cpu = match (&cost.cpu_before, cost.cpu) {
-        (Some(Ok(before)), Some(most)) => format!("; CPU {most:.0} millicores at most, before {before:.0}"),
+        (Some(Ok(before)), Some(most)) => {
+            format!("; CPU {most:.0} millicores at most, before {before:.0}")
+        }
         (Some(Ok(_)), None) => "; CPU was not measured again in that time".to_owned(),
         _ => String::new(),
     };
@@ -97,15 +119,24 @@ fn commands(
     let told = Levels(levels.clone()).told();
     let ours = format!("meshladder log-level {pod}.{namespace} --restore {told}{port}{flags}");
     let agent = |query: String| {
-        format!("kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST 'logging?{query}'")
+        format!(
+            "kubectl exec -n {namespace} {pod} -c istio-proxy{flags} -- pilot-agent request POST 'logging?{query}'"
+        )
     };
-    [ours].into_iter().chain(queries(levels, style).into_iter().map(agent)).collect()
+    [ours]
+        .into_iter()
+        .chain(queries(levels, style).into_iter().map(agent))
+        .collect()
 }
 
 /// `3 s`, `1.5 s`
 fn told_time(time: Duration) -> String {
     let tenths = time.as_millis() / 100;
-    if tenths.is_multiple_of(10) { format!("{} s", tenths / 10) } else { format!("{}.{} s", tenths / 10, tenths % 10) }
+    if tenths.is_multiple_of(10) {
+        format!("{} s", tenths / 10)
+    } else {
+        format!("{}.{} s", tenths / 10, tenths % 10)
+    }
 }
 
 /// `120 B`, `1.2 kB`, `3.4 MB`
@@ -124,7 +155,13 @@ mod tests {
 
     #[test]
     fn sizes_and_times_are_told_in_their_unit() {
-        assert_eq!([0, 999, 1_500, 2_340_000].map(bytes), ["0 B", "999 B", "1.5 kB", "2.3 MB"]);
-        assert_eq!([1500, 300_000].map(|ms| told_time(Duration::from_millis(ms))), ["1.5 s", "300 s"]);
+        assert_eq!(
+            [0, 999, 1_500, 2_340_000].map(bytes),
+            ["0 B", "999 B", "1.5 kB", "2.3 MB"]
+        );
+        assert_eq!(
+            [1500, 300_000].map(|ms| told_time(Duration::from_millis(ms))),
+            ["1.5 s", "300 s"]
+        );
     }
 }

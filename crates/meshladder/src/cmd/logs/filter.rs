@@ -41,11 +41,17 @@ pub(super) fn of(flags: &Filters, taken_at: Option<Time>) -> Result<Filter, Fail
 }
 
 fn time(text: &str, taken_at: Option<Time>) -> Result<Time, Failure> {
-    let back = || Some(Time::from_seconds(taken_at.or_else(now)?.seconds - seconds(text)?));
+    let back = || {
+        Some(Time::from_seconds(
+            taken_at.or_else(now)?.seconds - seconds(text)?,
+        ))
+    };
     Time::parse(text).or_else(back).ok_or_else(|| {
         Failure::new(
             USAGE,
-            format!("`{text}` is no time: try 2026-11-15T06:00:00Z, or how long ago, as in 90s, 10m, 2h"),
+            format!(
+                "`{text}` is no time: try 2026-11-15T06:00:00Z, or how long ago, as in 90s, 10m, 2h"
+            ),
         )
     })
 }
@@ -65,7 +71,11 @@ pub(super) fn seconds(text: &str) -> Option<i64> {
         "d" => 86_400,
         _ => return None,
     };
-    number.parse::<i64>().ok().filter(|number| *number >= 0)?.checked_mul(unit)
+    number
+        .parse::<i64>()
+        .ok()
+        .filter(|number| *number >= 0)?
+        .checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -78,7 +88,10 @@ mod tests {
         let read = |text| time(text, taken).map(|time| time.to_string()).ok();
         assert_eq!(read("10m").as_deref(), Some("2026-11-15T05:50:00Z"));
         assert_eq!(read("1d").as_deref(), Some("2026-11-14T06:00:00Z"));
-        assert_eq!(read("2026-11-15T01:00:00+01:00").as_deref(), Some("2026-11-15T00:00:00Z"));
+        assert_eq!(
+            read("2026-11-15T01:00:00+01:00").as_deref(),
+            Some("2026-11-15T00:00:00Z")
+        );
         for wrong in ["", "m", "10", "-5m", "yesterday", "10é"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }

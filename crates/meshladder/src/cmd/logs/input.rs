@@ -48,14 +48,26 @@ impl Input {
 }
 
 /// What the arguments name.
-pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Result<Vec<Input>, Failure> {
+pub(super) fn find(
+    global: &Global,
+    args: &Logs,
+    behind: Option<&Behind>,
+) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for word in &args.what {
         let source = Source::from(word.as_str());
         match behind {
-            _ if is_file(word) => inputs.push(Input::File { name: source.to_string(), source }),
+            _ if is_file(word) => inputs.push(Input::File {
+                name: source.to_string(),
+                source,
+            }),
             Some(behind) => inputs.extend(of_target(global, word, behind)?),
-            None => return Err(Failure::new(UNREADABLE, format!("there is no file `{word}`"))),
+            None => {
+                return Err(Failure::new(
+                    UNREADABLE,
+                    format!("there is no file `{word}`"),
+                ));
+            }
         }
     }
     let stdin = args.what.iter().filter(|word| *word == "-").count();
@@ -64,7 +76,12 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
     }
     match behind {
         Some(behind) if args.what.is_empty() => {
-            inputs.extend(documents(behind).filter(|id| in_namespace(id, global)).cloned().map(Input::Document));
+            inputs.extend(
+                documents(behind)
+                    .filter(|id| in_namespace(id, global))
+                    .cloned()
+                    .map(Input::Document),
+            );
             if inputs.is_empty() {
                 return Err(Failure::new(UNREADABLE, "the source has no log"));
             }
@@ -78,16 +95,27 @@ pub(super) fn find(global: &Global, args: &Logs, behind: Option<&Behind>) -> Res
     Ok(inputs)
 }
 
-/// Who wrote each log of a bundle, as namespace and pod: of each workload the first, since its pods write alike.
+/// Who wrote each log of a bundle, as namespace and pod: of each workload the first, since its pods
+/// write alike.
 pub(super) fn writers(inputs: &[Input], behind: &Behind) -> Vec<Option<(String, String)>> {
     let mut found = std::collections::BTreeMap::new();
     let writer = |input: &Input| {
-        let Input::Document(id) = input else { return None };
+        let Input::Document(id) = input else {
+            return None;
+        };
         let mut parts = id.split().1.split('/').skip(1);
         let (namespace, pod) = (parts.next()?, parts.next()?);
         let own = || ObjectRef::new("Pod", namespace, pod);
-        let workload = behind.mesh.pod(namespace, pod).map_or_else(own, PodFacts::workload);
-        Some(found.entry(workload).or_insert_with(|| (namespace.to_owned(), pod.to_owned())).clone())
+        let workload = behind
+            .mesh
+            .pod(namespace, pod)
+            .map_or_else(own, PodFacts::workload);
+        Some(
+            found
+                .entry(workload)
+                .or_insert_with(|| (namespace.to_owned(), pod.to_owned()))
+                .clone(),
+        )
     };
     inputs.iter().map(writer).collect()
 }
@@ -103,14 +131,21 @@ fn documents(behind: &Behind) -> impl Iterator<Item = &DocId> {
 
 fn in_namespace(id: &DocId, global: &Global) -> bool {
     let namespace = id.split().1.split('/').nth(1);
-    global.namespace.as_deref().is_none_or(|wanted| namespace == Some(wanted))
+    global
+        .namespace
+        .as_deref()
+        .is_none_or(|wanted| namespace == Some(wanted))
 }
 
 /// The logs of a pod, or of the pods of a workload.
 fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>, Failure> {
     let logs_of = |namespace: &str, pod: &str| -> Vec<Input> {
         let start = format!("logs/{namespace}/{pod}/");
-        documents(behind).filter(|id| id.split().1.starts_with(&start)).cloned().map(Input::Document).collect()
+        documents(behind)
+            .filter(|id| id.split().1.starts_with(&start))
+            .cloned()
+            .map(Input::Document)
+            .collect()
     };
     // Where pods may not be read, the logs' own names have to do.
     if let Some((namespace, pod)) = word.split_once('/') {
@@ -119,11 +154,25 @@ fn of_target(global: &Global, word: &str, behind: &Behind) -> Result<Vec<Input>,
             return Ok(found);
         }
     }
-    let found = match target::scope(word, global.namespace.as_deref(), &behind.snapshot, &behind.mesh)? {
-        Scope::Workload { pods, .. } => {
-            pods.iter().filter(|pod| pod.kind == "Pod").flat_map(|pod| logs_of(&pod.namespace, &pod.name)).collect()
-        }
+    let found = match target::scope(
+        word,
+        global.namespace.as_deref(),
+        &behind.snapshot,
+        &behind.mesh,
+    )? {
+        Scope::Workload { pods, .. } => pods
+            .iter()
+            .filter(|pod| pod.kind == "Pod")
+            .flat_map(|pod| logs_of(&pod.namespace, &pod.name))
+            .collect(),
         _ => Vec::new(),
     };
-    if found.is_empty() { Err(Failure::new(UNREADABLE, format!("the source has no log of {word}"))) } else { Ok(found) }
+    if found.is_empty() {
+        Err(Failure::new(
+            UNREADABLE,
+            format!("the source has no log of {word}"),
+        ))
+    } else {
+        Ok(found)
+    }
 }

@@ -30,11 +30,15 @@ pub(super) struct Live {
     pods: Vec<ProxyRef>,
 }
 
-/// Finds the pods that the words name. What was read to find them is behind their logs, with the formats that the mesh's
-/// settings name and that one proxy of each writes; for `--why` also the objects that it may have to do with.
+/// Finds the pods that the words name. What was read to find them is behind their logs, with the
+/// formats that the mesh's settings name and that one proxy of each writes; for `--why` also the
+/// objects that it may have to do with.
 pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Failure> {
     let mut session = live::connect(global)?;
-    let namespace = global.namespace.clone().unwrap_or_else(|| session.namespace().to_owned());
+    let namespace = global
+        .namespace
+        .clone()
+        .unwrap_or_else(|| session.namespace().to_owned());
     let snapshot = if args.why {
         session.objects(&live::wish(global, Purpose::Why, None))?
     } else {
@@ -49,7 +53,13 @@ pub(super) fn find(global: &Global, args: &Logs) -> Result<(Live, Snapshot), Fai
     }
     all.dedup();
     let formats = live::of_documents(Shape::ConfigDump, &[Section::Listeners], live::ADMIN);
-    let snapshot = session.proxies(snapshot, &ProxyWish { choice: Choice::These(firsts), ..formats })?;
+    let snapshot = session.proxies(
+        snapshot,
+        &ProxyWish {
+            choice: Choice::These(firsts),
+            ..formats
+        },
+    )?;
     Ok((Live { session, pods: all }, snapshot))
 }
 
@@ -65,13 +75,25 @@ impl Live {
 
     /// The logs that could be read.
     pub(super) fn inputs(&self, behind: &Behind) -> Result<Vec<Input>, Failure> {
-        let ids = self.pods.iter().map(document).filter(|id| behind.snapshot.ids().any(|other| other == id));
+        let ids = self
+            .pods
+            .iter()
+            .map(document)
+            .filter(|id| behind.snapshot.ids().any(|other| other == id));
         let inputs: Vec<Input> = ids.map(Input::Document).collect();
-        if inputs.is_empty() { Err(Failure::new(UNREADABLE, "no log could be read")) } else { Ok(inputs) }
+        if inputs.is_empty() {
+            Err(Failure::new(UNREADABLE, "no log could be read"))
+        } else {
+            Ok(inputs)
+        }
     }
 
     /// The proxies that questions meet, read as well.
-    pub(super) fn along(mut self, behind: Behind, questions: &[Question]) -> Result<Behind, Failure> {
+    pub(super) fn along(
+        mut self,
+        behind: Behind,
+        questions: &[Question],
+    ) -> Result<Behind, Failure> {
         let mut snapshot = behind.snapshot;
         for question in questions {
             let ask = |_: &Snapshot, _: &Mesh| Some(question.clone());
@@ -82,7 +104,11 @@ impl Live {
 
     /// The logs that are followed.
     pub(super) fn followed(&self) -> Vec<Input> {
-        self.pods.iter().map(document).map(Input::Document).collect()
+        self.pods
+            .iter()
+            .map(document)
+            .map(Input::Document)
+            .collect()
     }
 
     /// Prints lines as they come; gives what they come to, and whether a log could not be read.
@@ -101,7 +127,11 @@ impl Live {
                 let mut out = out::stdout();
                 for (source, text) in receiver {
                     let text: String = text;
-                    let chunk = Chunk { source, first_line: next[source], text: &text };
+                    let chunk = Chunk {
+                        source,
+                        first_line: next[source],
+                        text: &text,
+                    };
                     next[source] += text.lines().count() as u64;
                     let mut written = Ok(());
                     collector.each(chunk, |event: Event<'_>| {
@@ -113,9 +143,16 @@ impl Live {
                 }
                 Ok::<_, std::io::Error>(collector.finish())
             });
-            let ended = self.session.follow(&self.pods, &wish(args), args.time, &sender);
+            let ended = self
+                .session
+                .follow(&self.pods, &wish(args), args.time, &sender);
             drop(sender);
-            (printer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ended)
+            (
+                printer
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                ended,
+            )
         });
         let (stats, ended) = printed;
         for (pod, why) in &ended {
@@ -127,19 +164,33 @@ impl Live {
 
 /// Where a bundle has the log of a pod's proxy.
 fn document(pod: &ProxyRef) -> DocId {
-    let id = DocId::new(format!("logs/{}/{}/istio-proxy.log", pod.namespace, pod.pod));
-    if pod.source.is_empty() { id } else { id.in_source(&pod.source) }
+    let id = DocId::new(format!(
+        "logs/{}/{}/istio-proxy.log",
+        pod.namespace, pod.pod
+    ));
+    if pod.source.is_empty() {
+        id
+    } else {
+        id.in_source(&pod.source)
+    }
 }
 
 fn wish(args: &Logs) -> Wish {
     let since = args.filters.since.as_deref().and_then(ago);
-    Wish { tail: args.tail, since, max_bytes: MOST, all: false }
+    Wish {
+        tail: args.tail,
+        since,
+        max_bytes: MOST,
+        all: false,
+    }
 }
 
 /// How long ago a filter's time is: what is older need not be read.
 fn ago(text: &str) -> Option<Duration> {
     let Some(then) = Time::parse(text) else {
-        return super::filter::seconds(text).and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
+        return super::filter::seconds(text)
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .map(Duration::from_secs);
     };
     let seconds = super::filter::now()?.seconds - then.seconds;
     Some(Duration::from_secs(u64::try_from(seconds).ok()? + 1))

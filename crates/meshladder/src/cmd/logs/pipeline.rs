@@ -49,7 +49,11 @@ pub(super) fn count(
         let mut stats = Stats::default();
         for worker in workers {
             // A panic in a worker is ours too.
-            stats.merge(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            stats.merge(
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            );
         }
         Ok((stats, unread?))
     })
@@ -80,9 +84,17 @@ fn pieces_to(
 }
 
 fn take(collector: &mut Collector<'_>, piece: &Piece) {
-    let Piece { source, first_line, bytes } = piece;
+    let Piece {
+        source,
+        first_line,
+        bytes,
+    } = piece;
     let text = text_of(bytes);
-    collector.chunk(Chunk { source: *source, first_line: *first_line, text: &text });
+    collector.chunk(Chunk {
+        source: *source,
+        first_line: *first_line,
+        text: &text,
+    });
 }
 
 /// The lossy way is slow even where nothing is lost.
@@ -99,15 +111,27 @@ pub(super) fn each(
 ) -> Result<bool, Failure> {
     let mut collector = Collector::new(settings.0, settings.1);
     pieces(inputs, behind, |piece| {
-        let Piece { source, first_line, bytes } = piece;
+        let Piece {
+            source,
+            first_line,
+            bytes,
+        } = piece;
         let text = text_of(&bytes);
         let mut goes_on = true;
-        collector.each(Chunk { source, first_line, text: &text }, |event| goes_on = goes_on && tell(event));
+        collector.each(
+            Chunk {
+                source,
+                first_line,
+                text: &text,
+            },
+            |event| goes_on = goes_on && tell(event),
+        );
         goes_on.then_some(Vec::new())
     })
 }
 
-/// Hands out every log piece by piece until the taker wants no more; it gives a buffer back each time.
+/// Hands out every log piece by piece until the taker wants no more; it gives a buffer back each
+/// time.
 fn pieces(
     inputs: &[Input],
     behind: Option<&Behind>,
@@ -117,8 +141,16 @@ fn pieces(
     let mut bytes = Vec::new();
     for (source, input) in inputs.iter().enumerate() {
         let Some(mut log) = input.open()? else {
-            let Some(text) = document(input, behind, &mut unread) else { continue };
-            if take(Piece { source, first_line: 1, bytes: text }).is_none() {
+            let Some(text) = document(input, behind, &mut unread) else {
+                continue;
+            };
+            if take(Piece {
+                source,
+                first_line: 1,
+                bytes: text,
+            })
+            .is_none()
+            {
                 return Ok(unread);
             }
             continue;
@@ -126,12 +158,19 @@ fn pieces(
         loop {
             match log.fill(&mut bytes) {
                 Ok(None) => break,
-                Ok(Some(first_line)) => match take(Piece { source, first_line, bytes: std::mem::take(&mut bytes) }) {
+                Ok(Some(first_line)) => match take(Piece {
+                    source,
+                    first_line,
+                    bytes: std::mem::take(&mut bytes),
+                }) {
                     Some(buffer) => bytes = buffer,
                     None => return Ok(unread),
                 },
                 Err(error) => {
-                    out::warn(&format!("{} cannot be read to its end: {error}", log.origin()));
+                    out::warn(&format!(
+                        "{} cannot be read to its end: {error}",
+                        log.origin()
+                    ));
                     unread = true;
                     break;
                 }

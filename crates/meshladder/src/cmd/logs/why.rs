@@ -20,7 +20,12 @@ pub(super) fn commands(
     behind: Option<&Behind>,
     global: &Global,
 ) -> Vec<Option<String>> {
-    let source = global.source.iter().map(|path| format!(" -s {}", path.display())).collect::<Vec<_>>().concat();
+    let source = global
+        .source
+        .iter()
+        .map(|path| format!(" -s {}", path.display()))
+        .collect::<Vec<_>>()
+        .concat();
     let one = |cause: &Cause| {
         let group = seen_by_client(summary, cause);
         let asking = behind.and_then(|behind| asking(group, inputs, behind));
@@ -30,20 +35,40 @@ pub(super) fn commands(
 }
 
 /// What `why` says of the first causes.
-pub(super) fn ask(summary: &Summary, inputs: &[Input], behind: &Behind, most: usize) -> Vec<(usize, Report)> {
+pub(super) fn ask(
+    summary: &Summary,
+    inputs: &[Input],
+    behind: &Behind,
+    most: usize,
+) -> Vec<(usize, Report)> {
     let causes = summary.causes.iter().enumerate().take(most.min(MOST));
     causes
         .filter_map(|(i, cause)| {
             let Asking { question, seen } = asking(seen_by_client(summary, cause), inputs, behind)?;
-            Some((i, climb(&behind.snapshot, &behind.mesh, Scope::Request(Box::new(question)), Some(seen))))
+            Some((
+                i,
+                climb(
+                    &behind.snapshot,
+                    &behind.mesh,
+                    Scope::Request(Box::new(question)),
+                    Some(seen),
+                ),
+            ))
         })
         .collect()
 }
 
 /// What `why` is asked of the first causes.
-pub(super) fn questions(summary: &Summary, inputs: &[Input], behind: &Behind, most: usize) -> Vec<Question> {
+pub(super) fn questions(
+    summary: &Summary,
+    inputs: &[Input],
+    behind: &Behind,
+    most: usize,
+) -> Vec<Question> {
     let causes = summary.causes.iter().take(most.min(MOST));
-    causes.filter_map(|cause| Some(asking(seen_by_client(summary, cause), inputs, behind)?.question)).collect()
+    causes
+        .filter_map(|cause| Some(asking(seen_by_client(summary, cause), inputs, behind)?.question))
+        .collect()
 }
 
 fn asking(group: &Group, inputs: &[Input], behind: &Behind) -> Option<Asking> {
@@ -56,5 +81,9 @@ fn seen_by_client<'s>(summary: &'s Summary, cause: &Cause) -> &'s Group {
     let also = cause.also.iter().map(|(place, _)| &summary.groups[*place]);
     let own = &summary.groups[cause.group];
     let outer = |group: &&Group| matches!(group.judgement.side, Side::Client | Side::Gateway);
-    if outer(&own) { own } else { also.into_iter().find(outer).unwrap_or(own) }
+    if outer(&own) {
+        own
+    } else {
+        also.into_iter().find(outer).unwrap_or(own)
+    }
 }

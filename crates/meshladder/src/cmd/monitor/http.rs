@@ -21,11 +21,19 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn text(status: u16, body: &str) -> Self {
-        Self { status, kind: "text/plain; charset=utf-8", body: body.to_owned() }
+        Self {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: body.to_owned(),
+        }
     }
 
     pub(super) fn metrics(body: String) -> Self {
-        Self { status: 200, kind: "text/plain; version=0.0.4; charset=utf-8", body }
+        Self {
+            status: 200,
+            kind: "text/plain; version=0.0.4; charset=utf-8",
+            body,
+        }
     }
 }
 
@@ -56,7 +64,9 @@ fn handle(mut stream: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result
     let path = target.map(|target| target.split('?').next().unwrap_or(target));
     let given = match (method, path, version) {
         (Some("GET" | "HEAD"), Some(path), Some("HTTP/1.1" | "HTTP/1.0")) => answer(path),
-        (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0")) => Answer::text(405, "GET and HEAD only\n"),
+        (Some(_), Some(_), Some("HTTP/1.1" | "HTTP/1.0")) => {
+            Answer::text(405, "GET and HEAD only\n")
+        }
         _ => Answer::text(400, "not HTTP/1.1\n"),
     };
     let Answer { status, kind, body } = given;
@@ -115,13 +125,32 @@ mod tests {
     #[test]
     fn requests_get_an_answer_or_are_told_why_not() {
         for (request, start, end) in [
-            ("GET /metrics?x=1 HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\r\n\r\n/metrics"),
-            ("HEAD /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "content-length: 8\r\nconnection: close\r\n\r\n"),
-            ("POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed\r\n", "only\n"),
-            ("hello\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n", "HTTP/1.1\n"),
+            (
+                "GET /metrics?x=1 HTTP/1.1\r\nhost: a\r\n\r\n",
+                "HTTP/1.1 200 OK\r\n",
+                "\r\n\r\n/metrics",
+            ),
+            (
+                "HEAD /metrics HTTP/1.0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\n",
+                "content-length: 8\r\nconnection: close\r\n\r\n",
+            ),
+            (
+                "POST /metrics HTTP/1.1\r\n\r\n",
+                "HTTP/1.1 405 Method Not Allowed\r\n",
+                "only\n",
+            ),
+            (
+                "hello\r\n\r\n",
+                "HTTP/1.1 400 Bad Request\r\n",
+                "HTTP/1.1\n",
+            ),
         ] {
             let told = said(request);
-            assert!(told.starts_with(start) && told.ends_with(end), "{request}: {told}");
+            assert!(
+                told.starts_with(start) && told.ends_with(end),
+                "{request}: {told}"
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! `monitor serve`: reads the cluster or the source again and again, and answers with metrics of what was read.
+//! `monitor serve`: reads the cluster or the source again and again, and answers with metrics of
+//! what was read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, RwLock};
@@ -31,11 +32,27 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
         return Err(Failure::new(USAGE, "stdin can be read only once").hint(hint));
     }
     let listener = std::net::TcpListener::bind(args.listen);
-    let cannot = |why| Failure::new(UNREADABLE, format!("cannot listen on {}: {why}", args.listen));
+    let cannot = |why| {
+        Failure::new(
+            UNREADABLE,
+            format!("cannot listen on {}: {why}", args.listen),
+        )
+    };
     let listener = listener.map_err(cannot)?;
-    out::note(&format!("listening on http://{}/metrics", listener.local_addr().map_err(cannot)?));
-    let reading = Reading { is_up: false, read_at: None, took: 0.0, failed: 0 };
-    let state = Arc::new(RwLock::new(State { reading, families: Vec::new() }));
+    out::note(&format!(
+        "listening on http://{}/metrics",
+        listener.local_addr().map_err(cannot)?
+    ));
+    let reading = Reading {
+        is_up: false,
+        read_at: None,
+        took: 0.0,
+        failed: 0,
+    };
+    let state = Arc::new(RwLock::new(State {
+        reading,
+        families: Vec::new(),
+    }));
     let (shown, most) = (Arc::clone(&state), args.max_series);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -52,9 +69,12 @@ pub(super) fn run(global: &Global, args: &Serve) -> Outcome {
 fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
     let state = held(state.read());
     match path {
-        "/metrics" => {
-            http::Answer::metrics(exporter::text(state.reading, env!("CARGO_PKG_VERSION"), &state.families, most))
-        }
+        "/metrics" => http::Answer::metrics(exporter::text(
+            state.reading,
+            env!("CARGO_PKG_VERSION"),
+            &state.families,
+            most,
+        )),
         "/healthz" if state.reading.is_up => http::Answer::text(200, "ok\n"),
         "/healthz" => http::Answer::text(503, "what is watched cannot be read\n"),
         "/" => http::Answer::text(200, "meshladder: see /metrics and /healthz\n"),
@@ -62,7 +82,8 @@ fn answer(path: &str, state: &RwLock<State>, most: usize) -> http::Answer {
     }
 }
 
-/// Reads once. What was read before stays when it fails: the time of the last reading tells its age.
+/// Reads once. What was read before stays when it fails: the time of the last reading tells its
+/// age.
 fn read(global: &Global, args: &Serve, state: &RwLock<State>) {
     let begin = Instant::now();
     let families = catch_unwind(AssertUnwindSafe(|| families(global, args)));
@@ -72,7 +93,12 @@ fn read(global: &Global, args: &Serve, state: &RwLock<State>) {
         Ok(Ok(families)) => {
             state.families = families;
             let (read_at, took) = (Some(now()), begin.elapsed().as_secs_f64());
-            state.reading = Reading { is_up: true, read_at, took, ..state.reading };
+            state.reading = Reading {
+                is_up: true,
+                read_at,
+                took,
+                ..state.reading
+            };
             return;
         }
         Ok(Err(failure)) if failure.code() == INTERRUPTED => quit(),
@@ -85,7 +111,10 @@ fn read(global: &Global, args: &Serve, state: &RwLock<State>) {
 }
 
 /// Who presses Ctrl-C while something is read wants the server to end too.
-#[expect(clippy::exit, reason = "what the signal would have done had nobody listened to it")]
+#[expect(
+    clippy::exit,
+    reason = "what the signal would have done had nobody listened to it"
+)]
 fn quit() -> ! {
     std::process::exit(i32::from(INTERRUPTED))
 }
@@ -102,8 +131,13 @@ fn families(global: &Global, args: &Serve) -> Result<Vec<Family>, Failure> {
 }
 
 fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Time {
+        seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        nanos: since.subsec_nanos(),
+    }
 }
 
 /// A thread that panicked while it held the lock has left nothing half-written.

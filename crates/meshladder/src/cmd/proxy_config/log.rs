@@ -1,4 +1,5 @@
-//! `proxy-config log`: the levels of every pod that is meant, shown or set for good, as istioctl does.
+//! `proxy-config log`: the levels of every pod that is meant, shown or set for good, as istioctl
+//! does.
 
 use std::io::Write;
 
@@ -24,13 +25,16 @@ pub(super) struct Asked<'a> {
 
 pub(super) fn run(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
     if global.source.is_empty() && from.file.is_none() {
-        return on_cluster(global, from, asked).map_err(|failure| failure.with_code(ISTIOCTL_ERROR));
+        return on_cluster(global, from, asked)
+            .map_err(|failure| failure.with_code(ISTIOCTL_ERROR));
     }
     if asked.level.is_some() || asked.reset || asked.selector.is_some() {
         let what = "changing log levels, and pods by label, need a running cluster";
         return Err(Failure::new(ISTIOCTL_ERROR, what));
     }
-    let Opened { proxy, document, .. } = source::open(global, from, Shape::Logging)?;
+    let Opened {
+        proxy, document, ..
+    } = source::open(global, from, Shape::Logging)?;
     let mut printer = Printer::new(Output::Short, &document);
     printer.text(&told(&proxy, &document.text))?;
     printer.finish()?;
@@ -42,14 +46,22 @@ fn told(proxy: &ProxyRef, text: &str) -> String {
 }
 
 fn on_cluster(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
-    let wanted = asked.level.map(Wanted::parse).transpose().map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
+    let wanted = asked
+        .level
+        .map(Wanted::parse)
+        .transpose()
+        .map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     let found = find(global, from, asked)?;
     let port = from.proxy_admin_port;
     let answers = match (&wanted, asked.reset) {
-        (Some(wanted), _) => found.session.set_levels(&found.pods, port, &|_, levels| wanted.on(levels)),
-        (None, true) => found.session.set_levels(&found.pods, port, &|pod, levels: &Levels| {
-            wanted_for_all(found.defaults(pod).level).on(levels)
-        }),
+        (Some(wanted), _) => found
+            .session
+            .set_levels(&found.pods, port, &|_, levels| wanted.on(levels)),
+        (None, true) => found
+            .session
+            .set_levels(&found.pods, port, &|pod, levels: &Levels| {
+                wanted_for_all(found.defaults(pod).level).on(levels)
+            }),
         (None, false) => found.session.levels(&found.pods, port),
     };
     let mut out = out::stdout();
@@ -65,13 +77,18 @@ fn on_cluster(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
     }
     out.flush()?;
     if wanted.is_some() {
-        out::note("these levels stay; `meshladder log-level POD --level … --for 5m` sets them back by itself");
+        out::note(
+            "these levels stay; `meshladder log-level POD --level … --for 5m` sets them back by itself",
+        );
     }
     Ok(code)
 }
 
 fn wanted_for_all(level: Level) -> Wanted {
-    Wanted { all: Some(level), ..Wanted::default() }
+    Wanted {
+        all: Some(level),
+        ..Wanted::default()
+    }
 }
 
 /// The pods of the target, or those with the labels.
@@ -80,27 +97,41 @@ fn find(global: &Global, from: &From, asked: &Asked<'_>) -> Result<Found, Failur
     let texts: Vec<String> = from.target.iter().cloned().collect();
     let Some(text) = asked.selector else {
         if texts.is_empty() {
-            return Err(Failure::new(ISTIOCTL_ERROR, "which proxy? name one, such as deploy/cart, or use --selector"));
+            return Err(Failure::new(
+                ISTIOCTL_ERROR,
+                "which proxy? name one, such as deploy/cart, or use --selector",
+            ));
         }
         return pods::find(session, global, &texts, asked.reset);
     };
     if !texts.is_empty() {
-        return Err(Failure::new(ISTIOCTL_ERROR, "a target and --selector: name one of them"));
+        return Err(Failure::new(
+            ISTIOCTL_ERROR,
+            "a target and --selector: name one of them",
+        ));
     }
     let mut found = pods::find(session, global, &[], true)?;
     let mut fitting = Vec::new();
     let mut unread = false;
-    each_pod(&found.snapshot, |pod, node| match selector::text_accepts(text, node.at(["metadata", "labels"])) {
-        Some(true) => fitting.push(pod),
-        Some(false) => {}
-        None => unread = true,
+    each_pod(&found.snapshot, |pod, node| {
+        match selector::text_accepts(text, node.at(["metadata", "labels"])) {
+            Some(true) => fitting.push(pod),
+            Some(false) => {}
+            None => unread = true,
+        }
     });
     if unread {
-        return Err(Failure::new(ISTIOCTL_ERROR, format!("`{text}` is no selector: try app=cart,version!=v2")));
+        return Err(Failure::new(
+            ISTIOCTL_ERROR,
+            format!("`{text}` is no selector: try app=cart,version!=v2"),
+        ));
     }
     found.pods.retain(|pod| fitting.contains(pod));
     if found.pods.is_empty() {
-        return Err(Failure::new(ISTIOCTL_ERROR, format!("no running proxy fits {text}")));
+        return Err(Failure::new(
+            ISTIOCTL_ERROR,
+            format!("no running proxy fits {text}"),
+        ));
     }
     Ok(found)
 }

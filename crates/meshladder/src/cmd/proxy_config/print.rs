@@ -24,7 +24,11 @@ pub(super) struct Printer<'d> {
 
 impl<'d> Printer<'d> {
     pub(super) fn new(output: Output, document: &'d Document) -> Self {
-        Self { output, out: out::stdout(), document }
+        Self {
+            output,
+            out: out::stdout(),
+            document,
+        }
     }
 
     /// The document's file, for messages.
@@ -54,17 +58,26 @@ impl<'d> Printer<'d> {
     }
 
     /// The hosts as a table, or the whole status of every cluster that has one of them.
-    pub(super) fn statuses(&mut self, clusters: &Clusters<'_>, hosts: &[&Host<'_>]) -> Result<(), Failure> {
+    pub(super) fn statuses(
+        &mut self,
+        clusters: &Clusters<'_>,
+        hosts: &[&Host<'_>],
+    ) -> Result<(), Failure> {
         let mut places: Vec<_> = hosts.iter().map(|host| host.status).collect();
         places.sort_unstable();
         places.dedup();
-        self.list(places.into_iter().map(|place| clusters.statuses[place]), |printer| {
-            endpoint::table(clusters, hosts, printer.wide())
-        })
+        self.list(
+            places.into_iter().map(|place| clusters.statuses[place]),
+            |printer| endpoint::table(clusters, hosts, printer.wide()),
+        )
     }
 
     /// A section as it is, or as text.
-    pub(super) fn section(&mut self, section: Raw<'_>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(super) fn section(
+        &mut self,
+        section: Raw<'_>,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
         match self.output {
             Output::Short | Output::Wide => self.text(&text()),
             Output::Json => self.text(&(camel(section, 0) + "\n")),
@@ -107,7 +120,11 @@ impl<'d> Printer<'d> {
             self.out.write_all(camel(value, 1).as_bytes())?;
             separator = ",\n    ";
         }
-        let end = if separator.starts_with('[') { "[]\n" } else { "\n]\n" };
+        let end = if separator.starts_with('[') {
+            "[]\n"
+        } else {
+            "\n]\n"
+        };
         Ok(self.out.write_all(end.as_bytes())?)
     }
 
@@ -116,7 +133,15 @@ impl<'d> Printer<'d> {
         let read = Raw::of(&text).and_then(Node::from_json);
         read.map_err(|fault| {
             let what = format!("a resource that cannot be shown as YAML: {}", fault.what);
-            Failure::new(UNREADABLE, self.document.problem(&Fault { at: value.offset(), what }).to_string())
+            Failure::new(
+                UNREADABLE,
+                self.document
+                    .problem(&Fault {
+                        at: value.offset(),
+                        what,
+                    })
+                    .to_string(),
+            )
         })
     }
 
@@ -137,6 +162,14 @@ impl<'d> Printer<'d> {
 
 fn camel(value: Raw<'_>, level: usize) -> String {
     let mut text = String::new();
-    json::write(&mut text, value, Style { level, ..Style::ISTIOCTL }).expect("a String takes everything");
+    json::write(
+        &mut text,
+        value,
+        Style {
+            level,
+            ..Style::ISTIOCTL
+        },
+    )
+    .expect("a String takes everything");
     text
 }

@@ -22,23 +22,35 @@ pub(super) fn run(global: &Global, first: &str, second: &str) -> Outcome {
     let roots = |target| roots(&snapshot, namespace.as_deref(), target);
     let (a, b) = (roots(first)?, roots(second)?);
     if a.is_disjoint(&b) {
-        let message =
-            format!("{first} and {second} trust no common root certificate: they cannot speak mTLS with each other");
+        let message = format!(
+            "{first} and {second} trust no common root certificate: they cannot speak mTLS with each other"
+        );
         return Err(Failure::new(ISTIOCTL_ERROR, message));
     }
     let mut out = out::stdout();
-    writeln!(out, "{first} and {second} trust {} common root certificate(s)", a.intersection(&b).count())?;
+    writeln!(
+        out,
+        "{first} and {second} trust {} common root certificate(s)",
+        a.intersection(&b).count()
+    )?;
     out.flush()?;
     Ok(0)
 }
 
 /// The fingerprints of the root certificates of a proxy.
-fn roots(snapshot: &Snapshot, namespace: Option<&str>, target: &str) -> Result<BTreeSet<String>, Failure> {
+fn roots(
+    snapshot: &Snapshot,
+    namespace: Option<&str>,
+    target: &str,
+) -> Result<BTreeSet<String>, Failure> {
     let proxy = source::find(snapshot, target, namespace, Shape::ConfigDump)?;
     let document = source::document(snapshot, &proxy, Shape::ConfigDump)?;
     let roots = secret::root_fingerprints(&index(&document, &[Section::Secrets])?);
     if roots.is_empty() {
-        return Err(Failure::new(ISTIOCTL_ERROR, format!("{proxy} has no readable ROOTCA secret")));
+        return Err(Failure::new(
+            ISTIOCTL_ERROR,
+            format!("{proxy} has no readable ROOTCA secret"),
+        ));
     }
     Ok(roots)
 }

@@ -27,7 +27,10 @@ enum Watched {
 
 pub(super) fn run(global: &Global, args: &Args, text: &str) -> Outcome {
     let watched = Watched::parse(text)?;
-    let since = args.reading.since.unwrap_or_else(|| LEAST_WINDOW.max(args.every * 2));
+    let since = args
+        .reading
+        .since
+        .unwrap_or_else(|| LEAST_WINDOW.max(args.every * 2));
     loop {
         match look(global, args, since, &watched) {
             Ok(None) => return Ok(INTERRUPTED),
@@ -45,18 +48,32 @@ pub(super) fn run(global: &Global, args: &Args, text: &str) -> Outcome {
     }
 }
 
-/// One look, with a deadline of its own; none when it was interrupted. Logs tell a flag, so only when one has it is all the
-/// rest read: a night has a thousand looks.
-fn look(global: &Global, args: &Args, since: Duration, watched: &Watched) -> Result<Option<Snapshot>, Failure> {
+/// One look, with a deadline of its own; none when it was interrupted. Logs tell a flag, so only
+/// when one has it is all the rest read: a night has a thousand looks.
+fn look(
+    global: &Global,
+    args: &Args,
+    since: Duration,
+    watched: &Watched,
+) -> Result<Option<Snapshot>, Failure> {
     if matches!(watched, Watched::Flag(_)) {
         let glance = glance(global, args, since)?;
-        if glance.as_ref().is_none_or(|glance| watched.seen_in(glance).is_none()) {
+        if glance
+            .as_ref()
+            .is_none_or(|glance| watched.seen_in(glance).is_none())
+        {
             return Ok(glance);
         }
     }
     let mut session = live::connect_only(global)?;
     let (snapshot, choice) = objects(&mut session, global, args, Some(since))?;
-    let snapshot = live::read(&mut session, snapshot, choice, logs(args, Some(since)), false)?;
+    let snapshot = live::read(
+        &mut session,
+        snapshot,
+        choice,
+        logs(args, Some(since)),
+        false,
+    )?;
     Ok((!session.is_interrupted()).then_some(snapshot))
 }
 
@@ -64,12 +81,22 @@ fn look(global: &Global, args: &Args, since: Duration, watched: &Watched) -> Res
 fn glance(global: &Global, args: &Args, since: Duration) -> Result<Option<Snapshot>, Failure> {
     let mut session = live::connect_only(global)?;
     let needs = [Need::of_path("k8s/pods.json")].into();
-    let snapshot = session.objects(&Wish { needs, ..live::wish(global, Purpose::Snapshot, None) })?;
+    let snapshot = session.objects(&Wish {
+        needs,
+        ..live::wish(global, Purpose::Snapshot, None)
+    })?;
     let Some(choice) = live::choice(global, &snapshot, args.reading.proxies.as_ref())? else {
         return Ok(Some(snapshot));
     };
     let logs = Some(logs(args, Some(since)).unwrap_or_default());
-    let wish = ProxyWish { choice, shapes: vec![Shape::Log], sections: Vec::new(), port: 0, logs, is_enough: true };
+    let wish = ProxyWish {
+        choice,
+        shapes: vec![Shape::Log],
+        sections: Vec::new(),
+        port: 0,
+        logs,
+        is_enough: true,
+    };
     let snapshot = session.proxies(snapshot, &wish)?;
     Ok((!session.is_interrupted()).then_some(snapshot))
 }
@@ -90,13 +117,21 @@ impl Watched {
             Self::Finding(rule) => {
                 let mesh = Mesh::build(snapshot);
                 let report = ladder::climb(snapshot, &mesh, Scope::Mesh, None);
-                let told = report.findings.iter().find(|told| told.finding.code == rule.code);
+                let told = report
+                    .findings
+                    .iter()
+                    .find(|told| told.finding.code == rule.code);
                 told.map(|told| told.finding.message.clone())
             }
-            Self::Flag(flag) => snapshot.ids().filter(|id| id.shape() == Shape::Log).find_map(|id| {
-                let log = snapshot.open(id).ok()?;
-                access_log::lines(&log).find(|line| line.has(flag)).map(|line| format!("{id}:{}", line.number))
-            }),
+            Self::Flag(flag) => snapshot
+                .ids()
+                .filter(|id| id.shape() == Shape::Log)
+                .find_map(|id| {
+                    let log = snapshot.open(id).ok()?;
+                    access_log::lines(&log)
+                        .find(|line| line.has(flag))
+                        .map(|line| format!("{id}:{}", line.number))
+                }),
         }
     }
 }

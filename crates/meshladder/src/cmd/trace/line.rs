@@ -22,13 +22,18 @@ pub(super) fn read<'l>(
     if raw.kind() != Kind::Object {
         return Err("not a JSON object".to_owned());
     }
-    let mut line = Line { question: defaults.clone(), id: None };
+    let mut line = Line {
+        question: defaults.clone(),
+        id: None,
+    };
     let mut has_url = has_default_url;
     let mut members = raw.members();
     for (key, value) in members.by_ref() {
         let question = &mut line.question;
         match &*key {
-            "id" if value.kind() == Kind::String || value.number().is_some() => line.id = Some(value.text()),
+            "id" if value.kind() == Kind::String || value.number().is_some() => {
+                line.id = Some(value.text())
+            }
             "id" => return Err("`id` is not a string or a number".to_owned()),
             "from" => question.from = caller(&string(&key, value)?)?,
             "to" => {
@@ -41,7 +46,9 @@ pub(super) fn read<'l>(
             "sni" => question.sni = Some(Some(string(&key, value)?).filter(|name| name != "none")),
             "sourceIp" => {
                 let address = string(&key, value)?;
-                let address = address.parse().map_err(|_| format!("`{address}` is no address"))?;
+                let address = address
+                    .parse()
+                    .map_err(|_| format!("`{address}` is no address"))?;
                 question.source_ip = Some(address);
             }
             "principal" => question.principal = Some(Principal::parse(&string(&key, value)?)?),
@@ -62,7 +69,10 @@ pub(super) fn read<'l>(
 }
 
 fn string(key: &str, value: Raw<'_>) -> Result<String, String> {
-    value.string().map(Into::into).ok_or_else(|| format!("`{key}` is not a string"))
+    value
+        .string()
+        .map(Into::into)
+        .ok_or_else(|| format!("`{key}` is not a string"))
 }
 
 fn version(text: String) -> Result<String, String> {
@@ -76,8 +86,14 @@ fn version(text: String) -> Result<String, String> {
 /// A header of the line stands in the place of the flags' one of that name.
 fn headers(value: Raw<'_>, headers: &mut Vec<(String, String)>) -> Result<(), String> {
     let own = pairs("headers", value)?;
-    headers.retain(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
-    headers.extend(own.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
+    headers.retain(|(name, _)| {
+        !own.iter()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name))
+    });
+    headers.extend(
+        own.into_iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value)),
+    );
     Ok(())
 }
 
@@ -109,7 +125,10 @@ mod tests {
             from: Caller::Outside,
             to: Url::parse("http://default").expect("a URL"),
             method: "GET".to_owned(),
-            headers: vec![("x-a".to_owned(), "flag".to_owned()), ("x-b".to_owned(), "flag".to_owned())],
+            headers: vec![
+                ("x-a".to_owned(), "flag".to_owned()),
+                ("x-b".to_owned(), "flag".to_owned()),
+            ],
             http: "1.1".to_owned(),
             sni: None,
             source_ip: None,
@@ -121,17 +140,29 @@ mod tests {
     #[test]
     fn a_line_stands_over_the_flags() {
         let text = r#"{"id":7,"to":"https://a.test/x","method":"POST","headers":{"X-A":"1","x-c":["2","3"]},"http":"2","sni":"none","sourceIp":"10.0.0.9","claims":{"iss":"i"}}"#;
-        let Line { question, id } = read(text, &defaults(), false, |_| unreachable!()).expect("a request");
+        let Line { question, id } =
+            read(text, &defaults(), false, |_| unreachable!()).expect("a request");
         assert_eq!(id, Some("7"));
         assert_eq!(
-            (question.from, question.to.host.as_str(), question.method.as_str()),
+            (
+                question.from,
+                question.to.host.as_str(),
+                question.method.as_str()
+            ),
             (Caller::Outside, "a.test", "POST")
         );
-        let headers: Vec<_> = question.headers.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        let headers: Vec<_> = question
+            .headers
+            .iter()
+            .map(|(k, v)| format!("{k}: {v}"))
+            .collect();
         assert_eq!(headers, ["x-b: flag", "x-a: 1", "x-c: 2", "x-c: 3"]);
         assert_eq!((question.http.as_str(), question.sni), ("2", Some(None)));
         assert_eq!(question.source_ip, Some([10, 0, 0, 9].into()));
-        assert_eq!(question.claims, Claims::Given(vec![("iss".to_owned(), "i".to_owned())]));
+        assert_eq!(
+            question.claims,
+            Claims::Given(vec![("iss".to_owned(), "i".to_owned())])
+        );
     }
 
     #[test]
@@ -145,11 +176,20 @@ mod tests {
             (r#"{"to":"http://a","http":"3"}"#, "no HTTP version"),
             (r#"{"to":"http://a","sourceIp":"x"}"#, "`x` is no address"),
             (r#"{"to":"http://a","from":"x"}"#, "no such workload"),
-            (r#"{"to":"http://a","headers":[]}"#, "`headers` is not an object"),
+            (
+                r#"{"to":"http://a","headers":[]}"#,
+                "`headers` is not an object",
+            ),
             (r#"{"to":"http://a""#, ""),
         ] {
-            let why = read(text, &defaults(), false, |_| Err("no such workload".to_owned())).err();
-            assert!(why.as_ref().is_some_and(|why| why.contains(told)), "{text}: {why:?}");
+            let why = read(text, &defaults(), false, |_| {
+                Err("no such workload".to_owned())
+            })
+            .err();
+            assert!(
+                why.as_ref().is_some_and(|why| why.contains(told)),
+                "{text}: {why:?}"
+            );
         }
     }
 }

@@ -20,10 +20,22 @@ use crate::cmd::request;
 use crate::exit::{Failure, Outcome, UNREADABLE};
 use crate::out;
 
-pub(super) fn run(global: &Global, args: &Trace, path: &Path, snapshot: &Snapshot, mesh: &Mesh) -> Outcome {
+pub(super) fn run(
+    global: &Global,
+    args: &Trace,
+    path: &Path,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Outcome {
     let namespace = global.namespace.as_deref();
     let url = args.request.to.as_deref();
-    let defaults = request::question_to(&args.request, url.unwrap_or("http://localhost"), namespace, snapshot, mesh)?;
+    let defaults = request::question_to(
+        &args.request,
+        url.unwrap_or("http://localhost"),
+        namespace,
+        snapshot,
+        mesh,
+    )?;
     let documents = Documents::of(snapshot);
     let mut many = Many {
         snapshot,
@@ -36,10 +48,17 @@ pub(super) fn run(global: &Global, args: &Trace, path: &Path, snapshot: &Snapsho
     };
     let mut callers = HashMap::new();
     let caller = |name: &str| {
-        let find = || request::caller(name, namespace, snapshot, mesh).map_err(|failure| failure.message().to_owned());
+        let find = || {
+            request::caller(name, namespace, snapshot, mesh)
+                .map_err(|failure| failure.message().to_owned())
+        };
         callers.entry(name.to_owned()).or_insert_with(find).clone()
     };
-    let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
+    let name = if path == Path::new("-") {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    };
     let mut input = open(path, &name)?;
     let begin = Instant::now();
     many.all(&mut input, &name, caller)?;
@@ -88,7 +107,11 @@ impl Many<'_> {
             if input.buffer().is_empty() {
                 out.flush()?;
             }
-            if input.read_until(b'\n', &mut line).map_err(|why| unreadable(name, &why))? == 0 {
+            if input
+                .read_until(b'\n', &mut line)
+                .map_err(|why| unreadable(name, &why))?
+                == 0
+            {
                 break;
             }
             let text = line.trim_ascii();
@@ -118,11 +141,17 @@ impl Many<'_> {
     ) -> Result<(), String> {
         let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_owned())?;
         let Line { question, id } = line::read(text, &self.defaults, self.has_url, caller)?;
-        let detail = if self.is_verbose { Detail::Losers } else { Detail::Ends };
+        let detail = if self.is_verbose {
+            Detail::Losers
+        } else {
+            Detail::Ends
+        };
         let trace = self.walk.trace(&question, detail);
-        self.counts.add(trace.outcome.kind.word(), code(trace.outcome.kind));
+        self.counts
+            .add(trace.outcome.kind.word(), code(trace.outcome.kind));
         if self.is_verbose {
-            self.out.push_str(&to_compact_json(&trace, &question.to_json(), self.snapshot));
+            self.out
+                .push_str(&to_compact_json(&trace, &question.to_json(), self.snapshot));
             return Ok(());
         }
         let _ = write!(self.out, "{{\"line\":{number},");
@@ -153,7 +182,9 @@ impl Counts {
         if self.unreadable > 0 {
             return UNREADABLE;
         }
-        let worst = (0..=UNDECIDED).rev().find(|code| self.codes[usize::from(*code)]);
+        let worst = (0..=UNDECIDED)
+            .rev()
+            .find(|code| self.codes[usize::from(*code)]);
         worst.unwrap_or_default()
     }
 
@@ -165,7 +196,11 @@ impl Counts {
         let kinds = self.kinds.iter().map(|(kind, count)| (*kind, *count));
         let unreadable = (self.unreadable > 0).then_some(("unreadable", self.unreadable));
         for (number, (kind, count)) in kinds.chain(unreadable).enumerate() {
-            let _ = write!(text, "{}{kind} {count}", if number == 0 { ": " } else { ", " });
+            let _ = write!(
+                text,
+                "{}{kind} {count}",
+                if number == 0 { ": " } else { ", " }
+            );
         }
         out::note(&text);
     }

@@ -32,7 +32,15 @@ impl Exporter {
 
     fn reading(flag: &str, path: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_meshladder"))
-            .args(["monitor", "serve", "--listen", "127.0.0.1:0", "--every", "1s", flag])
+            .args([
+                "monitor",
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--every",
+                "1s",
+                flag,
+            ])
             .arg(path)
             .args(words)
             .stdin(Stdio::null())
@@ -41,7 +49,9 @@ impl Exporter {
             .spawn()
             .expect("the exporter starts");
         let mut lines = BufReader::new(child.stderr.take().expect("stderr is a pipe")).lines();
-        let told = lines.find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned())).expect("it says where");
+        let told = lines
+            .find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned()))
+            .expect("it says where");
         let address = told.split('/').next().expect("an address").to_owned();
         // Whatever else it says must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
@@ -55,7 +65,10 @@ impl Exporter {
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("it answers");
         let (head, body) = text.split_once("\r\n\r\n").expect("an answer");
-        (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+        (
+            head.lines().next().unwrap_or_default().to_owned(),
+            body.to_owned(),
+        )
     }
 
     /// The metrics once the source has been read.
@@ -98,8 +111,15 @@ fn copy(from: &Path, to: &Path) {
 fn firing(client: &Client, name: &str) -> Option<Vec<String>> {
     let query = format!("ALERTS{{alertname=\"{name}\",alertstate=\"firing\"}}");
     let answer = client.query(&query).ok()?;
-    let mut told: Vec<_> =
-        answer.samples.iter().map(|s| format!("{} {}", s.label("pod"), s.label("type")).trim().to_owned()).collect();
+    let mut told: Vec<_> = answer
+        .samples
+        .iter()
+        .map(|s| {
+            format!("{} {}", s.label("pod"), s.label("type"))
+                .trim()
+                .to_owned()
+        })
+        .collect();
     told.sort();
     Some(told)
 }
@@ -112,8 +132,16 @@ fn a_real_prometheus_scrapes_it_and_the_alerts_fire() {
     let exporter = Exporter::start(&bundle, &[]);
     let rules = meshladder(&["monitor", "rules"]).stdout;
     // Nobody waits ten minutes here.
-    let rules: Vec<_> =
-        rules.lines().map(|line| if line.trim_start().starts_with("for: ") { "    for: 0s" } else { line }).collect();
+    let rules: Vec<_> = rules
+        .lines()
+        .map(|line| {
+            if line.trim_start().starts_with("for: ") {
+                "    for: 0s"
+            } else {
+                line
+            }
+        })
+        .collect();
     let config = format!(
         "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [rules.yaml]\nscrape_configs:\n- {{job_name: meshladder, honor_labels: true, static_configs: [{{targets: ['{}']}}]}}\n",
         exporter.address
@@ -123,8 +151,9 @@ fn a_real_prometheus_scrapes_it_and_the_alerts_fire() {
     });
     let client = prometheus.client();
     let mut expect = |name: &str, told: &[&str]| {
-        prometheus
-            .wait(&format!("has {name} fire for {told:?}"), || firing(&client, name).is_some_and(|all| all == told));
+        prometheus.wait(&format!("has {name} fire for {told:?}"), || {
+            firing(&client, name).is_some_and(|all| all == told)
+        });
     };
     expect("MeshProxyNotInSync", &["cart-69cc797c6b-plkgk RDS"]);
     expect("MeshProxyDisconnected", &["catalog-v1-57b9b45df8-phzdb"]);
@@ -134,7 +163,8 @@ fn a_real_prometheus_scrapes_it_and_the_alerts_fire() {
     expect("MeshExporterAbsent", &[]);
     // What changes is read again.
     let logging = bundle.join("proxies/tools/curl-5b64d475cf-qzthp/logging.txt");
-    std::fs::write(logging, "active loggers:\n  rbac: warning\n").expect("the bundle can be changed");
+    std::fs::write(logging, "active loggers:\n  rbac: warning\n")
+        .expect("the bundle can be changed");
     expect("MeshLogLevelDebug", &[]);
     std::fs::remove_dir_all(&bundle).expect("the bundle can be removed");
     expect("MeshExporterStale", &[""]);
@@ -153,7 +183,11 @@ fn a_cluster_is_read_round_by_round_and_the_last_round_is_kept_when_one_fails() 
     let mut prometheus = Prometheus::start("http", &Access::default(), &config, |_, _| {});
     let client = prometheus.client();
     let mut holds = |query: &str| {
-        let is_so = || client.query(query).is_ok_and(|answer| !answer.samples.is_empty());
+        let is_so = || {
+            client
+                .query(query)
+                .is_ok_and(|answer| !answer.samples.is_empty())
+        };
         prometheus.wait(&format!("has {query}"), is_so);
     };
     let stale = "meshladder_proxy_sync{pod=~\"frontend-.*\",type=\"RDS\",state=\"STALE\"} == 1";
@@ -161,7 +195,8 @@ fn a_cluster_is_read_round_by_round_and_the_last_round_is_kept_when_one_fails() 
     holds("meshladder_up == 1 and meshladder_reads_failed_total == 0");
     // A round ends, the next begins: each connects anew.
     holds("changes(meshladder_last_read_timestamp_seconds[1m]) > 0");
-    fake.state.fault(Fault::always("/version", Trouble::Status(409, None)));
+    fake.state
+        .fault(Fault::always("/version", Trouble::Status(409, None)));
     holds("meshladder_up == 0 and meshladder_reads_failed_total > 1");
     holds(stale);
     holds("time() - meshladder_last_read_timestamp_seconds > 1");
@@ -174,24 +209,46 @@ fn a_round_that_sees_no_pods_has_failed() {
     let fake = Fake::with(State::demo().deny(&pods.each_ref().map(String::as_str)));
     let exporter = Exporter::of(&fake, &[]);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
-    while exporter.get("/metrics").1.contains("meshladder_reads_failed_total 0") {
+    while exporter
+        .get("/metrics")
+        .1
+        .contains("meshladder_reads_failed_total 0")
+    {
         assert!(std::time::Instant::now() < deadline, "no round failed");
         std::thread::park_timeout(std::time::Duration::from_millis(50));
     }
     let (status, metrics) = (exporter.get("/healthz").0, exporter.get("/metrics").1);
-    assert!(status.contains("503") && metrics.contains("meshladder_up 0\n"), "{metrics}");
+    assert!(
+        status.contains("503") && metrics.contains("meshladder_up 0\n"),
+        "{metrics}"
+    );
 }
 
 #[test]
 fn ctrl_c_while_a_cluster_is_read_ends_the_server() {
     let fake = Fake::demo();
-    fake.state.fault(Fault::always("/api/v1/pods", Trouble::Silence));
+    fake.state
+        .fault(Fault::always("/api/v1/pods", Trouble::Silence));
     let mut exporter = Exporter::of(&fake, &["--request-timeout", "10m", "--timeout", "10m"]);
-    while !fake.state.requests().iter().any(|line| line.contains("/api/v1/pods")) {
-        assert!(exporter.child.try_wait().expect("the child can be asked").is_none(), "it ended by itself");
+    while !fake
+        .state
+        .requests()
+        .iter()
+        .any(|line| line.contains("/api/v1/pods"))
+    {
+        assert!(
+            exporter
+                .child
+                .try_wait()
+                .expect("the child can be asked")
+                .is_none(),
+            "it ended by itself"
+        );
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
-    let kill = Command::new("kill").args(["-INT", &exporter.child.id().to_string()]).status();
+    let kill = Command::new("kill")
+        .args(["-INT", &exporter.child.id().to_string()])
+        .status();
     assert!(kill.expect("kill starts").success());
     assert_eq!(exporter.child.wait().expect("it ends").code(), Some(130));
 }
@@ -204,11 +261,16 @@ fn the_rights_it_is_installed_with_are_enough() {
     for kind in state.objects.keys().cloned().collect::<Vec<_>>() {
         for verb in ["list", "get"] {
             let (plural, group) = kind.split_once('.').unwrap_or((&kind, ""));
-            let is = |right: &&Right| right.resource == plural && right.group == group && right.verbs.contains(&verb);
+            let is = |right: &&Right| {
+                right.resource == plural && right.group == group && right.verbs.contains(&verb)
+            };
             match rights.iter().find(is) {
                 None => state = state.deny(&[&format!("{verb} {kind}")]),
                 Some(right) if right.in_istio => {
-                    state = state.deny(&[&format!("{verb} {kind} in shop"), &format!("{verb} {kind} in all")]);
+                    state = state.deny(&[
+                        &format!("{verb} {kind} in shop"),
+                        &format!("{verb} {kind} in all"),
+                    ]);
                 }
                 Some(_) => {}
             }
@@ -216,18 +278,44 @@ fn the_rights_it_is_installed_with_are_enough() {
     }
     let fake = Fake::with(state.deny(&["create pods/exec", "get services/proxy"]));
     let metrics = Exporter::of(&fake, &[]).metrics();
-    let unread: Vec<_> = metrics.lines().filter(|line| line.starts_with("meshladder_unread{")).collect();
-    assert!(!unread.iter().any(|line| line.contains("\"denied\"") || line.contains("\"partial\"")), "{unread:?}");
-    assert!(!fake.state.requests().iter().any(|line| line.contains("secrets")));
+    let unread: Vec<_> = metrics
+        .lines()
+        .filter(|line| line.starts_with("meshladder_unread{"))
+        .collect();
+    assert!(
+        !unread
+            .iter()
+            .any(|line| line.contains("\"denied\"") || line.contains("\"partial\"")),
+        "{unread:?}"
+    );
+    assert!(
+        !fake
+            .state
+            .requests()
+            .iter()
+            .any(|line| line.contains("secrets"))
+    );
 }
 
 #[test]
 fn label_sets_are_bounded_and_what_is_left_out_is_counted() {
-    let exporter = Exporter::start(&root().join("fixtures/meshes/small/bundle"), &["--max-series", "2"]);
+    let exporter = Exporter::start(
+        &root().join("fixtures/meshes/small/bundle"),
+        &["--max-series", "2"],
+    );
     let metrics = exporter.metrics();
-    let sync: Vec<_> = metrics.lines().filter(|line| line.starts_with("meshladder_proxy_sync{")).collect();
-    assert!(sync.len() == 2 && sync[0].contains("STALE") && sync[1].contains("NOT SENT"), "{sync:?}");
-    assert!(metrics.contains("meshladder_series_dropped{name=\"meshladder_proxy_sync\"} 6\n"), "{metrics}");
+    let sync: Vec<_> = metrics
+        .lines()
+        .filter(|line| line.starts_with("meshladder_proxy_sync{"))
+        .collect();
+    assert!(
+        sync.len() == 2 && sync[0].contains("STALE") && sync[1].contains("NOT SENT"),
+        "{sync:?}"
+    );
+    assert!(
+        metrics.contains("meshladder_series_dropped{name=\"meshladder_proxy_sync\"} 6\n"),
+        "{metrics}"
+    );
     assert!(exporter.get("/other").0.contains("404"));
 }
 
@@ -237,7 +325,9 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
     let exporter = Exporter::start(&root().join("fixtures/meshes/small/bundle"), &[]);
     let path = super::file(&folder, "metrics", &exporter.metrics());
     let mut promtool = program("promtool");
-    promtool.args(["check", "metrics"]).stdin(std::fs::File::open(path).expect("the metrics"));
+    promtool
+        .args(["check", "metrics"])
+        .stdin(std::fs::File::open(path).expect("the metrics"));
     assert_eq!(run(promtool), "");
 }
 
@@ -245,35 +335,73 @@ fn promtool_finds_nothing_wrong_with_the_metrics() {
 #[test]
 fn a_healthy_mesh_is_quiet_and_ghosts_are_seen_in_one_that_is_not() {
     let Some(shared) = shared() else { return };
-    let metrics = |mesh: &str| Exporter::start(&shared.join("meshes").join(mesh).join("bundle.tar.gz"), &[]).metrics();
-    let above_zero =
-        |metrics: &str, name: &str| metrics.lines().any(|line| line.starts_with(name) && !line.ends_with(" 0"));
+    let metrics = |mesh: &str| {
+        Exporter::start(&shared.join("meshes").join(mesh).join("bundle.tar.gz"), &[]).metrics()
+    };
+    let above_zero = |metrics: &str, name: &str| {
+        metrics
+            .lines()
+            .any(|line| line.starts_with(name) && !line.ends_with(" 0"))
+    };
     let healthy = metrics("healthy");
-    let bad = ["proxy_ghost_endpoints", "proxy_ejected_endpoints", "proxy_rejected_resources"];
+    let bad = [
+        "proxy_ghost_endpoints",
+        "proxy_ejected_endpoints",
+        "proxy_rejected_resources",
+    ];
     for name in bad.map(|name| format!("meshladder_{name}")) {
-        assert!(healthy.contains(&name) && !above_zero(&healthy, &name), "{name}");
+        assert!(
+            healthy.contains(&name) && !above_zero(&healthy, &name),
+            "{name}"
+        );
     }
-    for word in ["state=\"STALE\"", "state=\"ERROR\"", "level=\"debug\"", "severity=\"error\"", "outcome=\"failed\""] {
+    for word in [
+        "state=\"STALE\"",
+        "state=\"ERROR\"",
+        "level=\"debug\"",
+        "severity=\"error\"",
+        "outcome=\"failed\"",
+    ] {
         assert!(!healthy.contains(word), "{word}");
     }
-    assert!(!healthy.lines().any(|line| line.starts_with("meshladder_proxy_connected") && line.ends_with(" 0")));
+    assert!(
+        !healthy
+            .lines()
+            .any(|line| line.starts_with("meshladder_proxy_connected") && line.ends_with(" 0"))
+    );
     let gone = metrics("cart-unreachable-after-reschedule-while-istiod-down");
     assert!(above_zero(&gone, "meshladder_proxy_ghost_endpoints{"));
 }
 
 #[test]
 fn what_cannot_be_served_is_refused_at_once() {
-    let bundle = root().join("fixtures/meshes/small/bundle").display().to_string();
+    let bundle = root()
+        .join("fixtures/meshes/small/bundle")
+        .display()
+        .to_string();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     for (words, code, told) in [
         (&["monitor", "serve"][..], 2, "no source"),
         (&["monitor", "serve", "-s", "-"], 2, "only once"),
-        (&["monitor", "serve", "-s", &bundle, "--listen", &address], 3, "cannot listen on"),
-        (&["monitor", "serve", "-s", &bundle, "--every", "1ms"], 2, "at least 1s"),
+        (
+            &["monitor", "serve", "-s", &bundle, "--listen", &address],
+            3,
+            "cannot listen on",
+        ),
+        (
+            &["monitor", "serve", "-s", &bundle, "--every", "1ms"],
+            2,
+            "at least 1s",
+        ),
     ] {
         let run = meshladder(words);
-        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{words:?}: {}", run.stderr);
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (code, ""),
+            "{words:?}: {}",
+            run.stderr
+        );
         assert!(run.stderr.contains(told), "{words:?}: {}", run.stderr);
     }
 }

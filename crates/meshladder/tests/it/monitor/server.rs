@@ -12,7 +12,8 @@ use meshladder_collect::prometheus::{Access, Client};
 
 use super::{program, run};
 
-/// How long Prometheus may take to be ready, to scrape and to evaluate; it needs a second on an idle machine.
+/// How long Prometheus may take to be ready, to scrape and to evaluate; it needs a second on an
+/// idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running Prometheus.
@@ -23,8 +24,14 @@ pub(crate) struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one with `config`; `fill` may put files into its folder first, where `data` is its storage.
-    pub(super) fn start(scheme: &str, access: &Access, config: &str, fill: impl FnOnce(&Path, &mut Command)) -> Self {
+    /// Starts one with `config`; `fill` may put files into its folder first, where `data` is its
+    /// storage.
+    pub(super) fn start(
+        scheme: &str,
+        access: &Access,
+        config: &str,
+        fill: impl FnOnce(&Path, &mut Command),
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
         std::fs::write(path.join("prometheus.yml"), config).expect("the folder takes files");
@@ -32,13 +39,21 @@ impl Prometheus {
         let mut command = program("prometheus");
         command
             .current_dir(path)
-            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"])
+            .args([
+                "--config.file=prometheus.yml",
+                "--storage.tsdb.path=data",
+                "--web.listen-address=127.0.0.1:0",
+            ])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(errors);
         fill(path, &mut command);
         let child = command.spawn().expect("Prometheus starts");
-        let mut started = Self { child, url: String::new(), folder };
+        let mut started = Self {
+            child,
+            url: String::new(),
+            folder,
+        };
         let log = started.folder.path().join("stderr");
         let mut address = None;
         started.wait("says where it listens", || {
@@ -53,7 +68,9 @@ impl Prometheus {
 
     /// One that holds these series; see [`Series`].
     pub(crate) fn with(series: &[Series]) -> Self {
-        Self::start("http", &Access::default(), "{}", |folder, _| store(folder, series))
+        Self::start("http", &Access::default(), "{}", |folder, _| {
+            store(folder, series)
+        })
     }
 
     /// Waits until something holds, no longer than is reasonable.
@@ -62,7 +79,8 @@ impl Prometheus {
         while !holds() {
             let ended = self.child.try_wait().expect("the child can be asked");
             if ended.is_some() || Instant::now() > deadline {
-                let errors = std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+                let errors =
+                    std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
                 panic!("not before the deadline: Prometheus {what}\n{errors}");
             }
             std::thread::park_timeout(Duration::from_millis(50));
@@ -81,13 +99,23 @@ impl Drop for Prometheus {
     }
 }
 
-/// The address in the line of its log that says so. A port chosen beforehand may be somebody else's by then.
+/// The address in the line of its log that says so. A port chosen beforehand may be somebody else's
+/// by then.
 fn listening(log: &str) -> Option<String> {
-    let line = log.split_inclusive('\n').find(|line| line.ends_with('\n') && line.contains("msg=\"Listening on\""))?;
-    Some(line.split_once("address=")?.1.split_whitespace().next()?.to_owned())
+    let line = log
+        .split_inclusive('\n')
+        .find(|line| line.ends_with('\n') && line.contains("msg=\"Listening on\""))?;
+    Some(
+        line.split_once("address=")?
+            .1
+            .split_whitespace()
+            .next()?
+            .to_owned(),
+    )
 }
 
-/// A counter: labels of `istio_requests_total`, and how many a minute there are now, were an hour ago and a day ago.
+/// A counter: labels of `istio_requests_total`, and how many a minute there are now, were an hour
+/// ago and a day ago.
 pub(crate) struct Series {
     pub(crate) labels: String,
     pub(crate) per_minute: [Option<f64>; 3],
@@ -95,24 +123,38 @@ pub(crate) struct Series {
 
 /// Writes the samples of all series into a storage, around now, an hour ago and a day ago.
 fn store(folder: &Path, series: &[Series]) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970")
+        .as_secs();
     let mut text = "# TYPE istio_requests counter\n".to_owned();
     for one in series {
         let mut count = 0.0;
-        for (minutes_ago, rate) in [(1440, one.per_minute[2]), (60, one.per_minute[1]), (0, one.per_minute[0])] {
+        for (minutes_ago, rate) in [
+            (1440, one.per_minute[2]),
+            (60, one.per_minute[1]),
+            (0, one.per_minute[0]),
+        ] {
             let Some(rate) = rate else { continue };
             // A quarter of an hour before, and after it as long as a slow test may take.
             for step in 0..80 {
                 let at = now - minutes_ago * 60 - 1800 + step * 30;
                 count += rate / 2.0;
-                writeln!(text, "istio_requests_total{{{}}} {count} {at}", one.labels).expect("a String takes it");
+                writeln!(text, "istio_requests_total{{{}}} {count} {at}", one.labels)
+                    .expect("a String takes it");
             }
         }
     }
     text.push_str("# EOF\n");
     std::fs::write(folder.join("samples"), text).expect("the folder takes files");
     let mut promtool = program("promtool");
-    promtool.current_dir(folder).args(["tsdb", "create-blocks-from", "openmetrics", "samples", "data"]);
+    promtool.current_dir(folder).args([
+        "tsdb",
+        "create-blocks-from",
+        "openmetrics",
+        "samples",
+        "data",
+    ]);
     run(promtool);
 }
 

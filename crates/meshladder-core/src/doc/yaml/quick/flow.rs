@@ -11,7 +11,10 @@ impl Reader<'_> {
             _ => {
                 self.count()?;
                 let span = start..word::end(self.bytes, start)?;
-                Some(Node { value: self.quoted_or_plain(span.clone())?, span: span.into() })
+                Some(Node {
+                    value: self.quoted_or_plain(span.clone())?,
+                    span: span.into(),
+                })
             }
         }
     }
@@ -27,7 +30,10 @@ impl Reader<'_> {
         }
         self.depth -= 1;
         let items = self.items.drain(first..).collect();
-        Some(Node { value: Value::Array(items), span: (start..at + 1).into() })
+        Some(Node {
+            value: Value::Array(items),
+            span: (start..at + 1).into(),
+        })
     }
 
     fn flow_mapping(&mut self, start: usize) -> Option<Node> {
@@ -40,11 +46,18 @@ impl Reader<'_> {
             let key = self.key(key_span.clone())?;
             let value = self.flow(self.skip_spaces(key_span.end + 1))?;
             at = self.behind_comma(value.span.end(), b'}')?;
-            self.members.push(Member { key, key_span: key_span.into(), value });
+            self.members.push(Member {
+                key,
+                key_span: key_span.into(),
+                value,
+            });
         }
         self.depth -= 1;
         let value = Value::Object(self.close(first));
-        Some(Node { value, span: (start..at + 1).into() })
+        Some(Node {
+            value,
+            span: (start..at + 1).into(),
+        })
     }
 
     fn enter(&mut self) -> Option<()> {

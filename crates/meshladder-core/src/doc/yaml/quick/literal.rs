@@ -50,10 +50,14 @@ impl Reader<'_> {
         }
         self.next_line(line);
         let end = start + self.text[start..end].trim_ascii_end().len();
-        Some(Node { value: Value::String(text.into()), span: (start..end).into() })
+        Some(Node {
+            value: Value::String(text.into()),
+            span: (start..end).into(),
+        })
     }
 
-    /// How far the first line of a block that is not blank is indented; none when a blank one before it is longer.
+    /// How far the first line of a block that is not blank is indented; none when a blank one
+    /// before it is longer.
     fn literal_indent(&self, from: usize) -> Option<usize> {
         let (mut line, mut longest) = (from, 0);
         loop {

@@ -4,17 +4,21 @@ use std::borrow::Cow;
 
 use crate::doc::json;
 
-/// The end of a word or a quoted scalar that is one wherever it stands; none when it may be something else.
+/// The end of a word or a quoted scalar that is one wherever it stands; none when it may be
+/// something else.
 pub(super) fn end(bytes: &[u8], start: usize) -> Option<usize> {
     let simple = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-');
     match bytes.get(start)? {
         quote @ (b'"' | b'\'') => quoted_end(bytes, start, *quote),
         b'-' => None,
-        _ => Some(bytes[start..].iter().take_while(|b| simple(b)).count()).filter(|&n| n > 0).map(|n| start + n),
+        _ => Some(bytes[start..].iter().take_while(|b| simple(b)).count())
+            .filter(|&n| n > 0)
+            .map(|n| start + n),
     }
 }
 
-/// The length of a plain scalar at the start of a line's rest; none when this may be something else.
+/// The length of a plain scalar at the start of a line's rest; none when this may be something
+/// else.
 pub(super) fn plain_end(rest: &[u8]) -> Option<usize> {
     let is_indicator = match rest {
         [b'-', second, ..] => b" ,[]{}".contains(second),
@@ -57,11 +61,18 @@ pub(super) fn unquote(text: &str) -> Option<Cow<'_, str>> {
     let inside = &text[1..text.len() - 1];
     if text.starts_with('\'') {
         let has_quote = memchr::memchr(b'\'', inside.as_bytes()).is_some();
-        return Some(if has_quote { Cow::Owned(inside.replace("''", "'")) } else { Cow::Borrowed(inside) });
+        return Some(if has_quote {
+            Cow::Owned(inside.replace("''", "'"))
+        } else {
+            Cow::Borrowed(inside)
+        });
     }
     let mut escapes = inside.bytes();
     while escapes.any(|b| b == b'\\') {
-        if !matches!(escapes.next(), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) {
+        if !matches!(
+            escapes.next(),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+        ) {
             return None;
         }
     }

@@ -18,9 +18,9 @@ const QUICK: [&str; 4] = [
 ];
 
 const PIECES: [&str; 39] = [
-    "\n", "\r\n", " ", "  ", "\t", ":", ": ", "- ", "? ", "---\n", "...\n", "[", "]", "{", "}", ",", "&a ", "*a",
-    "!!int ", "!", "|\n", ">-\n", "'", "\"", "\\", "#", " #", "%", "<<: ", "é", "😀", "\u{feff}", "\u{2028}", "\u{a0}",
-    "\u{85}", "0x", "\u{0}", "@", "~",
+    "\n", "\r\n", " ", "  ", "\t", ":", ": ", "- ", "? ", "---\n", "...\n", "[", "]", "{", "}",
+    ",", "&a ", "*a", "!!int ", "!", "|\n", ">-\n", "'", "\"", "\\", "#", " #", "%", "<<: ", "é",
+    "😀", "\u{feff}", "\u{2028}", "\u{a0}", "\u{85}", "0x", "\u{0}", "@", "~",
 ];
 
 const ROUNDS: usize = 6000;
@@ -37,12 +37,19 @@ impl Random {
 
     fn place(&mut self, text: &str) -> usize {
         let at = self.below(text.len() + 1);
-        (0..=at).rev().find(|&at| text.is_char_boundary(at)).expect("the start is one")
+        (0..=at)
+            .rev()
+            .find(|&at| text.is_char_boundary(at))
+            .expect("the start is one")
     }
 
     fn range(&mut self, text: &str) -> std::ops::Range<usize> {
         let start = self.place(text);
-        let length: usize = text[start..].chars().take(self.below(12)).map(char::len_utf8).sum();
+        let length: usize = text[start..]
+            .chars()
+            .take(self.below(12))
+            .map(char::len_utf8)
+            .sum();
         start..start + length
     }
 
@@ -54,25 +61,42 @@ impl Random {
             1 => text[other].to_owned(),
             _ => PIECES[self.below(PIECES.len())].to_owned(),
         };
-        let range = if self.below(2) == 0 { range.start..range.start } else { range };
+        let range = if self.below(2) == 0 {
+            range.start..range.start
+        } else {
+            range
+        };
         text.replace_range(range, &new);
     }
 }
 
 fn check_spans(text: &str, node: &Node) {
-    assert!(text.get(node.span.range()).is_some(), "{:?} is no place in {text:?}", node.span);
+    assert!(
+        text.get(node.span.range()).is_some(),
+        "{:?} is no place in {text:?}",
+        node.span
+    );
     node.items().iter().for_each(|item| check_spans(text, item));
     for member in node.members() {
-        assert!(text.get(member.key_span.range()).is_some(), "{:?} is no place in {text:?}", member.key_span);
+        assert!(
+            text.get(member.key_span.range()).is_some(),
+            "{:?} is no place in {text:?}",
+            member.key_span
+        );
         check_spans(text, &member.value);
     }
 }
 
-/// Without aliases and merge keys every value stands inside the one it belongs to, behind its key and its elder siblings.
+/// Without aliases and merge keys every value stands inside the one it belongs to, behind its key
+/// and its elder siblings.
 fn check_order(text: &str, node: &Node) {
     let mut at = node.span.start();
     let mut behind = |span: Span| {
-        assert!(at <= span.start() && span.end() <= node.span.end(), "{span:?} in {:?} of {text:?}", node.span);
+        assert!(
+            at <= span.start() && span.end() <= node.span.end(),
+            "{span:?} in {:?} of {text:?}",
+            node.span
+        );
         at = span.end();
     };
     for item in node.items() {
@@ -98,7 +122,10 @@ fn no_text_makes_it_panic_and_all_spans_are_places() {
         let loaded = load(&text);
         documents += loaded.documents.len();
         for problem in &loaded.problems {
-            assert!(text.get(problem.at..).is_some(), "{problem:?} is no place in {text:?}");
+            assert!(
+                text.get(problem.at..).is_some(),
+                "{problem:?} is no place in {text:?}"
+            );
         }
         for root in &loaded.documents {
             check_spans(&text, root);
@@ -107,7 +134,10 @@ fn no_text_makes_it_panic_and_all_spans_are_places() {
             }
         }
     }
-    assert!(documents > 2000, "most mutants should still be YAML, or this tests little: {documents}");
+    assert!(
+        documents > 2000,
+        "most mutants should still be YAML, or this tests little: {documents}"
+    );
 }
 
 #[test]
@@ -117,7 +147,8 @@ fn the_quick_reader_reads_nothing_differently() {
     for round in 0..ROUNDS {
         let mut text = QUICK[round % QUICK.len()].to_owned();
         assert!(
-            round >= QUICK.len() || quick::read(&split(&text)[0], Limits::default(), &mut scalars).is_some(),
+            round >= QUICK.len()
+                || quick::read(&split(&text)[0], Limits::default(), &mut scalars).is_some(),
             "{text}"
         );
         for _ in 0..random.below(5) {
@@ -125,10 +156,17 @@ fn the_quick_reader_reads_nothing_differently() {
         }
         for part in split(&text) {
             if let Some(quick) = quick::read(&part, Limits::default(), &mut scalars) {
-                assert_eq!(quick, Builder::new(&part, Limits::default()).run(), "{text:?}");
+                assert_eq!(
+                    quick,
+                    Builder::new(&part, Limits::default()).run(),
+                    "{text:?}"
+                );
                 read += 1;
             }
         }
     }
-    assert!(read > ROUNDS / 4, "the quick reader should be able to read more than {read} mutants");
+    assert!(
+        read > ROUNDS / 4,
+        "the quick reader should be able to read more than {read} mutants"
+    );
 }

@@ -51,10 +51,17 @@ fn every_value_stands_where_its_span_says() {
         assert_eq!(slice(text, pointer), expected, "{pointer}");
     }
     let root = sound(text);
-    assert_eq!(&text[root.span.range()], &text[text.find("plain").expect("it is there")..text.len() - 1]);
+    assert_eq!(
+        &text[root.span.range()],
+        &text[text.find("plain").expect("it is there")..text.len() - 1]
+    );
     for name in ["nothing", "spaced "] {
         let at = text.find(name).expect("it is there") + name.len() + 1;
-        assert_eq!(root.get(name.trim_end()).map(|n| n.span.range()), Some(at..at), "{name}");
+        assert_eq!(
+            root.get(name.trim_end()).map(|n| n.span.range()),
+            Some(at..at),
+            "{name}"
+        );
     }
 }
 
@@ -63,7 +70,10 @@ fn a_block_scalar_stands_from_its_indicator_to_its_last_line() {
     for (text, expected) in [
         ("é: |\n  x\n  y\n\n\nb: 1\n", "|\n  x\n  y"),
         ("é: >-  # c | >\n\n  x\nb: 1\n", ">-  # c | >\n\n  x"),
-        ("é: # | c\n  !<tag:x,2000:a> &a|b |2+\n    x\n\nb: 1\n", "|2+\n    x"),
+        (
+            "é: # | c\n  !<tag:x,2000:a> &a|b |2+\n    x\n\nb: 1\n",
+            "|2+\n    x",
+        ),
         ("é: |\n\n\nb: 1\n", "|"),
         ("é: |\n# c\nb: 1\n", "|"),
         ("é: |\r\n  x\r\nb: 1\r\n", "|\r\n  x"),
@@ -73,7 +83,10 @@ fn a_block_scalar_stands_from_its_indicator_to_its_last_line() {
     }
     for (text, expected) in [
         ("- |\n x\n- >\n  y\n", [("/0", "|\n x"), ("/1", ">\n  y")]),
-        ("- - 1\n- - |\n   x\n", [("/1", "- |\n   x"), ("/1/0", "|\n   x")]),
+        (
+            "- - 1\n- - |\n   x\n",
+            [("/1", "- |\n   x"), ("/1/0", "|\n   x")],
+        ),
     ] {
         for (pointer, expected) in expected {
             assert_eq!(slice(text, pointer), expected, "{text}");
@@ -88,11 +101,28 @@ fn a_block_scalar_stands_from_its_indicator_to_its_last_line() {
 fn keys_stand_where_their_span_says() {
     let text = "é: 1\n\"ü\\n\": 2\n'x' : 3\n? y z\n: 4\n!!str &k 5: 6\n*k : 7\n";
     let root = load(text).documents.remove(0);
-    let keys: Vec<_> = root.members().iter().map(|m| (&*m.key, &text[m.key_span.range()])).collect();
-    assert_eq!(keys, [("é", "é"), ("ü\n", "\"ü\\n\""), ("x", "'x'"), ("y z", "y z"), ("5", "*k")]);
+    let keys: Vec<_> = root
+        .members()
+        .iter()
+        .map(|m| (&*m.key, &text[m.key_span.range()]))
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            ("é", "é"),
+            ("ü\n", "\"ü\\n\""),
+            ("x", "'x'"),
+            ("y z", "y z"),
+            ("5", "*k")
+        ]
+    );
     let flow = "{é: 1, \"b\": 2, [c]: 3}";
     let root = load(flow).documents.remove(0);
-    let keys: Vec<_> = root.members().iter().map(|m| &flow[m.key_span.range()]).collect();
+    let keys: Vec<_> = root
+        .members()
+        .iter()
+        .map(|m| &flow[m.key_span.range()])
+        .collect();
     assert_eq!(keys, ["é", "\"b\"", "[c]"]);
 }
 
@@ -101,7 +131,10 @@ fn merged_members_stand_where_they_are_written() {
     let text = "a: &a\n  é: 1\nb:\n  <<: *a\n  c: 2\n";
     let root = sound(text);
     let merged = &root.get("b").expect("it is there").members()[0];
-    assert_eq!((merged.key_span.range(), merged.value.span.range()), (8..10, 12..13));
+    assert_eq!(
+        (merged.key_span.range(), merged.value.span.range()),
+        (8..10, 12..13)
+    );
     assert_eq!(slice(text, "/b"), "<<: *a\n  c: 2");
 }
 
@@ -109,9 +142,17 @@ fn merged_members_stand_where_they_are_written() {
 fn later_documents_stand_where_their_spans_say() {
     let text = "a: 😀\n---\n[bro\n---\nb: ü\n---\n{\"c\": \"ß\"}\n--- {\"d\": 1}\n";
     let loaded = load(text);
-    let whole: Vec<_> = loaded.documents.iter().map(|root| &text[root.span.range()]).collect();
+    let whole: Vec<_> = loaded
+        .documents
+        .iter()
+        .map(|root| &text[root.span.range()])
+        .collect();
     assert_eq!(whole, ["a: 😀", "b: ü", "{\"c\": \"ß\"}", "{\"d\": 1}"]);
-    let values: Vec<_> = loaded.documents.iter().map(|root| &text[root.members()[0].value.span.range()]).collect();
+    let values: Vec<_> = loaded
+        .documents
+        .iter()
+        .map(|root| &text[root.members()[0].value.span.range()])
+        .collect();
     assert_eq!(values, ["😀", "ü", "\"ß\"", "1"]);
     assert_eq!(loaded.problems[0].at, text.find('[').expect("it is there"));
 }

@@ -2,21 +2,32 @@ use super::*;
 
 /// The JSON of a value written as the value of a key.
 fn value(text: &str) -> String {
-    json(sound(&format!("v: {text}\n")).get("v").expect("it is there"))
+    json(
+        sound(&format!("v: {text}\n"))
+            .get("v")
+            .expect("it is there"),
+    )
 }
 
 #[test]
 fn words_for_true_false_and_null_are_those_of_yaml_1_1() {
-    for word in ["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"] {
+    for word in [
+        "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON",
+    ] {
         assert_eq!(value(word), "true", "{word}");
     }
-    for word in ["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"] {
+    for word in [
+        "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF",
+    ] {
         assert_eq!(value(word), "false", "{word}");
     }
     for word in ["", "~", "null", "Null", "NULL"] {
         assert_eq!(value(word), "null", "{word}");
     }
-    for word in ["yES", "tRUE", "nULL", "oN", "t", "f", "none", "nil", "yes.", "trueish", "~x", "é", "=", "<<"] {
+    for word in [
+        "yES", "tRUE", "nULL", "oN", "t", "f", "none", "nil", "yes.", "trueish", "~x", "é", "=",
+        "<<",
+    ] {
         assert_eq!(value(word), format!("{word:?}"), "{word}");
     }
 }
@@ -132,25 +143,38 @@ fn what_only_looks_like_a_number_is_a_string() {
         ".infinity",
     ] {
         let text = if text == "-" { "'-'" } else { text };
-        assert_eq!(value(text), format!("{:?}", text.trim_matches('\'')), "{text}");
+        assert_eq!(
+            value(text),
+            format!("{:?}", text.trim_matches('\'')),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn quoted_and_block_scalars_are_strings_whatever_they_say() {
-    for (text, expected) in
-        [("'yes'", "\"yes\""), ("\"1\"", "\"1\""), ("''", "\"\""), ("|-\n  1", "\"1\""), (">-\n  null", "\"null\"")]
-    {
+    for (text, expected) in [
+        ("'yes'", "\"yes\""),
+        ("\"1\"", "\"1\""),
+        ("''", "\"\""),
+        ("|-\n  1", "\"1\""),
+        (">-\n  null", "\"null\""),
+    ] {
         assert_eq!(value(text), expected, "{text}");
     }
 }
 
 #[test]
 fn infinities_stay_strings_and_are_reported() {
-    for text in [".inf", ".Inf", ".INF", "+.inf", "-.INF", ".nan", ".NaN", ".NAN"] {
+    for text in [
+        ".inf", ".Inf", ".INF", "+.inf", "-.INF", ".nan", ".NaN", ".NAN",
+    ] {
         let whole = format!("é: {text}\n");
         assert_eq!(documents(&whole), [format!("{{\"é\":\"{text}\"}}")]);
-        assert_eq!(problems(&whole), [(4, format!("`{text}` cannot be written as JSON"))]);
+        assert_eq!(
+            problems(&whole),
+            [(4, format!("`{text}` cannot be written as JSON"))]
+        );
     }
 }
 
@@ -195,7 +219,11 @@ fn tags_say_what_a_scalar_is() {
         let whole = format!("v: {text}\n");
         let at = whole.rfind(' ').expect("there is a space") + 1;
         assert_eq!(problems(&whole), [(at, expected.to_owned())], "{text}");
-        assert_eq!(load(&whole).documents[0].str_at("v"), Some(&whole[at..whole.len() - 1]), "{text}");
+        assert_eq!(
+            load(&whole).documents[0].str_at("v"),
+            Some(&whole[at..whole.len() - 1]),
+            "{text}"
+        );
     }
 }
 
@@ -232,10 +260,19 @@ fn keys_that_are_not_strings_become_strings() {
 
 #[test]
 fn what_cannot_be_a_key_is_reported_and_kept_as_written() {
-    assert_eq!(problems("é: 1\n~: x\n"), [(6, "null cannot be a key".to_owned())]);
+    assert_eq!(
+        problems("é: 1\n~: x\n"),
+        [(6, "null cannot be a key".to_owned())]
+    );
     assert_eq!(documents("~: x\n"), [r#"{"null":"x"}"#]);
     let template = "name: {{ .Values.name }}\n";
-    assert_eq!(problems(template), [(7, "a mapping or a list cannot be a key".to_owned())]);
-    assert_eq!(documents(template), [r#"{"name":{"{ .Values.name }":null}}"#]);
+    assert_eq!(
+        problems(template),
+        [(7, "a mapping or a list cannot be a key".to_owned())]
+    );
+    assert_eq!(
+        documents(template),
+        [r#"{"name":{"{ .Values.name }":null}}"#]
+    );
     assert_eq!(documents("? [a, b]\n: c\n"), [r#"{"[a, b]":"c"}"#]);
 }

@@ -1,4 +1,5 @@
-//! Connections that other objects ask for: a gateway's routes, and callers that a policy lets in by name.
+//! Connections that other objects ask for: a gateway's routes, and callers that a policy lets in by
+//! name.
 
 use super::{Way, tell};
 use crate::doc::tree::Node;
@@ -10,7 +11,8 @@ use crate::mesh::traffic::destinations;
 use crate::mesh::{PodFacts, ServiceFacts, Stored};
 use crate::rules::{Facts, Sink};
 
-/// Nobody was seen to be kept out yet: a connection that is there may last, and not every network heeds policies.
+/// Nobody was seen to be kept out yet: a connection that is there may last, and not every network
+/// heeds policies.
 pub(super) fn of_objects(facts: &Facts<'_>, out: &mut Sink) {
     for (client, service) in by_routes(facts) {
         judge(facts, client, service, Severity::Warning, out);
@@ -20,7 +22,13 @@ pub(super) fn of_objects(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn judge(facts: &Facts<'_>, client: &Stored, service: &ServiceFacts, severity: Severity, out: &mut Sink) {
+fn judge(
+    facts: &Facts<'_>,
+    client: &Stored,
+    service: &ServiceFacts,
+    severity: Severity,
+    out: &mut Sink,
+) {
     for (port, _) in &service.ports {
         let from = End::Pod(client);
         let reaches = facts.mesh.reach_service(from, service, *port, "TCP");
@@ -28,16 +36,33 @@ fn judge(facts: &Facts<'_>, client: &Stored, service: &ServiceFacts, severity: S
         if reaches.is_empty() || !reaches.iter().all(|reach| reach.passage.is_blocked()) {
             continue;
         }
-        let Some(reach) = reaches.into_iter().next() else { continue };
-        let way = Way { from, to: reach.to, port: reach.port, passage: reach.passage };
-        let Passage::Blocked(blocked) = &way.passage else { continue };
-        if out.findings.iter().any(|known| known.subject == blocked[0].opening.policy.id) {
+        let Some(reach) = reaches.into_iter().next() else {
+            continue;
+        };
+        let way = Way {
+            from,
+            to: reach.to,
+            port: reach.port,
+            passage: reach.passage,
+        };
+        let Passage::Blocked(blocked) = &way.passage else {
+            continue;
+        };
+        if out
+            .findings
+            .iter()
+            .any(|known| known.subject == blocked[0].opening.policy.id)
+        {
             continue;
         }
         tell(facts, None, &way, blocked, None, out);
         if let Some(finding) = out.findings.last_mut() {
             finding.severity(severity).when_asked(Severity::Warning);
-            finding.hits(crate::mesh::ObjectRef::new("Service", &service.namespace, &service.name));
+            finding.hits(crate::mesh::ObjectRef::new(
+                "Service",
+                &service.namespace,
+                &service.name,
+            ));
         }
     }
 }
@@ -50,30 +75,51 @@ fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
         let gateways = mesh.gateways_of(router);
         let names_one = |service: &&Stored| {
             service.spec_strings("gateways").any(|entry| {
-                let (namespace, name) = crate::mesh::gateways::gateway_name(entry, &service.id.namespace);
-                gateways.iter().any(|gateway| gateway.id.namespace == namespace && gateway.id.name == name)
+                let (namespace, name) =
+                    crate::mesh::gateways::gateway_name(entry, &service.id.namespace);
+                gateways
+                    .iter()
+                    .any(|gateway| gateway.id.namespace == namespace && gateway.id.name == name)
             })
         };
-        for service in mesh.objects.of_kind("VirtualService").iter().filter(names_one) {
-            let hosts = destinations(service, &facts.mesh.domain).into_iter().map(|to| to.host);
-            found.extend(hosts.filter_map(|host| Some((router, mesh.service_named(&host, &service.id.namespace)?))));
+        for service in mesh
+            .objects
+            .of_kind("VirtualService")
+            .iter()
+            .filter(names_one)
+        {
+            let hosts = destinations(service, &facts.mesh.domain)
+                .into_iter()
+                .map(|to| to.host);
+            found.extend(hosts.filter_map(|host| {
+                Some((router, mesh.service_named(&host, &service.id.namespace)?))
+            }));
         }
     }
     found
 }
 
-/// A pod of each caller that an ALLOW policy names in full, and the Services of the pods that the policy is for.
+/// A pod of each caller that an ALLOW policy names in full, and the Services of the pods that the
+/// policy is for.
 fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
     let mut found = Vec::new();
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
-        let action = policy.spec_at(["action"]).and_then(Node::str).unwrap_or("ALLOW");
-        let callers: Vec<&Stored> = principals(policy).filter_map(|principal| caller(facts, principal)).collect();
+        let action = policy
+            .spec_at(["action"])
+            .and_then(Node::str)
+            .unwrap_or("ALLOW");
+        let callers: Vec<&Stored> = principals(policy)
+            .filter_map(|principal| caller(facts, principal))
+            .collect();
         if action != "ALLOW" || callers.is_empty() {
             continue;
         }
         let is_for = |service: &&ServiceFacts| {
             service.namespace == policy.id.namespace
-                && facts.mesh.pods_of(service).any(|pod| reaches(facts, policy, pod))
+                && facts
+                    .mesh
+                    .pods_of(service)
+                    .any(|pod| reaches(facts, policy, pod))
         };
         for service in facts.mesh.services.iter().filter(is_for) {
             found.extend(callers.iter().map(|caller| (*caller, service)));
@@ -83,7 +129,10 @@ fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
 }
 
 fn principals(policy: &Stored) -> impl Iterator<Item = &str> {
-    let from = policy.spec_list("rules").iter().flat_map(|rule| rule.get("from").map_or(&[][..], Node::items));
+    let from = policy
+        .spec_list("rules")
+        .iter()
+        .flat_map(|rule| rule.get("from").map_or(&[][..], Node::items));
     let lists = from.filter_map(|from| from.at(["source", "principals"]));
     lists.flat_map(Node::items).filter_map(Node::str)
 }
@@ -92,12 +141,20 @@ fn principals(policy: &Stored) -> impl Iterator<Item = &str> {
 fn caller<'f>(facts: &Facts<'f>, principal: &str) -> Option<&'f Stored> {
     let (_, rest) = principal.split_once("/ns/")?;
     let (namespace, account) = rest.split_once("/sa/")?;
-    let is_it = |pod: &&PodFacts| pod.namespace == namespace && pod.service_account == account && pod.running;
+    let is_it = |pod: &&PodFacts| {
+        pod.namespace == namespace && pod.service_account == account && pod.running
+    };
     let pod = facts.mesh.pods.iter().find(is_it)?;
     facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)
 }
 
 fn reaches(facts: &Facts<'_>, policy: &Stored, pod: &PodFacts) -> bool {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else { return false };
-    facts.mesh.policies("AuthorizationPolicy", &Workload::of(stored)).iter().any(|known| known.id == policy.id)
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        return false;
+    };
+    facts
+        .mesh
+        .policies("AuthorizationPolicy", &Workload::of(stored))
+        .iter()
+        .any(|known| known.id == policy.id)
 }

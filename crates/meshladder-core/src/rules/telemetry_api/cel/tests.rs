@@ -37,14 +37,23 @@ fn what_is_none_is_told_with_the_first_thing_wrong() {
         ("response.code => 400", "`=` means nothing"),
         ("response.code >> 400", "`>` stands where a value is needed"),
         ("response.code = 400", "`=` means nothing"),
-        ("response.code >= 400 and connection.mtls", "`and` is out of place"),
+        (
+            "response.code >= 400 and connection.mtls",
+            "`and` is out of place",
+        ),
         ("(response.code >= 400", "it ends where `)` is needed"),
         ("response.code >= 400)", "`)` is out of place"),
         ("response.code >= '400", "a string is not closed: '400"),
-        ("request.path.matches('\\d')", "`\\d` is no escape; a string with an r before its quotes has none"),
+        (
+            "request.path.matches('\\d')",
+            "`\\d` is no escape; a string with an r before its quotes has none",
+        ),
         ("a ? b", "it ends where `:` is needed"),
         ("a & b", "`&` means nothing"),
-        ("%RESPONSE_CODE% >= 400", "`%` stands where a value is needed"),
+        (
+            "%RESPONSE_CODE% >= 400",
+            "`%` stands where a value is needed",
+        ),
         ("request.headers[x-y", "it ends where `]` is needed"),
         ("f(a,)", "`)` stands where a value is needed"),
         ("a..b", "`.` stands where a value is needed"),
@@ -59,7 +68,10 @@ fn what_is_none_is_told_with_the_first_thing_wrong() {
 #[test]
 fn however_deep_or_long_it_ends() {
     assert_eq!(problem(&"(".repeat(100_000)), None);
-    assert_eq!(problem(&"!".repeat(100_000)).as_deref(), Some("it ends where a value is needed"));
+    assert_eq!(
+        problem(&"!".repeat(100_000)).as_deref(),
+        Some("it ends where a value is needed")
+    );
     assert_eq!(problem(&vec!["a"; 100_000].join(" && ")), None);
     let text = "a ? [b, {'c': d(e)[f]}] : g.h('i\\n') || -1.5e3 in j // k";
     for (at, _) in text.char_indices() {

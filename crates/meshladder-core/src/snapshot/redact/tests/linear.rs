@@ -3,8 +3,9 @@
 use super::redact;
 use crate::snapshot::DocId;
 
-/// Half a megabyte of one word, in plain text, in a JSON string and as YAML. Each took from seconds to minutes when every
-/// hit went through the text before it again; the whole test takes a second now, and would be noticed if it did not.
+/// Half a megabyte of one word, in plain text, in a JSON string and as YAML. Each took from seconds
+/// to minutes when every hit went through the text before it again; the whole test takes a second
+/// now, and would be noticed if it did not.
 #[test]
 fn a_word_that_is_repeated_is_gone_through_once() {
     const SIZE: usize = 500_000;

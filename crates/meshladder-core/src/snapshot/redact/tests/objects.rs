@@ -46,7 +46,10 @@ fn outline(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
         Value::Array(items) => items.iter().map(outline).collect(),
-        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), outline(value))).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), outline(value)))
+            .collect(),
         Value::String(_) => "".into(),
         other => {
             if other.is_number() {
@@ -72,7 +75,8 @@ fn structure_tells_secrets_in_json_and_stays() {
         ] {
             let after = clean(id, document);
             assert_gone(&after);
-            let [after, before] = [&after, document].map(|d| outline(&serde_json::from_str(d).expect("still JSON")));
+            let [after, before] =
+                [&after, document].map(|d| outline(&serde_json::from_str(d).expect("still JSON")));
             assert_eq!(after, before);
         }
     }
@@ -81,7 +85,8 @@ fn structure_tells_secrets_in_json_and_stays() {
 #[test]
 fn structure_tells_secrets_in_json_inside_strings() {
     for json in EARLY.into_iter().chain(LATE) {
-        let applied = serde_json::json!({"kind": "Pod", "metadata": {"annotations": {"a": json}}}).to_string();
+        let applied = serde_json::json!({"kind": "Pod", "metadata": {"annotations": {"a": json}}})
+            .to_string();
         let deeper = serde_json::json!({"message": format!("got {applied}")}).to_string();
         for (id, document) in [
             ("k8s/pods.json", applied.clone()),
@@ -89,7 +94,10 @@ fn structure_tells_secrets_in_json_inside_strings() {
             ("logs/shop/cart-1/app.log", format!("info\n{deeper}\n")),
             ("k8s/pods.yaml", format!("a:\n- b: |\n    {json}\n- c: d\n")),
             ("k8s/pods.yaml", format!("a:\n- b: {applied}\n")),
-            ("k8s/pods.yaml", format!("a:\n- b: {}\n", serde_json::json!(json))),
+            (
+                "k8s/pods.yaml",
+                format!("a:\n- b: {}\n", serde_json::json!(json)),
+            ),
         ] {
             assert_gone(&clean(id, &document));
         }
@@ -123,7 +131,10 @@ const YAML: [(&str, &str); 20] = [
         "kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: UExBTlRFRA==, \"b\": \"UExBTlRFRA==\"}\n---\nkind: Pod\n",
         "kind: ConfigMap\ndata:\n  a: b\n---\nkind: Secret # x\ndata: {a: '[redacted]', \"b\": \"[redacted]\"}\n---\nkind: Pod\n",
     ),
-    ("{kind: Secret, data: {a: UExBTlRFRA==}}\n", "{kind: Secret, data: {a: '[redacted]'}}\n"),
+    (
+        "{kind: Secret, data: {a: UExBTlRFRA==}}\n",
+        "{kind: Secret, data: {a: '[redacted]'}}\n",
+    ),
     (
         "\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"UExBTlRFRA==\"\n",
         "\"kind\": \"Secret\"\n\"data\":\n  \"a\": \"[redacted]\"\n",
@@ -144,7 +155,10 @@ const YAML: [(&str, &str); 20] = [
         "env:\n- name: DB_PASSWORD\n  value: PLANTED\n- name: A\n  value: b\n- value: \"PLANTED\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n",
         "env:\n- name: DB_PASSWORD\n  value: '*****'\n- name: A\n  value: b\n- value: \"*******\"\n  name: X_TOKEN\n- name: C_TOKEN\n  valueFrom:\n    secretKeyRef: {name: a, key: b}\n",
     ),
-    ("env:\n  - {name: DB_PASSWORD, value: PLANTED}\n", "env:\n  - {name: DB_PASSWORD, value: '*****'}\n"),
+    (
+        "env:\n  - {name: DB_PASSWORD, value: PLANTED}\n",
+        "env:\n  - {name: DB_PASSWORD, value: '*****'}\n",
+    ),
     (
         "args:\n- --password=PLANTED,x\n- --token\n- PLANTED-token-x\n- --port\n- \"1\"\n",
         "args:\n- --password=*********\n- --token\n- '[redacted]'\n- --port\n- \"1\"\n",
@@ -203,7 +217,10 @@ fn yaml_inside_json_strings_is_read_too() {
 #[test]
 fn yaml_that_no_parser_takes_gives_no_secrets_away() {
     for (yaml, _) in YAML {
-        assert_gone(&clean("k8s/all.yaml", &format!("{yaml}\n---\na: [}}\n  - \"\n")));
+        assert_gone(&clean(
+            "k8s/all.yaml",
+            &format!("{yaml}\n---\na: [}}\n  - \"\n"),
+        ));
         assert_gone(&clean("k8s/all.yaml", &format!("\t- x: [\n---\n{yaml}")));
     }
     // Cut off before its kind is told.

@@ -59,25 +59,42 @@ fn any_bytes_are_survived_and_never_grow() {
         state ^= state << 17;
         usize::try_from(state >> 33).expect("31 bits") % below
     };
-    for id in ["k8s/a.yaml", "k8s/a.json", "logs/a/b/c.log", "proxies/a/b/config_dump.json"].map(DocId::new) {
+    for id in [
+        "k8s/a.yaml",
+        "k8s/a.json",
+        "logs/a/b/c.log",
+        "proxies/a/b/config_dump.json",
+    ]
+    .map(DocId::new)
+    {
         for _ in 0..1500 {
-            let mut bytes: Vec<u8> = (0..random(60)).flat_map(|_| PIECES[random(PIECES.len())].bytes()).collect();
+            let mut bytes: Vec<u8> = (0..random(60))
+                .flat_map(|_| PIECES[random(PIECES.len())].bytes())
+                .collect();
             if random(4) == 0 && !bytes.is_empty() {
                 let at = random(bytes.len());
                 bytes[at] = 0xff;
             }
             let before = bytes.clone();
             redact(&id, &mut bytes);
-            assert!(bytes.len() <= before.len(), "{}", String::from_utf8_lossy(&before));
+            assert!(
+                bytes.len() <= before.len(),
+                "{}",
+                String::from_utf8_lossy(&before)
+            );
         }
     }
 }
 
 #[test]
 fn bytes_that_are_not_utf_8_hide_nothing() {
-    let mut bytes = b"{\"a\":\"\xff\xfe\",\"kind\":\"Secret\",\"data\":{\"k\":\"\xffPLANTED\xff\"}}".to_vec();
+    let mut bytes =
+        b"{\"a\":\"\xff\xfe\",\"kind\":\"Secret\",\"data\":{\"k\":\"\xffPLANTED\xff\"}}".to_vec();
     assert_eq!(redact(&DocId::new("k8s/a.json"), &mut bytes), 1);
-    assert_eq!(bytes, b"{\"a\":\"\xff\xfe\",\"kind\":\"Secret\",\"data\":{\"k\":\"*********\"}}");
+    assert_eq!(
+        bytes,
+        b"{\"a\":\"\xff\xfe\",\"kind\":\"Secret\",\"data\":{\"k\":\"*********\"}}"
+    );
 }
 
 #[test]
@@ -89,6 +106,11 @@ fn many_secrets_in_one_place_are_found_in_linear_time() {
     assert_eq!(redact(&DocId::new("k8s/a.yaml"), &mut yaml), 20_000);
     let mut yaml = "name: A_TOKEN\n".repeat(20_000).into_bytes();
     assert_eq!(redact(&DocId::new("k8s/a.yaml"), &mut yaml), 0);
-    let mut deep = format!("{}{}", "[{\"password\":".repeat(50_000), "\"kind\":\"Secret\"").into_bytes();
+    let mut deep = format!(
+        "{}{}",
+        "[{\"password\":".repeat(50_000),
+        "\"kind\":\"Secret\""
+    )
+    .into_bytes();
     redact(&DocId::new("k8s/a.json"), &mut deep);
 }

@@ -39,10 +39,15 @@ fn harmless_text_stays_as_it_is() {
         "W3JlZGFjdGVkXQ==",
         "user@example.com wrote to bob@example.com: see http://x/y",
     ] {
-        for id in ["logs/shop/cart-1/app.log", "istiod/istiod-1/metrics.txt", "proxies/shop/cart-1/stats.txt"] {
+        for id in [
+            "logs/shop/cart-1/app.log",
+            "istiod/istiod-1/metrics.txt",
+            "proxies/shop/cart-1/stats.txt",
+        ] {
             assert_eq!(clean(id, text), text);
         }
-        let json = serde_json::json!({"configs": [{"a": text, "b": {"name": text}, "c": [text]}]}).to_string();
+        let json = serde_json::json!({"configs": [{"a": text, "b": {"name": text}, "c": [text]}]})
+            .to_string();
         assert_eq!(clean("proxies/shop/cart-1/config_dump.json", &json), json);
         let deep = serde_json::json!({"kind": "ConfigMap", "data": {"a": json}}).to_string();
         assert_eq!(clean("k8s/configmaps.json", &deep), deep);
@@ -77,11 +82,19 @@ fn harmless_members_stay_as_they_are() {
         r#"{"metadata":{"resourceVersion":"362","continue":"abc","uid":"5cca085a-7b1b-40e8-ba8e-1e7925c195e7"},"version_info":"2026-11-15T06:30:43Z/12"}"#,
         r#"[{"proxy":"a.b","nonce":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","cluster_sent":"oRwB3Mz1f0s=3f81d4fae"}]"#,
     ] {
-        for id in ["k8s/all.json", "proxies/shop/cart-1/config_dump.json", "istiod/istiod-1/debug/x.json"] {
+        for id in [
+            "k8s/all.json",
+            "proxies/shop/cart-1/config_dump.json",
+            "istiod/istiod-1/debug/x.json",
+        ] {
             assert_eq!(clean(id, json), json);
         }
-        let inside = serde_json::json!({"metadata": {"annotations": {"applied": json}}}).to_string();
+        let inside =
+            serde_json::json!({"metadata": {"annotations": {"applied": json}}}).to_string();
         assert_eq!(clean("k8s/all.json", &inside), inside);
-        assert_eq!(clean("k8s/all.yaml", &format!("a: 1\nb: {json}\n")), format!("a: 1\nb: {json}\n"));
+        assert_eq!(
+            clean("k8s/all.yaml", &format!("a: 1\nb: {json}\n")),
+            format!("a: 1\nb: {json}\n")
+        );
     }
 }
