@@ -5,26 +5,26 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_core::access_log::{Format, Formats};
-use meshladder_core::doc::json::{self, Raw};
-use meshladder_core::doc::tree::Node;
-use meshladder_core::doc::yaml as yaml_text;
-use meshladder_core::envoy::clusters::{Clusters, as_json};
-use meshladder_core::envoy::dump::{Dump, Section};
-use meshladder_core::finding::Spot;
-use meshladder_core::istiod::syncz as syncz_text;
-use meshladder_core::ladder;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats};
-use meshladder_core::mesh::{Beside, Mesh};
-use meshladder_core::prometheus::answer::Answer;
-use meshladder_core::prometheus::rates::{self, Answers};
-use meshladder_core::render;
-use meshladder_core::render::logs::Told;
-use meshladder_core::snapshot::{self, DocId};
-use meshladder_core::tables::{
+use meshladder_capture::access_log::{Format, Formats};
+use meshladder_capture::envoy::clusters::{Clusters, as_json};
+use meshladder_capture::envoy::dump::{Dump, Section};
+use meshladder_capture::istiod::syncz as syncz_text;
+use meshladder_capture::snapshot::{self, DocId};
+use meshladder_judge::finding::Spot;
+use meshladder_judge::ladder;
+use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
+use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::prometheus::rates::{self, Answers};
+use meshladder_mesh::{Beside, Mesh};
+use meshladder_output as output;
+use meshladder_output::logs::Told;
+use meshladder_output::tables::{
     bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, logs, route, secret, status,
 };
-use meshladder_core::x509;
+use meshladder_text::json::{self, Raw};
+use meshladder_text::tree::Node;
+use meshladder_text::x509;
+use meshladder_text::yaml as yaml_text;
 
 pub(crate) fn json(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -36,7 +36,7 @@ pub(crate) fn json(data: &[u8]) {
     if let Ok(node) = &tree {
         spans_are_in(node, text);
         let mut written = String::new();
-        render::json::write(&mut written, root, render::json::Style::PRETTY)
+        output::json::write(&mut written, root, output::json::Style::PRETTY)
             .expect("a String takes everything");
         if strict {
             assert!(
@@ -46,7 +46,7 @@ pub(crate) fn json(data: &[u8]) {
         }
     }
     let mut written = String::new();
-    render::json::write(&mut written, root, render::json::Style::ISTIOCTL)
+    output::json::write(&mut written, root, output::json::Style::ISTIOCTL)
         .expect("a String takes everything");
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn yaml(data: &[u8]) {
     let loaded = yaml_text::load(text);
     for node in &loaded.documents {
         spans_are_in(node, text);
-        let _ = render::yaml::text(node);
+        let _ = output::yaml::text(node);
     }
     assert!(
         loaded
@@ -181,9 +181,9 @@ pub(crate) fn access_log(data: &[u8]) {
             } = event
             {
                 assert!(
-                    json::check(&render::logs::line_json("log", number, record, judgement)).is_ok()
+                    json::check(&output::logs::line_json("log", number, record, judgement)).is_ok()
                 );
-                let _ = render::logs::line_text("log", number, record, judgement);
+                let _ = output::logs::line_text("log", number, record, judgement);
             }
         },
     );
@@ -197,10 +197,10 @@ pub(crate) fn access_log(data: &[u8]) {
         explained: &[],
         most: 3,
     };
-    assert!(json::check(&render::logs::to_json(&told)).is_ok());
+    assert!(json::check(&output::logs::to_json(&told)).is_ok());
     let _ = (
-        render::logs::to_markdown(&told),
-        render::logs::causes(&told, true),
+        output::logs::to_markdown(&told),
+        output::logs::causes(&told, true),
         logs::table(&summary, 3).to_string(),
     );
 }
@@ -245,8 +245,8 @@ pub(crate) fn analyze(data: &[u8]) {
             assert!(leads, "{}: {evidence:?} leads nowhere", told.finding.code);
         }
     }
-    let sarif = render::analysis::to_sarif(&report, &BTreeMap::new());
+    let sarif = output::analysis::to_sarif(&report, &BTreeMap::new());
     assert!(json::check(&sarif).is_ok(), "{sarif}");
-    assert!(json::check(&render::report::to_json(&report)).is_ok());
-    let _ = render::analysis::to_frames(&report, render::report::Paint::default());
+    assert!(json::check(&output::report::to_json(&report)).is_ok());
+    let _ = output::analysis::to_frames(&report, output::report::Paint::default());
 }

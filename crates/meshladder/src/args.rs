@@ -265,9 +265,11 @@ fn subcommand(words: &[OsString]) -> Option<&str> {
     while let Some(word) = words.next() {
         match word {
             "-s" | "--source" | "-n" | "--namespace" | "--max-size" | "--color" => {
-                drop(words.next())
+                let _ = words.next();
             }
-            _ if cluster::VALUES.contains(&word) => drop(words.next()),
+            _ if cluster::VALUES.contains(&word) => {
+                let _ = words.next();
+            }
             _ if word.starts_with('-') => {}
             _ => return Some(word),
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use meshladder_core::logs::Codes;
+use meshladder_judge::logs::Codes;
 
 use super::duration;
 

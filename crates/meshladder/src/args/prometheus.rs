@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use meshladder_core::prometheus::query;
+use meshladder_judge::prometheus::query;
 
 use super::TextOrJson;
 

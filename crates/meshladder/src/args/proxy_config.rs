@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use meshladder_core::tables::{cluster, eds, listener};
+use meshladder_output::tables::{cluster, eds, listener};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProxyConfig {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use meshladder_core::finding::Severity;
-use meshladder_core::ladder::{self, Analysis, Choice};
-use meshladder_core::mesh::{Beside, Mesh};
-use meshladder_core::render::report::{Paint, to_json};
-use meshladder_core::render::{analysis as render, messages};
-use meshladder_core::report::{Report, by_reason};
-use meshladder_core::rules::{self, Rule};
-use meshladder_core::snapshot::Snapshot;
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::Severity;
+use meshladder_judge::ladder::{self, Analysis, Choice};
+use meshladder_judge::report::{Report, by_reason};
+use meshladder_judge::rules::{self, Rule};
+use meshladder_mesh::{Beside, Mesh};
+use meshladder_output::report::{Paint, to_json};
+use meshladder_output::{analysis as render, messages};
 
 use super::{ladder::paint, live, source};
 use crate::args::Global;

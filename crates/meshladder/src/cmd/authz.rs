@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use meshladder_core::authz::{Checker, Verdict};
-use meshladder_core::envoy::dump::Section;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::authz::{to_json, to_text};
-use meshladder_core::tables;
+use meshladder_capture::envoy::dump::Section;
+use meshladder_judge::authz::{Checker, Verdict};
+use meshladder_mesh::Mesh;
+use meshladder_output::authz::{to_json, to_text};
+use meshladder_output::tables;
 
 use super::proxy_config::{ending, index};
 use super::{live, request, source};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use meshladder_capture::object;
+use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_collect::{Source, bundle};
-use meshladder_core::doc::json::escape;
-use meshladder_core::model::object;
-use meshladder_core::snapshot::{Problem, Snapshot};
-use meshladder_core::tables::Table;
+use meshladder_output::tables::Table;
+use meshladder_text::json::escape;
 
 use super::source;
 use crate::args::{BundleCommand, Global, TextOrJson};

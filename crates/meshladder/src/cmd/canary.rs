@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_collect::live::{Purpose, Session};
 use meshladder_collect::prometheus::Client;
-use meshladder_core::canary::{self, Judgement, Label, Split, Verdict};
-use meshladder_core::doc::json::escape;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::prometheus::query::Calls;
-use meshladder_core::snapshot::{Coverage, Need, Snapshot};
-use meshladder_core::tables::flag_rates;
+use meshladder_judge::canary::{self, Judgement, Label, Split, Verdict};
+use meshladder_judge::prometheus::query::Calls;
+use meshladder_mesh::Mesh;
+use meshladder_output::tables::flag_rates;
+use meshladder_text::json::escape;
 
 use super::prometheus::{ask, client, context_field, in_each_context};
 use super::{ladder, live, source};

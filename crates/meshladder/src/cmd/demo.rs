@@ -2,12 +2,12 @@
 
 use std::io::{Cursor, Read};
 
+use meshladder_capture::snapshot::Snapshot;
 use meshladder_collect::{Options, Source};
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::report::to_text;
-use meshladder_core::rules::Seen;
-use meshladder_core::snapshot::Snapshot;
+use meshladder_judge::ladder::Scope;
+use meshladder_judge::rules::Seen;
+use meshladder_mesh::Mesh;
+use meshladder_output::report::to_text;
 
 use super::{ladder, proxy_config, proxy_status, request};
 use crate::args::request::RequestFlags;

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use meshladder_core::describe::describe;
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::{Mesh, ObjectRef};
-use meshladder_core::render::describe::{to_json, to_text};
-use meshladder_core::snapshot::Snapshot;
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::describe::describe;
+use meshladder_judge::ladder::Scope;
+use meshladder_mesh::{Mesh, ObjectRef};
+use meshladder_output::describe::{to_json, to_text};
 
 use super::{ladder, live, source, target};
 use crate::args::Global;

@@ -3,11 +3,11 @@
 
 use std::io::Write;
 
-use meshladder_core::diff::{self, Diff, Odd, Pair, Side};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::diff::{to_html, to_json, to_markdown, to_text};
-use meshladder_core::snapshot::{ProxyRef, Shape, Snapshot};
-use meshladder_core::target::Target;
+use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
+use meshladder_judge::diff::{self, Diff, Odd, Pair, Side};
+use meshladder_mesh::Mesh;
+use meshladder_mesh::target::Target;
+use meshladder_output::diff::{to_html, to_json, to_markdown, to_text};
 
 use super::{ladder::paint, live, source};
 use crate::args::Global;

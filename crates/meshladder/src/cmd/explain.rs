@@ -1,8 +1,9 @@
 //! `explain` and `flags`: what a code, a flag or a details string means, offline.
 
-use meshladder_core::flags::Foreign;
-use meshladder_core::rules::Rule;
-use meshladder_core::{flags, rules};
+use meshladder_capture::flags;
+use meshladder_capture::flags::Foreign;
+use meshladder_judge::rules;
+use meshladder_judge::rules::Rule;
 
 use crate::exit::{Failure, Outcome, USAGE};
 use crate::out;

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use meshladder_collect::prometheus::Client;
-use meshladder_core::doc::json::escape;
-use meshladder_core::prometheus::answer::Answer;
-use meshladder_core::prometheus::query::{self, FlagQuery, Metric};
-use meshladder_core::prometheus::rates::{self, Answers, Row};
-use meshladder_core::tables::Table;
-use meshladder_core::tables::flag_rates;
+use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::prometheus::query::{self, FlagQuery, Metric};
+use meshladder_judge::prometheus::rates::{self, Answers, Row};
+use meshladder_output::tables::Table;
+use meshladder_output::tables::flag_rates;
+use meshladder_text::json::escape;
 
 use super::prometheus::{ask, client, context_field, in_each_context};
 use crate::args::prometheus::{By, Flags};

@@ -2,13 +2,13 @@
 
 use std::io::{IsTerminal, Write};
 
-use meshladder_core::finding::Severity;
-use meshladder_core::ladder::{self, Inquiry, Scope};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
-use meshladder_core::report::{Report, Verdict};
-use meshladder_core::rules::Seen;
-use meshladder_core::snapshot::Snapshot;
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::Severity;
+use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::report::{Report, Verdict};
+use meshladder_judge::rules::Seen;
+use meshladder_mesh::Mesh;
+use meshladder_output::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
 
 use super::{live, request, runbook, source, target};
 use crate::args::ladder::{Check, FailOn, ReportFlags, ReportOutput, Why};

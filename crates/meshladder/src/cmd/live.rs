@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::object;
+use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_collect::CollectError;
 use meshladder_collect::live::{
     Access, Choice, Limits, Logs, ProxyWish, Purpose, Session, Tally, Wish,
 };
-use meshladder_core::envoy::dump::Section;
-use meshladder_core::ladder::{self, Scope};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::model::object;
-use meshladder_core::snapshot::{ProxyRef, Shape, Snapshot};
-use meshladder_core::target::Target;
-use meshladder_core::walk::Question;
+use meshladder_judge::ladder::{self, Scope};
+use meshladder_mesh::Mesh;
+use meshladder_mesh::target::Target;
+use meshladder_sim::walk::Question;
 
 use super::{request, target};
 use crate::args::Global;

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use meshladder_capture::envoy::logging::{Change, Level, Levels, Wanted};
+use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::Plan;
-use meshladder_core::envoy::logging::{Change, Level, Levels, Wanted};
-use meshladder_core::snapshot::ProxyRef;
-use meshladder_core::tables::log_level::{Row, levels, levels_json};
+use meshladder_output::tables::log_level::{Row, levels, levels_json};
 
 use super::live;
 use crate::args::log_level::LogLevel;

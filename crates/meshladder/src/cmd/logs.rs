@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use meshladder_core::access_log::{Format, Formats};
-use meshladder_core::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::logs::{
+use meshladder_capture::access_log::{Format, Formats};
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
+use meshladder_mesh::Mesh;
+use meshladder_output::logs::{
     Told, causes, headline, line_json, line_text, shown, to_json, to_markdown,
 };
-use meshladder_core::snapshot::Snapshot;
-use meshladder_core::tables;
+use meshladder_output::tables;
 
 use super::source;
 use crate::args::Global;

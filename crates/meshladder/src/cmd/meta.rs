@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap_complete::Shell as CompletionShell;
-use meshladder_core::doc::json::escape;
+use meshladder_text::json::escape;
 
 use crate::args::{self, Shell, TextOrJson};
 use crate::exit::{Failure, Outcome, UNREADABLE};

@@ -1,7 +1,7 @@
 //! `monitor`: what a platform team installs as its standard.
 
 use meshladder_collect::live::{Purpose, Right};
-use meshladder_core::monitor::{dashboard, manifests, rules};
+use meshladder_output::monitor::{dashboard, manifests, rules};
 
 use crate::args::Global;
 use crate::args::monitor::{Install, MonitorCommand, RuleSettings, Rules, RulesOutput};

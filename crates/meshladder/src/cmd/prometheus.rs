@@ -1,12 +1,12 @@
 //! What commands that ask Prometheus share.
 
+use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_collect::live::{Purpose, Session, Wish};
 use meshladder_collect::prometheus::{Access, AskError, Client};
-use meshladder_core::doc::json::escape;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::prometheus::answer::Answer;
-use meshladder_core::prometheus::place::{self, Named, Place};
-use meshladder_core::snapshot::{Coverage, Need};
+use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::prometheus::place::{self, Named, Place};
+use meshladder_mesh::Mesh;
+use meshladder_text::json::escape;
 
 use super::live;
 use crate::args::prometheus::Server;

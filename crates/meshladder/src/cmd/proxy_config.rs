@@ -1,10 +1,10 @@
 //! `proxy-config`: istioctl's listings of one proxy.
 
-use meshladder_core::doc::json::{self, Fault};
-use meshladder_core::envoy::clusters::{self, Clusters};
-use meshladder_core::envoy::dump::{Dump, Section, State};
-use meshladder_core::snapshot::{Document, Shape, Snapshot};
-use meshladder_core::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
+use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::snapshot::{Document, Shape, Snapshot};
+use meshladder_output::tables::{bootstrap, cluster, ecds, eds, endpoint, listener, route, secret};
+use meshladder_text::json::{self, Fault};
 
 use super::source;
 use crate::args::Global;

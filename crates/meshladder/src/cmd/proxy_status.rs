@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use meshladder_core::doc::json::Raw;
-use meshladder_core::doc::tree::Node;
-use meshladder_core::istiod::syncz;
-use meshladder_core::model::object;
-use meshladder_core::model::pod::Pod;
-use meshladder_core::render::yaml;
-use meshladder_core::snapshot::{Coverage, Document, Need, Problem, Snapshot};
-use meshladder_core::tables::status::{self, Row};
+use meshladder_capture::istiod::syncz;
+use meshladder_capture::object;
+use meshladder_capture::snapshot::{Coverage, Document, Need, Problem, Snapshot};
+use meshladder_mesh::pod::Pod;
+use meshladder_output::tables::status::{self, Row};
+use meshladder_output::yaml;
+use meshladder_text::json::Raw;
+use meshladder_text::tree::Node;
 
 use super::{live, source};
 use crate::args::{Global, ProxyStatus, StatusOutput};

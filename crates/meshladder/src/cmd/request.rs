@@ -1,9 +1,9 @@
 //! From request flags to a question.
 
-use meshladder_core::mesh::Mesh;
-use meshladder_core::sim::request::Claims;
-use meshladder_core::snapshot::{Coverage, Need, Shape, Snapshot};
-use meshladder_core::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
+use meshladder_mesh::Mesh;
+use meshladder_sim::request::Claims;
+use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
 
 use crate::args::request::RequestFlags;
 use crate::exit::{Failure, UNREADABLE, USAGE};
@@ -110,8 +110,7 @@ pub(super) fn caller(
     }
     if let Some((namespace, name)) = text.split_once('/') {
         let pods = || mesh.pods.iter().filter(|pod| pod.namespace == namespace);
-        let of =
-            |pod: &&meshladder_core::mesh::PodFacts| pod.owner.rsplit('/').next() == Some(name);
+        let of = |pod: &&meshladder_mesh::PodFacts| pod.owner.rsplit('/').next() == Some(name);
         let found = pods()
             .find(|pod| pod.name == name)
             .or_else(|| pods().filter(|pod| pod.running).find(of));

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::markdown;
-use meshladder_core::render::report::to_runbook;
-use meshladder_core::rules;
+use meshladder_judge::ladder::Scope;
+use meshladder_judge::rules;
+use meshladder_mesh::Mesh;
+use meshladder_output::markdown;
+use meshladder_output::report::to_runbook;
 
 use super::{ladder, source};
 use crate::args::Global;

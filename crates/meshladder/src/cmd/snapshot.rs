@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use meshladder_capture::snapshot::{Coverage, Shape, Snapshot};
 use meshladder_collect::bundle;
 use meshladder_collect::live::{Choice, Logs, Purpose, Session};
-use meshladder_core::snapshot::{Coverage, Shape, Snapshot};
 
 use super::bundle::megabytes;
 use super::live;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
 use meshladder_collect::{Options, Source};
-use meshladder_core::envoy::dump::Section;
-use meshladder_core::snapshot::{Coverage, DocId, Document, Need, ProxyRef, Shape, Snapshot};
-use meshladder_core::target::{self, Target};
+use meshladder_mesh::target::{self, Target};
 
 use super::live;
 use crate::args::Global;

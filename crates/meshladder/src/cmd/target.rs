@@ -1,8 +1,8 @@
 //! What `check` is asked about: a workload or any object.
 
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::{Mesh, ObjectRef, PodFacts, path_of_kind};
-use meshladder_core::snapshot::{Coverage, Need, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_judge::ladder::Scope;
+use meshladder_mesh::{Mesh, ObjectRef, PodFacts, path_of_kind};
 
 use crate::exit::{Failure, UNREADABLE};
 

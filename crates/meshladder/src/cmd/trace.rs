@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::trace::{Marks, to_json, to_text};
-use meshladder_core::sim::trace::Kind;
-use meshladder_core::walk;
+use meshladder_mesh::Mesh;
+use meshladder_output::trace::{Marks, to_json, to_text};
+use meshladder_sim::trace::Kind;
+use meshladder_sim::walk;
 
 use super::{request, source};
 use crate::args::{Global, TextOrJson, Trace};

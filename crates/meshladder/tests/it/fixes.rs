@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use meshladder_core::ladder::{self, Inquiry, Scope};
-use meshladder_core::mesh::Mesh;
+use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_mesh::Mesh;
 use serde_json::Value;
 
 use crate::expect::root;

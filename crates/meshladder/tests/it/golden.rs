@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use meshladder_core::doc::tree;
-use meshladder_core::doc::yaml;
+use meshladder_text::tree;
+use meshladder_text::yaml;
 use serde_json::Value;
 
 use crate::support::{self, Run};

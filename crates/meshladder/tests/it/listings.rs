@@ -214,7 +214,7 @@ fn an_empty_table_comes_with_what_there_is() {
         .display()
         .to_string();
     let yaml = support::meshladder(&["pc", "all", "-o", "yaml", "--file", &dump]);
-    let loaded = meshladder_core::doc::yaml::load(&yaml.stdout);
+    let loaded = meshladder_text::yaml::load(&yaml.stdout);
     assert_eq!(
         (yaml.code, loaded.problems.len(), loaded.documents.len()),
         (0, 0, 1),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use meshladder_core::access_log::Field;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats};
-use meshladder_core::snapshot::{Coverage, Need, Shape, Snapshot};
+use meshladder_capture::access_log::Field;
+use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
+use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use serde_json::Value;
 
 use crate::expect::root;

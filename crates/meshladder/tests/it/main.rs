@@ -7,14 +7,14 @@ mod cli;
 mod connecting;
 mod describe;
 mod diff;
-#[path = "../../../meshladder-core/tests/it/expect.rs"]
+#[path = "../../../core/output/tests/it/expect.rs"]
 mod expect;
-#[path = "../../../meshladder-collect/tests/it/fake.rs"]
+#[path = "../../../collect/tests/it/fake.rs"]
 #[expect(dead_code, reason = "the tests of the collector use the rest")]
 mod fake;
 mod fixes;
 mod golden;
-#[path = "../../../meshladder-collect/tests/it/harness.rs"]
+#[path = "../../../collect/tests/it/harness.rs"]
 #[expect(dead_code, reason = "the oracle uses the rest")]
 mod harness;
 mod ladder;
@@ -30,6 +30,6 @@ mod schema;
 mod secrets;
 mod support;
 mod trace;
-#[path = "../../../meshladder-collect/tests/it/wire.rs"]
+#[path = "../../../collect/tests/it/wire.rs"]
 #[expect(dead_code, reason = "the tests of the collector use the rest")]
 mod wire;

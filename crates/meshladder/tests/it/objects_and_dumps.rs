@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use meshladder_capture::envoy::dump::{Dump, Section};
+use meshladder_capture::istiod::syncz::{self, Sync};
+use meshladder_capture::object;
+use meshladder_capture::snapshot::{Coverage, DocId, Need, Shape, Snapshot};
 use meshladder_collect::{Options, Source};
-use meshladder_core::authz::{Checker, Decision, Verdict};
-use meshladder_core::doc::tree::Node;
-use meshladder_core::envoy::dump::{Dump, Section};
-use meshladder_core::istiod::syncz::{self, Sync};
-use meshladder_core::mesh::{Mesh, PodFacts};
-use meshladder_core::model::object;
-use meshladder_core::sim::request::Claims;
-use meshladder_core::snapshot::{Coverage, DocId, Need, Shape, Snapshot};
-use meshladder_core::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_judge::authz::{Checker, Decision, Verdict};
+use meshladder_mesh::{Mesh, PodFacts};
+use meshladder_sim::request::Claims;
+use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_text::tree::Node;
 
 use crate::expect::root;
 use crate::support;

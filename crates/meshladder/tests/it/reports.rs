@@ -4,15 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use meshladder_capture::snapshot::Snapshot;
 use meshladder_collect::{Options, Source, bundle};
-use meshladder_core::finding::Spot;
-use meshladder_core::ladder::{self, Inquiry, Scope};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::report::to_json;
-use meshladder_core::report::{Report, Verdict};
-use meshladder_core::sim::request::Claims;
-use meshladder_core::snapshot::Snapshot;
-use meshladder_core::walk::{Caller, Question, Url};
+use meshladder_judge::finding::Spot;
+use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::report::{Report, Verdict};
+use meshladder_mesh::Mesh;
+use meshladder_output::report::to_json;
+use meshladder_sim::request::Claims;
+use meshladder_sim::walk::{Caller, Question, Url};
 use serde_json::Value;
 
 use crate::expect::root;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
 
-use meshladder_core::finding::{Change, Evidence, Finding, Fix, Patch, Risk};
-use meshladder_core::mesh::{Mesh, Stored};
-use meshladder_core::render::edit::{self, FileEdit, Splice};
-use meshladder_core::report::Report;
-use meshladder_core::snapshot::Snapshot;
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::{Change, Evidence, Finding, Fix, Patch, Risk};
+use meshladder_judge::report::Report;
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_output::edit::{self, FileEdit, Splice};
 
 use crate::exit::{Failure, UNREADABLE};
 use crate::out;

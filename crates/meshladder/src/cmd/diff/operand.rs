@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use meshladder_core::diff::{self, Diff, Names, Side};
-use meshladder_core::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
-use meshladder_core::target;
+use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
+use meshladder_judge::diff::{self, Diff, Names, Side};
+use meshladder_mesh::target;
 
 use crate::args::Global;
 use crate::args::diff::Diff as Args;

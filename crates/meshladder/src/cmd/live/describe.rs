@@ -1,9 +1,9 @@
 //! What a description is made from.
 
+use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_collect::live::{Choice, ProxyWish, Purpose};
-use meshladder_core::describe::concerned;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::snapshot::{Shape, Snapshot};
+use meshladder_judge::describe::concerned;
+use meshladder_mesh::Mesh;
 
 use super::{
     ADMIN, STEP, choice, connect_like_istioctl, in_sources, logs, namespace, read,

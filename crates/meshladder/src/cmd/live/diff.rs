@@ -1,11 +1,11 @@
 //! What a comparison looks at.
 
+use meshladder_capture::snapshot::{Need, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, ProxyWish, Purpose, Session};
-use meshladder_core::diff::pair_revisions;
-use meshladder_core::fleet::Fleet;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::snapshot::{Need, ProxyRef, Shape, Snapshot};
-use meshladder_core::target::Target;
+use meshladder_judge::diff::pair_revisions;
+use meshladder_judge::fleet::Fleet;
+use meshladder_mesh::Mesh;
+use meshladder_mesh::target::Target;
 
 use super::{ADMIN, SAMPLE, connect, in_sources, of_documents, unless_interrupted, wish};
 use crate::args::Global;

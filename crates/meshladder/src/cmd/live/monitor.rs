@@ -1,7 +1,7 @@
 //! What the exporter looks at, round after round.
 
+use meshladder_capture::snapshot::{Need, Snapshot};
 use meshladder_collect::live::{Purpose, is_named};
-use meshladder_core::snapshot::{Need, Snapshot};
 
 use super::{access, choice, connect, logs, read, unless_interrupted, wish};
 use crate::args::Global;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_core::istiod::scopes::{self, Defaults, Scope};
-use meshladder_core::snapshot::ProxyRef;
-use meshladder_core::tables::log_level::{Off, audit, audit_json};
+use meshladder_capture::istiod::scopes::{self, Defaults, Scope};
+use meshladder_capture::snapshot::ProxyRef;
+use meshladder_output::tables::log_level::{Off, audit, audit_json};
 
 use super::pods::{Found, each_pod};
 use super::{missed, rows};

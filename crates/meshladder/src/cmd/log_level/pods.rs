@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use meshladder_capture::envoy::logging::Defaults;
+use meshladder_capture::object;
+use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
 use meshladder_collect::live::{Choice, Purpose, Session};
-use meshladder_core::doc::tree::Node;
-use meshladder_core::envoy::logging::Defaults;
-use meshladder_core::model::object;
-use meshladder_core::model::pod::Pod;
-use meshladder_core::snapshot::{Coverage, Need, ProxyRef, Snapshot};
-use meshladder_core::target::Target;
+use meshladder_mesh::pod::Pod;
+use meshladder_mesh::target::Target;
+use meshladder_text::tree::Node;
 
 use crate::args::Global;
 use crate::cmd::live;

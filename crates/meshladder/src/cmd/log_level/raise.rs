@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use meshladder_capture::envoy::logging::Wanted;
 use meshladder_collect::live::{End, Ending, Happening, Raise, Why};
-use meshladder_core::envoy::logging::Wanted;
 
 use super::pods::{self, Found};
 use super::{MANY, told, unread_code};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use meshladder_capture::envoy::logging::{Change, Level, Levels, Style, queries};
+use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::{Cost, End, Ending, Why};
-use meshladder_core::envoy::logging::{Change, Level, Levels, Style, queries};
-use meshladder_core::snapshot::ProxyRef;
 
 use crate::args::Global;
 use crate::args::log_level::LogLevel;

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use meshladder_core::logs::{Filter, Terms};
-use meshladder_core::time::Time;
+use meshladder_judge::logs::{Filter, Terms};
+use meshladder_text::time::Time;
 
 use crate::args::logs::Filters;
 use crate::exit::{Failure, USAGE};

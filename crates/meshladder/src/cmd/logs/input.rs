@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use meshladder_capture::snapshot::{DocId, Shape};
 use meshladder_collect::{Log, Options, Source};
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::{ObjectRef, PodFacts};
-use meshladder_core::snapshot::{DocId, Shape};
+use meshladder_judge::ladder::Scope;
+use meshladder_mesh::{ObjectRef, PodFacts};
 
 use super::Behind;
 use crate::args::Global;

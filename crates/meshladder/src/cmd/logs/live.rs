@@ -4,13 +4,13 @@ use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
-use meshladder_core::envoy::dump::Section;
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
-use meshladder_core::mesh::Mesh;
-use meshladder_core::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
-use meshladder_core::time::Time;
-use meshladder_core::walk::Question;
+use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_mesh::Mesh;
+use meshladder_sim::walk::Question;
+use meshladder_text::time::Time;
 
 use super::input::Input;
 use super::{Behind, print_event};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use meshladder_core::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
 
 use super::Behind;
 use super::input::Input;

@@ -1,9 +1,9 @@
 //! From causes in logs to root causes: `why` is asked of a bundle for each.
 
-use meshladder_core::ladder::Scope;
-use meshladder_core::logs::{Asking, Cause, Group, Side, Summary, command, question};
-use meshladder_core::report::Report;
-use meshladder_core::walk::Question;
+use meshladder_judge::ladder::Scope;
+use meshladder_judge::logs::{Asking, Cause, Group, Side, Summary, command, question};
+use meshladder_judge::report::Report;
+use meshladder_sim::walk::Question;
 
 use super::Behind;
 use super::input::Input;

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, RwLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::monitor::exporter::{self, Family, Reading};
-use meshladder_core::time::Time;
+use meshladder_judge::ladder::Scope;
+use meshladder_mesh::Mesh;
+use meshladder_output::monitor::exporter::{self, Family, Reading};
+use meshladder_text::time::Time;
 
 use super::http;
 use crate::args::Global;

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use meshladder_core::doc::json::{Fault, Kind, Raw, escape};
-use meshladder_core::doc::tree::Node;
-use meshladder_core::envoy::dump::{Dump, Section};
-use meshladder_core::render::yaml;
-use meshladder_core::snapshot::{Document, Shape};
-use meshladder_core::tables::{bootstrap, cluster, eds, listener, route, secret};
-use meshladder_core::time::Time;
+use meshladder_capture::envoy::dump::{Dump, Section};
+use meshladder_capture::snapshot::{Document, Shape};
+use meshladder_output::tables::{bootstrap, cluster, eds, listener, route, secret};
+use meshladder_output::yaml;
+use meshladder_text::json::{Fault, Kind, Raw, escape};
+use meshladder_text::time::Time;
+use meshladder_text::tree::Node;
 
 use super::{ending, index};
 use crate::args::Global;

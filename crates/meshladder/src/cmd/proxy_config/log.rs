@@ -3,9 +3,9 @@
 
 use std::io::Write;
 
-use meshladder_core::envoy::logging::{Level, Levels, Wanted};
-use meshladder_core::model::selector;
-use meshladder_core::snapshot::{ProxyRef, Shape};
+use meshladder_capture::envoy::logging::{Level, Levels, Wanted};
+use meshladder_capture::snapshot::{ProxyRef, Shape};
+use meshladder_mesh::selector;
 
 use super::Printer;
 use crate::args::Global;

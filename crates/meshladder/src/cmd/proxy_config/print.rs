@@ -3,14 +3,14 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, Stdout, Write};
 
-use meshladder_core::doc::json::{Fault, Raw};
-use meshladder_core::doc::tree::Node;
-use meshladder_core::envoy::clusters::{Clusters, Host};
-use meshladder_core::envoy::dump::Resource;
-use meshladder_core::render::json::{self, Style};
-use meshladder_core::render::yaml;
-use meshladder_core::snapshot::Document;
-use meshladder_core::tables::{Table, endpoint};
+use meshladder_capture::envoy::clusters::{Clusters, Host};
+use meshladder_capture::envoy::dump::Resource;
+use meshladder_capture::snapshot::Document;
+use meshladder_output::json::{self, Style};
+use meshladder_output::tables::{Table, endpoint};
+use meshladder_output::yaml;
+use meshladder_text::json::{Fault, Raw};
+use meshladder_text::tree::Node;
 
 use crate::args::proxy_config::Output;
 use crate::exit::{Failure, UNREADABLE};

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use meshladder_core::envoy::dump::Section;
-use meshladder_core::snapshot::{Shape, Snapshot};
-use meshladder_core::tables::secret;
+use meshladder_capture::envoy::dump::Section;
+use meshladder_capture::snapshot::{Shape, Snapshot};
+use meshladder_output::tables::secret;
 
 use super::index;
 use crate::args::Global;

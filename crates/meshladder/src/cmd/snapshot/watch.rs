@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use meshladder_capture::snapshot::{Need, Shape, Snapshot};
+use meshladder_capture::{access_log, flags};
 use meshladder_collect::live::{ProxyWish, Purpose, Wish};
-use meshladder_core::ladder::Scope;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::rules::{self, Rule};
-use meshladder_core::snapshot::{Need, Shape, Snapshot};
-use meshladder_core::{access_log, flags};
+use meshladder_judge::ladder::Scope;
+use meshladder_judge::rules::{self, Rule};
+use meshladder_mesh::Mesh;
 
 use super::{logs, objects, write};
 use crate::args::Global;

@@ -1,8 +1,8 @@
 //! One line of `--requests`: a request as JSON, over what the flags say.
 
-use meshladder_core::doc::json::{Kind, Raw};
-use meshladder_core::sim::request::Claims;
-use meshladder_core::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_sim::request::Claims;
+use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_text::json::{Kind, Raw};
 
 /// A request, and what the line calls it.
 pub(super) struct Line<'l> {

@@ -7,11 +7,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use meshladder_core::doc::json::escape_into;
-use meshladder_core::mesh::Mesh;
-use meshladder_core::render::trace::{to_compact_json, write_line};
-use meshladder_core::snapshot::Snapshot;
-use meshladder_core::walk::{Caller, Detail, Documents, Question, Walk};
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::Mesh;
+use meshladder_output::trace::{to_compact_json, write_line};
+use meshladder_sim::walk::{Caller, Detail, Documents, Question, Walk};
+use meshladder_text::json::escape_into;
 
 use super::line::{self, Line};
 use super::{UNDECIDED, code};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use meshladder_core::doc::tree::{Node, Value};
-use meshladder_core::doc::yaml;
+use meshladder_text::tree::{Node, Value};
+use meshladder_text::yaml;
 
 use super::YAML;
 use crate::expect::root;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_core::doc::tree::Node;
-use meshladder_core::doc::yaml;
-use meshladder_core::monitor::{dashboard, picture};
+use meshladder_output::monitor::{dashboard, picture};
+use meshladder_text::tree::Node;
+use meshladder_text::yaml;
 use serde_json::Value;
 
 use crate::expect::expect_file;

@@ -1,8 +1,8 @@
 //! Rules are what Prometheus takes, and each alert fires when it should and only then.
 
-use meshladder_core::doc::tree::Node;
-use meshladder_core::doc::yaml;
-use meshladder_core::monitor::{alerts as table, records, runbook};
+use meshladder_output::monitor::{alerts as table, records, runbook};
+use meshladder_text::tree::Node;
+use meshladder_text::yaml;
 
 use super::alerts::{CASES, Case};
 use super::{file, program, run};

@@ -1,0 +1,172 @@
+//! istioctl's bug-report: its files have the names of the URLs they were read from.
+
+use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need};
+
+use crate::CollectError;
+use crate::archive::Tree;
+use crate::found::Found;
+use crate::layout::Settled;
+use crate::names::{self, parts};
+use crate::sniff::{Content, Sniffed, is_json, sniff};
+use crate::store::Store;
+
+/// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
+/// `cluster/k8s-resources`.
+const RESOURCES: [&str; 14] = [
+    "configmaps",
+    "cronjobs.batch",
+    "daemonsets.apps",
+    "deployments.apps",
+    "endpointslices.discovery.k8s.io",
+    "horizontalpodautoscalers.autoscaling",
+    "ingresses.networking.k8s.io",
+    "jobs.batch",
+    "networkpolicies.networking.k8s.io",
+    "pods",
+    "replicasets.apps",
+    "replicationcontrollers",
+    "services",
+    "statefulsets.apps",
+];
+
+/// `cluster/k8s-cluster-resources`.
+const CLUSTER_RESOURCES: [&str; 5] = [
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "namespaces",
+    "nodes",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+];
+
+/// `cluster/crs` has every object of every custom kind: of a kind that is not in it there are none.
+const CUSTOM_RESOURCES: [&str; 26] = [
+    "authorizationpolicies.security.istio.io",
+    "backendtlspolicies.gateway.networking.k8s.io",
+    "destinationrules.networking.istio.io",
+    "envoyfilters.networking.istio.io",
+    "gatewayclasses.gateway.networking.k8s.io",
+    "gateways.gateway.networking.k8s.io",
+    "gateways.networking.istio.io",
+    "grpcroutes.gateway.networking.k8s.io",
+    "httproutes.gateway.networking.k8s.io",
+    "listenersets.gateway.networking.k8s.io",
+    "peerauthentications.security.istio.io",
+    "proxyconfigs.networking.istio.io",
+    "referencegrants.gateway.networking.k8s.io",
+    "requestauthentications.security.istio.io",
+    "serviceentries.networking.istio.io",
+    "sidecars.networking.istio.io",
+    "tcproutes.gateway.networking.k8s.io",
+    "telemetries.telemetry.istio.io",
+    "tlsroutes.gateway.networking.k8s.io",
+    "trafficextensions.extensions.istio.io",
+    "udproutes.gateway.networking.k8s.io",
+    "virtualservices.networking.istio.io",
+    "wasmplugins.extensions.istio.io",
+    "workloadentries.networking.istio.io",
+    "workloadgroups.networking.istio.io",
+    "xbackendtrafficpolicies.gateway.networking.x-k8s.io",
+];
+
+/// Whether a file makes a bug-report of what it lies in.
+pub(crate) fn is_part(path: &str) -> bool {
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["proxies", _, _, file] => file.starts_with("config_dump") && !file.contains('.'),
+        ["bug-report.log"]
+        | ["cluster", "k8s-resources" | "k8s-cluster-resources" | "crs"]
+        | ["istio", _, _, "discovery.log"]
+        | ["istio", _, _, "debug", _] => true,
+        _ => false,
+    }
+}
+
+/// Names the files of a bug-report, whole or in part.
+///
+/// # Errors
+/// When it is larger than allowed.
+pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled, CollectError> {
+    let mut settled = Settled {
+        meta: Meta {
+            form: "bug-report",
+            ..Meta::default()
+        },
+        ..Settled::default()
+    };
+    let has = |file: &str| {
+        tree.files
+            .iter()
+            .any(|found| &found.path[top.len()..] == file && is_objects(found))
+    };
+    let (resources, cluster_resources) = (
+        has("cluster/k8s-resources"),
+        has("cluster/k8s-cluster-resources"),
+    );
+    let complete = |kind: &&str| (Need::Objects((*kind).to_owned()), Coverage::Complete);
+    for (is_there, kinds) in [
+        (resources, &RESOURCES[..]),
+        (cluster_resources, &CLUSTER_RESOURCES[..]),
+        (has("cluster/crs"), &CUSTOM_RESOURCES[..]),
+    ] {
+        settled
+            .notes
+            .extend(kinds.iter().filter(|_| is_there).map(complete));
+    }
+    if !resources && has("cluster/pods") {
+        let why = "the bug-report has only the pods of Istio's namespace".to_owned();
+        settled
+            .notes
+            .push((Need::Objects("pods".to_owned()), Coverage::Partial(why)));
+    }
+    for found in tree.files {
+        let path = &found.path[top.len()..];
+        // These two repeat what the two large lists have.
+        let is_copy =
+            (path == "cluster/pods" && resources) || (path == "cluster/nodes" && cluster_resources);
+        if let Some(id) = id(path, &found).filter(|_| !is_copy) {
+            settled.take(id, found, store)?;
+        }
+    }
+    Ok(settled)
+}
+
+fn id(path: &str, found: &Found) -> Option<DocId> {
+    let id = match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["proxies", namespace, pod, "istio-proxy.log"] => {
+            format!("logs/{namespace}/{pod}/istio-proxy.log")
+        }
+        ["proxies", namespace, pod, rest @ ..] => {
+            format!("proxies/{namespace}/{pod}/{}", of_proxy(rest, found)?)
+        }
+        ["istio", _, pod, "debug", name] => format!("istiod/{pod}/debug/{name}.json"),
+        ["istio", _, pod, "metrics"] => format!("istiod/{pod}/metrics.txt"),
+        ["istio" | "operator", namespace, pod, log] if names::ends_in(log, &["log"]) => {
+            format!("logs/{namespace}/{pod}/{log}")
+        }
+        ["cluster", name] if is_objects(found) => format!("k8s/{name}.yaml"),
+        _ => format!("other/{path}"),
+    };
+    Some(DocId::new(parts(&id)))
+}
+
+/// The bundle's name for what was read from this URL of a proxy.
+fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
+    let is_json = found.head().is_ok_and(|(head, _)| is_json(&head));
+    Some(match url {
+        [dump] if dump.starts_with("config_dump") => "config_dump.json".to_owned(),
+        ["stats", "prometheus"] => "stats.prom".to_owned(),
+        ["cores", ..] => return None,
+        [name] if names::ends_in(name, &["json", "txt", "log"]) => (*name).to_owned(),
+        rest => format!(
+            "{}.{}",
+            rest.join("-"),
+            if is_json { "json" } else { "txt" }
+        ),
+    })
+}
+
+/// Some of the lists are tables for people.
+fn is_objects(found: &Found) -> bool {
+    found
+        .head()
+        .is_ok_and(|(head, whole)| sniff(&head, whole) == Sniffed::Known(Content::Objects))
+}

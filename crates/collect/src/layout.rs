@@ -1,0 +1,306 @@
+//! Tells what a source is as a whole, and names its files as documents of the bundle layout.
+
+use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Problem, Shape};
+
+use crate::CollectError;
+use crate::archive::Tree;
+use crate::found::Found;
+use crate::gather::Gathered;
+use crate::manifest::Manifest;
+use crate::names::{ends_in, is_document, parts, unpacked};
+use crate::packing::{Unpacked, unpack};
+use crate::sniff::{Content, Sniffed, sniff, wrong_shape};
+use crate::store::Store;
+use crate::{bug_report, loose};
+
+/// A source that is understood.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    pub(crate) meta: Meta,
+    pub(crate) documents: Vec<(DocId, Found)>,
+    pub(crate) notes: Vec<(Need, Coverage)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// What a source is. Paths of its files start with `top`, the folder an archive or a directory may
+/// have around it all.
+#[derive(Debug)]
+pub(crate) enum Layout {
+    Bundle {
+        top: String,
+        manifest: Option<Manifest>,
+    },
+    /// Bundles side by side, each in a folder of its own: the folder and its manifest.
+    Several {
+        top: String,
+        bundles: Vec<(String, Manifest)>,
+    },
+    BugReport {
+        top: String,
+    },
+    /// Files that have nothing to do with each other.
+    Loose,
+}
+
+/// Names the files of a source. What holds several bundles is as many sources, each with the name
+/// of its folder.
+///
+/// # Errors
+/// When there is nothing in it that is known, or more than allowed.
+pub(crate) fn settle(
+    mut gathered: Gathered,
+    store: &mut Store,
+) -> Result<Vec<(String, Settled)>, CollectError> {
+    let layout = if gathered.is_file {
+        Layout::Loose
+    } else {
+        tell(&gathered.tree)
+    };
+    let origin = gathered.origin.clone();
+    let cut = gathered
+        .tree
+        .cut
+        .take()
+        .map(|why| (Need::Part(String::new()), Coverage::Partial(why)));
+    let mut problems = std::mem::take(&mut gathered.tree.problems);
+    let alone = |settled| vec![(String::new(), settled)];
+    let mut all = match layout {
+        Layout::Bundle { top, manifest } => {
+            alone(bundle(gathered.tree.files, &top, manifest, store)?)
+        }
+        Layout::Several { top, bundles } => several(gathered.tree.files, &top, bundles, store)?,
+        Layout::BugReport { top } => alone(bug_report::settle(gathered.tree, &top, store)?),
+        Layout::Loose => alone(loose::settle(gathered, store)?),
+    };
+    for (_, settled) in &mut all {
+        settled.meta.origin.clone_from(&origin);
+        settled.notes.extend(cut.clone());
+        problems.append(&mut settled.problems);
+        settled.problems = std::mem::take(&mut problems);
+    }
+    Ok(all)
+}
+
+/// Tells what the files are together.
+pub(crate) fn tell(tree: &Tree) -> Layout {
+    for top in tops(tree) {
+        let inside = || {
+            tree.files
+                .iter()
+                .map(|found| (&found.path[top.len()..], found))
+        };
+        let manifest = inside()
+            .find(|(path, _)| *path == "manifest.json")
+            .and_then(|(_, found)| Manifest::of(found));
+        if manifest.is_some()
+            || inside().any(|(path, found)| is_of_bundle(path, found))
+            || is_logs(inside())
+        {
+            return Layout::Bundle { top, manifest };
+        }
+        if inside().any(|(path, _)| bug_report::is_part(path)) {
+            return Layout::BugReport { top };
+        }
+        let bundles = bundles(inside());
+        // One alone lies in a folder that is around it all.
+        if bundles.len() > 1 {
+            return Layout::Several { top, bundles };
+        }
+    }
+    Layout::Loose
+}
+
+/// The folders that are bundles with manifests, if every file lies in one.
+fn bundles<'a>(
+    mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone,
+) -> Vec<(String, Manifest)> {
+    let manifest = |(path, found): (&str, &Found)| {
+        let folder = path
+            .strip_suffix("/manifest.json")
+            .filter(|folder| !folder.contains('/'))?;
+        Some((folder.to_owned(), Manifest::of(found)?))
+    };
+    let bundles: Vec<(String, Manifest)> = files.clone().filter_map(manifest).collect();
+    let is_inside = |path: &str| {
+        path.split_once('/')
+            .is_some_and(|(top, _)| bundles.iter().any(|(name, _)| name == top))
+    };
+    if files.all(|(path, _)| is_inside(path)) {
+        bundles
+    } else {
+        Vec::new()
+    }
+}
+
+/// The folders that may be around it all: none, and each that every file lies in.
+fn tops(tree: &Tree) -> Vec<String> {
+    let first = tree.files.first().map_or("", |found| found.path.as_str());
+    let folders = first.match_indices('/').map(|(at, _)| &first[..=at]);
+    let shared = folders.take_while(|folder| {
+        tree.files
+            .iter()
+            .all(|found| found.path.starts_with(folder))
+    });
+    std::iter::once("")
+        .chain(shared)
+        .take(4)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether a file makes a bundle without a manifest of what it lies in. `k8s/` alone does not: many
+/// repositories have such a folder, so there the file must be what `kubectl get -o json` prints.
+fn is_of_bundle(path: &str, found: &Found) -> bool {
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["proxies", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
+        ["istiod", _, "debug", ..] | ["istiod", _, "metrics.txt" | "version.json"] => true,
+        ["k8s", file] => ends_in(unpacked(file), &["json", "yaml"]) && is_list(found),
+        _ => false,
+    }
+}
+
+/// Logs alone make a bundle when there is no other document around.
+fn is_logs<'a>(mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> bool {
+    let is_log = |path: &str| id_in_bundle(path).is_some_and(|id| id.shape() == Shape::Log);
+    let is_other = |path: &str| id_in_bundle(path).is_none() && is_document(unpacked(path));
+    files.clone().any(|(path, _)| is_log(path)) && !files.any(|(path, _)| is_other(path))
+}
+
+fn is_list(found: &Found) -> bool {
+    found.head().is_ok_and(|(head, whole)| {
+        let listed = memchr::memmem::find(&head[..head.len().min(200)], b"items").is_some();
+        listed && sniff(&head, whole) == Sniffed::Known(Content::Objects)
+    })
+}
+
+/// The document that a path of a bundle names; none for what is no part of the layout.
+pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
+    let path = unpacked(path);
+    let known = match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["k8s", _, ..] => ends_in(path, &["json", "yaml", "yml"]),
+        ["proxies", _, _, _, ..] | ["istiod", _, _, ..] => {
+            ends_in(path, &["json", "txt", "prom", "yaml"])
+        }
+        ["logs", _, _, _] => ends_in(path, &["log"]),
+        ["other", _, ..] => true,
+        _ => false,
+    };
+    known.then(|| DocId::new(path))
+}
+
+fn several(
+    files: Vec<Found>,
+    top: &str,
+    bundles: Vec<(String, Manifest)>,
+    store: &mut Store,
+) -> Result<Vec<(String, Settled)>, CollectError> {
+    let mut rest = files;
+    let mut all = Vec::new();
+    for (name, manifest) in bundles {
+        let folder = format!("{top}{name}/");
+        let (own, others) = rest
+            .into_iter()
+            .partition(|found| found.path.starts_with(&folder));
+        rest = others;
+        all.push((parts(&name), bundle(own, &folder, Some(manifest), store)?));
+    }
+    Ok(all)
+}
+
+fn bundle(
+    files: Vec<Found>,
+    top: &str,
+    manifest: Option<Manifest>,
+    store: &mut Store,
+) -> Result<Settled, CollectError> {
+    let mut settled = Settled {
+        meta: Meta {
+            form: "bundle",
+            ..Meta::default()
+        },
+        ..Settled::default()
+    };
+    for found in files {
+        if let Some(id) = id_in_bundle(&found.path[top.len()..]) {
+            settled.take(id, found, store)?;
+        }
+    }
+    if let Some(manifest) = manifest {
+        let Manifest {
+            meta,
+            coverage,
+            problems,
+        } = manifest;
+        settled.meta = Meta {
+            form: "bundle",
+            ..meta
+        };
+        settled.notes.extend(coverage);
+        settled.problems.extend(problems);
+    }
+    Ok(settled)
+}
+
+impl Settled {
+    /// Takes a file as a document, unpacked when it is compressed.
+    ///
+    /// # Errors
+    /// When it holds more than allowed.
+    pub(crate) fn take(
+        &mut self,
+        id: DocId,
+        found: Found,
+        store: &mut Store,
+    ) -> Result<(), CollectError> {
+        match found.loaded(store).map_or_else(
+            |problem| Ok(Unpacked::Unreadable(problem)),
+            |found| unpack(found, store),
+        )? {
+            Unpacked::File(found, problem) => {
+                self.problems.extend(problem);
+                self.check(&id, &found);
+                self.documents.push((id, found));
+            }
+            Unpacked::Archive(found) => {
+                self.problems.push(Problem::new(
+                    found.origin,
+                    "is an archive where a document belongs; not read",
+                ));
+            }
+            Unpacked::Unreadable(problem) => self.problems.push(problem),
+        }
+        Ok(())
+    }
+
+    /// Where a dump or objects belong, there may be an error page instead. That is no proof that
+    /// there are no objects.
+    fn check(&mut self, id: &DocId, found: &Found) {
+        let (fits, belongs): (&[Content], _) = match id.shape() {
+            Shape::ConfigDump => (
+                &[Content::ConfigDump, Content::Ztunnel],
+                "a config dump belongs",
+            ),
+            Shape::Clusters => (
+                &[Content::ClustersJson, Content::ClustersText],
+                "Envoy's clusters belong",
+            ),
+            Shape::Objects => (&[Content::Objects], "Kubernetes objects belong"),
+            _ => return,
+        };
+        let what = match found.head().map(|(head, whole)| sniff(&head, whole)) {
+            Ok(Sniffed::Known(content)) if fits.contains(&content) => {
+                return self.problems.extend(wrong_shape(found, content));
+            }
+            Ok(Sniffed::Undecided) => return,
+            Ok(Sniffed::Known(_)) => format!("is something else where {belongs}"),
+            Ok(Sniffed::Blank) => format!("is empty where {belongs}"),
+            Ok(Sniffed::Unknown(what)) => format!("is {what}, where {belongs}"),
+            Err(problem) => problem.what,
+        };
+        self.notes.push((
+            Need::of_path(id.as_str()),
+            Coverage::Partial(format!("{}: {what}", found.origin)),
+        ));
+        self.problems.push(Problem::new(&found.origin, what));
+    }
+}

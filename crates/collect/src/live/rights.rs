@@ -1,0 +1,435 @@
+//! Rights: the least that each command needs, and which of them somebody has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meshladder_capture::snapshot::Need;
+use meshladder_judge::rules::{self, Rule};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::api::Cluster;
+use super::kinds::{self, Kind, Read};
+
+const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+
+/// What rights are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// `check`
+    Check,
+    /// `why`, `trace` and `authz check`
+    Why,
+    /// `analyze`
+    Analyze,
+    /// `proxy-status`
+    ProxyStatus,
+    /// `proxy-config`
+    ProxyConfig,
+    /// `snapshot`
+    Snapshot,
+    /// `log-level`
+    LogLevel,
+    /// `describe`
+    Describe,
+    /// `diff`
+    Diff,
+    /// `monitor serve`
+    Monitor,
+    /// `canary`
+    Canary,
+    /// `flags --prometheus`, of a Service in the cluster
+    Flags,
+}
+
+/// A right: these verbs on this resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    /// Empty for the core group.
+    pub group: String,
+    /// Such as `pods/portforward`.
+    pub resource: String,
+    /// `get`, `list`, `create`
+    pub verbs: Vec<&'static str>,
+    /// Only in Istio's own namespace.
+    pub in_istio: bool,
+    /// What is lost without it.
+    pub without: &'static str,
+}
+
+impl Purpose {
+    /// All, in the order in which they are told.
+    pub const ALL: [Self; 12] = [
+        Self::Check,
+        Self::Why,
+        Self::Analyze,
+        Self::ProxyStatus,
+        Self::ProxyConfig,
+        Self::Snapshot,
+        Self::LogLevel,
+        Self::Describe,
+        Self::Diff,
+        Self::Monitor,
+        Self::Canary,
+        Self::Flags,
+    ];
+
+    /// The command.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Why => "why",
+            Self::Analyze => "analyze",
+            Self::ProxyStatus => "proxy-status",
+            Self::ProxyConfig => "proxy-config",
+            Self::Snapshot => "snapshot",
+            Self::LogLevel => "log-level",
+            Self::Describe => "describe",
+            Self::Diff => "diff",
+            Self::Monitor => "monitor",
+            Self::Canary => "canary",
+            Self::Flags => "flags",
+        }
+    }
+
+    /// The kinds of fact it reads.
+    pub fn needs(self) -> BTreeSet<Need> {
+        let of = |keep: fn(&Rule) -> bool| {
+            let rules = rules::all().filter(move |rule| keep(rule));
+            rules
+                .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+                .map(|path| Need::of_path(path))
+                .collect()
+        };
+        let some = |paths: &[&str]| paths.iter().map(|path| Need::of_path(path)).collect();
+        match self {
+            Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
+            // What runs all day and is read by many stays away from Secrets: what only they can
+            // tell is skipped.
+            Self::Monitor => {
+                let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
+                needs.remove(&Need::of_path("k8s/secrets.json"));
+                needs
+            }
+            Self::Diff => WORKLOADS
+                .into_iter()
+                .chain(["istiod/"])
+                .map(Need::of_path)
+                .collect(),
+            Self::Canary => some(&WEIGHTS),
+            Self::Flags => some(&["k8s/services.json"]),
+            Self::Analyze => of(Rule::is_of_objects),
+            Self::ProxyStatus => some(&["k8s/pods.json", "istiod/"]),
+            Self::ProxyConfig | Self::LogLevel => some(&WORKLOADS),
+            Self::Snapshot => {
+                let objects = kinds::KINDS.iter().map(|kind| Need::Objects(kind.name()));
+                objects
+                    .chain(["istiod/", "proxies/", "logs/"].map(Need::of_path))
+                    .collect()
+            }
+        }
+    }
+
+    /// The rights it needs, by group and resource.
+    pub fn rights(self) -> Vec<Right> {
+        let mut rights: Vec<Right> = self.needs().iter().filter_map(of_need).collect();
+        // Istiods are all that it looks for among the pods.
+        for right in &mut rights {
+            right.in_istio |= self == Self::ProxyStatus;
+        }
+        let on = |resource: &str, verbs: &[&'static str], without: &'static str| Right {
+            group: String::new(),
+            resource: resource.to_owned(),
+            verbs: verbs.to_vec(),
+            in_istio: self == Self::ProxyStatus,
+            without,
+        };
+        if matches!(self, Self::Canary | Self::Flags) {
+            rights.push(on(
+                "services/proxy",
+                &["get"],
+                "Prometheus in the cluster; --prometheus URL does without it",
+            ));
+        }
+        if !matches!(self, Self::Analyze | Self::Canary | Self::Flags) {
+            // A WebSocket is opened by a GET, which older servers judge by `get` and newer ones by
+            // `create` as well.
+            rights.push(on(
+                "pods/portforward",
+                &["create", "get"],
+                "what proxies and istiods say; pods/exec does too",
+            ));
+        }
+        if matches!(
+            self,
+            Self::Check
+                | Self::Why
+                | Self::Snapshot
+                | Self::LogLevel
+                | Self::Describe
+                | Self::Monitor
+        ) {
+            rights.push(on("pods/log", &["get"], "what proxies logged"));
+        }
+        if self == Self::LogLevel {
+            let metrics = on("pods", &["get"], "how much CPU it costs");
+            rights.push(Right {
+                group: "metrics.k8s.io".to_owned(),
+                ..metrics
+            });
+        }
+        rights.sort();
+        rights
+    }
+}
+
+impl Right {
+    /// Whether it can be granted in a namespace.
+    fn is_in_namespace(&self) -> bool {
+        let is = |kind: &&Kind| kind.plural == self.resource && kind.group == self.group;
+        kinds::KINDS
+            .iter()
+            .find(is)
+            .is_none_or(|kind| kind.namespaced)
+    }
+}
+
+/// What a target such as `deploy/cart` is found by.
+pub(crate) const WORKLOADS: [&str; 8] = [
+    "k8s/pods.json",
+    "k8s/services.json",
+    "k8s/deployments.apps.json",
+    "k8s/replicasets.apps.json",
+    "k8s/statefulsets.apps.json",
+    "k8s/daemonsets.apps.json",
+    "k8s/jobs.batch.json",
+    "proxies/",
+];
+
+/// What decides how traffic to a service is split.
+const WEIGHTS: [&str; 8] = [
+    "k8s/services.json",
+    "k8s/virtualservices.networking.istio.io.json",
+    "k8s/destinationrules.networking.istio.io.json",
+    "k8s/sidecars.networking.istio.io.json",
+    "k8s/serviceentries.networking.istio.io.json",
+    "k8s/httproutes.gateway.networking.k8s.io.json",
+    "k8s/gateways.gateway.networking.k8s.io.json",
+    "k8s/configmaps.json",
+];
+
+fn of_need(need: &Need) -> Option<Right> {
+    let Need::Objects(name) = need else {
+        return None;
+    };
+    let kind = kinds::named(name)?;
+    Some(Right {
+        group: kind.group.to_owned(),
+        resource: kind.plural.to_owned(),
+        verbs: if kind.read == Read::Named {
+            vec!["get", "list"]
+        } else {
+            vec!["list"]
+        },
+        in_istio: kind.read == Read::Named,
+        without: without(kind),
+    })
+}
+
+fn without(kind: &Kind) -> &'static str {
+    match kind.plural {
+        "secrets" => "whether a gateway's certificate is there; only names and types are read",
+        "configmaps" => "the mesh's settings and injection templates",
+        "events" => "what Kubernetes complained of",
+        "nodes" => "zones and regions",
+        "pods" => "nearly everything",
+        _ => "the rules that look at them",
+    }
+}
+
+/// The least rights for a purpose, as YAML. With a namespace only what can be granted in it.
+pub fn yaml(purpose: Purpose, namespace: Option<&str>, istio_namespace: &str) -> String {
+    let name = format!("meshladder-{}", purpose.word());
+    let rights = purpose.rights();
+    let (mut istio, wide): (Vec<_>, Vec<_>) = rights.into_iter().partition(|right| right.in_istio);
+    let mut documents = Vec::new();
+    match namespace {
+        None if !wide.is_empty() => documents.push(role("ClusterRole", &name, None, &wide)),
+        Some(namespace) => {
+            let inside: Vec<Right> = wide.into_iter().filter(Right::is_in_namespace).collect();
+            documents.push(role("Role", &name, Some(namespace), &inside));
+            // istiod is a pod too, in a namespace of its own.
+            if !istio.is_empty() && namespace != istio_namespace {
+                istio.extend(
+                    inside
+                        .into_iter()
+                        .filter(|right| right.resource.split('/').next() == Some("pods")),
+                );
+            }
+        }
+        None => {}
+    }
+    if !istio.is_empty() {
+        documents.push(role("Role", &name, Some(istio_namespace), &istio));
+    }
+    documents.join("---\n")
+}
+
+fn role(kind: &str, name: &str, namespace: Option<&str>, rights: &[Right]) -> String {
+    let place = namespace
+        .map(|namespace| format!("  namespace: {namespace}\n"))
+        .unwrap_or_default();
+    let mut text = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\n{place}rules:\n"
+    );
+    let mut grouped: BTreeMap<(&str, &[&str]), Vec<&str>> = BTreeMap::new();
+    for right in rights {
+        grouped
+            .entry((&right.group, &right.verbs))
+            .or_default()
+            .push(&right.resource);
+    }
+    for ((group, verbs), resources) in grouped {
+        let resources = resources.join(", ");
+        let verbs = verbs.join(", ");
+        text.extend([format!(
+            "- apiGroups: [\"{group}\"]\n  resources: [{resources}]\n  verbs: [{verbs}]\n"
+        )]);
+    }
+    text
+}
+
+/// What the API server says somebody may do, by namespace; asked for once, and only after a
+/// refusal.
+#[derive(Debug, Default)]
+pub(crate) struct Reviews(Mutex<BTreeMap<String, Option<Vec<Value>>>>);
+
+impl Cluster {
+    /// Whether a right is given in a namespace; none when the server does not know or does not
+    /// tell.
+    pub(crate) async fn allows(
+        &self,
+        verb: &str,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+    ) -> Option<bool> {
+        let mut reviews = self.reviews.0.lock().await;
+        if !reviews.contains_key(namespace) {
+            let asked = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}});
+            let answer = self.post_json(REVIEW, &asked).await.ok();
+            // "incomplete is true when the rules returned by this call are incomplete"
+            let told = answer.filter(|answer| answer["status"]["incomplete"] != true);
+            let told =
+                told.and_then(|answer| answer["status"]["resourceRules"].as_array().cloned());
+            reviews.insert(namespace.to_owned(), told);
+        }
+        let rules = reviews.get(namespace)?.as_ref()?;
+        Some(rules.iter().any(|rule| grants(rule, verb, group, resource)))
+    }
+}
+
+fn grants(rule: &Value, verb: &str, group: &str, resource: &str) -> bool {
+    let has = |key: &str, wanted: &str| {
+        let all = rule[key]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        all.into_iter().any(|given| given == "*" || given == wanted)
+    };
+    let sub = resource.split_once('/').map(|(_, sub)| format!("*/{sub}"));
+    let named = rule["resourceNames"]
+        .as_array()
+        .is_some_and(|names| !names.is_empty());
+    has("verbs", verb)
+        && has("apiGroups", group)
+        && (has("resources", resource) || sub.is_some_and(|sub| has("resources", &sub)))
+        && !named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_grants_what_it_names_and_what_a_star_stands_for() {
+        let rule = json!({"verbs": ["list"], "apiGroups": [""], "resources": ["pods", "*/log"]});
+        assert!(grants(&rule, "list", "", "pods"));
+        assert!(grants(&rule, "list", "", "pods/log"));
+        assert!(!grants(&rule, "get", "", "pods") && !grants(&rule, "list", "apps", "pods"));
+        let all = json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]});
+        assert!(grants(&all, "create", "", "pods/exec"));
+        let one = json!({"verbs": ["list"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["cart"]});
+        assert!(!grants(&one, "list", "", "pods"));
+    }
+
+    #[test]
+    fn no_command_asks_to_change_anything() {
+        for purpose in Purpose::ALL {
+            for right in purpose.rights() {
+                let reads = right
+                    .verbs
+                    .iter()
+                    .all(|verb| ["get", "list"].contains(verb));
+                assert!(reads || right.resource == "pods/portforward", "{right:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn raising_log_levels_needs_pods_their_ports_and_their_logs() {
+        let role = yaml(Purpose::LogLevel, Some("shop"), "istio-system");
+        for part in [
+            "resources: [pods/portforward]",
+            "resources: [pods/log]",
+            "apiGroups: [\"metrics.k8s.io\"]",
+        ] {
+            assert!(role.contains(part), "{part} in {role}");
+        }
+        assert!(
+            !role.contains("secrets") && !role.contains("configmaps"),
+            "{role}"
+        );
+    }
+
+    #[test]
+    fn analyze_needs_nothing_but_lists() {
+        assert!(
+            Purpose::Analyze
+                .rights()
+                .iter()
+                .all(|right| right.verbs.contains(&"list"))
+        );
+        assert!(!yaml(Purpose::Analyze, None, "istio-system").contains("portforward"));
+    }
+
+    #[test]
+    fn who_wants_the_status_of_proxies_needs_rights_in_istios_namespace_only() {
+        let role = yaml(Purpose::ProxyStatus, None, "istio-system");
+        assert!(
+            role.contains("kind: Role\n")
+                && !role.contains("ClusterRole")
+                && role.contains("pods/portforward")
+        );
+    }
+
+    #[test]
+    fn in_a_namespace_nothing_is_asked_for_that_is_in_none() {
+        let role = yaml(Purpose::Check, Some("shop"), "istio-system");
+        assert!(
+            role.contains("kind: Role\n")
+                && role.contains("namespace: shop\n")
+                && !role.contains("ClusterRole")
+        );
+        assert!(!role.contains("nodes") && !role.contains("webhookconfigurations"));
+        let (_, istio) = role.split_once("---\n").expect("a second role for istiod");
+        for resource in [
+            "namespace: istio-system",
+            "configmaps",
+            "pods/portforward",
+            "pods/log",
+        ] {
+            assert!(istio.contains(resource), "{resource} in {istio}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Asks Prometheus, and those that speak its HTTP API: Thanos, Mimir, VictoriaMetrics.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use meshladder_judge::prometheus::answer::Answer;
+use meshladder_judge::prometheus::place::Place;
+
+use crate::live::Session;
+
+mod error;
+mod service;
+mod tls;
+mod url;
+
+pub use error::AskError;
+
+/// How to be let in.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Headers, as `name: value`.
+    pub headers: Vec<String>,
+    /// A file that holds a bearer token.
+    pub token: Option<PathBuf>,
+    /// The tenant of Mimir, Cortex or Thanos: the header `X-Scope-OrgID`.
+    pub tenant: Option<String>,
+    /// Certificates to trust in the place of the system's, PEM.
+    pub cacert: Option<PathBuf>,
+    /// Our certificate, PEM.
+    pub cert: Option<PathBuf>,
+    /// Its key, PEM.
+    pub key: Option<PathBuf>,
+    /// How long an answer may take.
+    pub timeout: Option<Duration>,
+}
+
+/// A server to ask.
+#[derive(Debug)]
+pub struct Client {
+    transport: Transport,
+}
+
+/// How the server is reached.
+#[derive(Debug)]
+enum Transport {
+    Url(Box<url::Server>),
+    Service(Box<service::Server>),
+}
+
+impl Client {
+    /// The server at a base URL such as `http://prometheus:9090`, or
+    /// `https://mimir.example.com/prometheus`.
+    ///
+    /// # Errors
+    /// When the URL, or a file that `access` names, cannot be used. Nothing is sent yet.
+    pub fn at(url: &str, access: &Access) -> Result<Self, AskError> {
+        Ok(Self {
+            transport: Transport::Url(Box::new(url::Server::new(url, access)?)),
+        })
+    }
+
+    /// A Service of the cluster that a session is connected to, through the API server's proxy.
+    ///
+    /// # Errors
+    /// When `access` has something that is for URLs only. Nothing is sent yet.
+    pub fn through(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
+        Ok(Self {
+            transport: Transport::Service(Box::new(service::Server::new(session, place, access)?)),
+        })
+    }
+
+    /// Asks for the value of an expression now. It is parsed first, so that a mistake is told by
+    /// its place and costs the server nothing.
+    ///
+    /// # Errors
+    /// When the query is none, the server cannot be reached or refuses, or what it says is no
+    /// answer.
+    pub fn query(&self, query: &str) -> Result<Answer, AskError> {
+        parse(query).map_err(|why| AskError::Query {
+            query: query.to_owned(),
+            why,
+        })?;
+        let (path, parameters) = ("/api/v1/query", [("query", query)]);
+        let (body, url) = match &self.transport {
+            Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
+            Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
+        };
+        Answer::read(&body).map_err(|why| AskError::Answer {
+            url: url.to_owned(),
+            why,
+        })
+    }
+}
+
+/// Reads a query as Prometheus would.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(query: &str) -> Result<(), String> {
+    promql_parser::parser::parse(query).map(|_| ())
+}

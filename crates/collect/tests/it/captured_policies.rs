@@ -1,0 +1,114 @@
+//! Injection and NetworkPolicy on real meshes, when `MESHLADDER_SHARED` says where they are.
+
+use std::path::PathBuf;
+
+use meshladder_mesh::injection::{Ca, Template};
+use meshladder_mesh::network_policy::{Passage, XDS};
+use meshladder_mesh::{Mesh, Stored};
+
+use crate::support::opened;
+
+fn mesh(name: &str) -> Option<Mesh> {
+    let shared = PathBuf::from(std::env::var_os("MESHLADDER_SHARED")?);
+    Some(Mesh::build(&opened(
+        &shared.join("meshes").join(name).join("bundle.tar.gz"),
+    )))
+}
+
+fn has_proxy(mesh: &Mesh, pod: &Stored) -> bool {
+    mesh.pod(&pod.id.namespace, &pod.id.name)
+        .is_some_and(|pod| pod.has_proxy)
+}
+
+#[test]
+fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
+    let Some(mesh) = mesh("healthy") else { return };
+    let injectors = mesh.injectors();
+    for hook in &injectors.webhooks {
+        let served = injectors.served(*hook);
+        assert!(
+            served.answers.word() == "yes" && matches!(served.ca, Ca::Certificates(_)),
+            "{served:?}"
+        );
+    }
+    for pod in mesh.objects.of_kind("Pod") {
+        let injection = injectors.injection(Template::of(pod).expect("a pod"));
+        let expected = if has_proxy(&mesh, pod) { "yes" } else { "no" };
+        assert_eq!(
+            injection.expected.word(),
+            expected,
+            "{}: {}",
+            pod.id,
+            injection.decided_by.what
+        );
+        let reaches = mesh
+            .reach_istiod(pod, XDS)
+            .into_iter()
+            .chain(mesh.reach_dns(pod));
+        assert!(
+            reaches
+                .into_iter()
+                .all(|reach| matches!(reach.passage, Passage::Allowed(_))),
+            "{}",
+            pod.id
+        );
+    }
+}
+
+#[test]
+fn the_policy_that_cuts_proxies_off_is_found_for_each_of_them_and_for_no_other() {
+    for (name, policy, is_cut) in [
+        (
+            "canary-gets-no-traffic-np-blocks-15012",
+            "restrict-egress",
+            "",
+        ),
+        (
+            "payments-green-still-denies",
+            "payments-green-egress",
+            "payments-green-",
+        ),
+    ] {
+        let Some(mesh) = mesh(name) else { return };
+        for pod in mesh
+            .objects
+            .of_kind("Pod")
+            .iter()
+            .filter(|pod| has_proxy(&mesh, pod))
+        {
+            let expected = pod.id.namespace == "shop" && pod.id.name.starts_with(is_cut);
+            for reach in mesh.reach_istiod(pod, XDS) {
+                let by = match &reach.passage {
+                    Passage::Blocked(ends) => ends
+                        .iter()
+                        .flat_map(|end| &end.policies)
+                        .map(|e| &*e.policy.id.name)
+                        .collect(),
+                    _ => Vec::new(),
+                };
+                assert_eq!(
+                    by,
+                    if expected { vec![policy] } else { vec![] },
+                    "{name}: {}",
+                    pod.id
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_webhook_left_behind_by_a_removed_revision_is_not_served() {
+    let Some(mesh) = mesh("catalog-v2-pods-refused-by-stale-webhook") else {
+        return;
+    };
+    let injectors = mesh.injectors();
+    let unserved: Vec<_> = injectors
+        .webhooks
+        .iter()
+        .filter(|hook| injectors.served(**hook).answers.word() == "no")
+        .collect();
+    assert_eq!(unserved.len(), 1);
+    assert_eq!(unserved[0].config.id.name, "istio-sidecar-injector-1-22");
+    assert!(unserved[0].fails_closed());
+}

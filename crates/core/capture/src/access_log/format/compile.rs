@@ -1,0 +1,143 @@
+//! From a format string to literals and fields.
+
+use std::sync::OnceLock;
+
+use super::{JsonFormat, JsonKey, JsonValue, Slot, TextFormat};
+use crate::access_log::clock::Clock;
+use crate::access_log::field::{Class, Field, of_operator};
+use meshladder_text::json::{Kind, Raw, check};
+
+/// Text: "command operators are used to extract values … `%%` is a percent sign".
+pub(super) fn text(format: &str) -> Result<TextFormat, String> {
+    let mut compiled = TextFormat {
+        lead: String::new(),
+        slots: Vec::new(),
+        strict: OnceLock::new(),
+        loose: OnceLock::new(),
+    };
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        literal(&mut compiled, &rest[..at]);
+        let body = &rest[at + 1..];
+        if let Some(after) = body.strip_prefix('%') {
+            literal(&mut compiled, "%");
+            rest = after;
+            continue;
+        }
+        let end = operator_end(body)
+            .ok_or_else(|| format!("the operator at `%{}` has no end", head(body)))?;
+        compiled.slots.push(slot(&body[..end])?);
+        rest = &body[end + 1..];
+    }
+    literal(&mut compiled, rest);
+    Ok(compiled)
+}
+
+fn literal(compiled: &mut TextFormat, text: &str) {
+    match compiled.slots.last_mut() {
+        Some(slot) => slot.then.push_str(text),
+        None => compiled.lead.push_str(text),
+    }
+}
+
+/// The closing percent sign: those in parentheses are of a time's format.
+fn operator_end(body: &str) -> Option<usize> {
+    let open = body.find(['(', '%'])?;
+    if body.as_bytes()[open] == b'%' {
+        return Some(open);
+    }
+    // A header's name holds no parenthesis, and a time's format hardly one.
+    let close = open + body[open..].find(')')?;
+    Some(close + body[close..].find('%')?)
+}
+
+fn slot(operator: &str) -> Result<Slot, String> {
+    let name = operator.split(['(', ':']).next().unwrap_or_default();
+    let is_word = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || !name.chars().all(is_word) {
+        return Err(format!("`%{}%` is no command operator", head(operator)));
+    }
+    let argument = operator
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'))
+        .map_or("", |(inner, _)| inner);
+    let (field, class) = of_operator(name, argument);
+    let clock = (field == Some(Field::Start) && !argument.is_empty()).then(|| Clock::new(argument));
+    // A time has blanks only where its format has them.
+    let class = if clock.is_some() && !argument.contains([' ', '"']) {
+        Class::Name
+    } else {
+        class
+    };
+    // A length cuts a value anywhere, even inside its brackets.
+    let cut = operator
+        .rsplit_once(')')
+        .map_or(operator, |(_, rest)| rest)
+        .contains(':');
+    let class = if cut && class == Class::Details {
+        Class::Word
+    } else {
+        class
+    };
+    Ok(Slot {
+        field,
+        operator: operator.to_owned(),
+        class,
+        clock,
+        then: String::new(),
+    })
+}
+
+fn head(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+/// "A JSON object … values are format strings", numbers and booleans are constants.
+pub(super) fn json(text: &str) -> Result<JsonFormat, String> {
+    if let Err(fault) = check(text) {
+        return Err(format!(
+            "the format is no JSON object: {} at byte {}",
+            fault.what, fault.at
+        ));
+    }
+    let raw = Raw::of(text).map_err(|fault| fault.what)?;
+    let format = object(raw)?;
+    if format.keys.is_empty() {
+        return Err("the format has no command operator such as %RESPONSE_CODE%".to_owned());
+    }
+    Ok(format)
+}
+
+fn object(raw: Raw<'_>) -> Result<JsonFormat, String> {
+    let mut keys = Vec::new();
+    for (key, value) in raw.members() {
+        let value = match value.kind() {
+            Kind::Object => JsonValue::Object(object(value)?),
+            Kind::String => match value_of(text(&value.string().unwrap_or_default())?) {
+                Some(value) => value,
+                None => continue,
+            },
+            // A constant, or a list, tells nothing of the request.
+            Kind::Array | Kind::Scalar => continue,
+        };
+        keys.push(JsonKey {
+            key: key.into_owned(),
+            value,
+        });
+    }
+    keys.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(JsonFormat { keys })
+}
+
+/// None for a constant.
+fn value_of(mut format: TextFormat) -> Option<JsonValue> {
+    let is_one =
+        format.lead.is_empty() && matches!(&format.slots[..], [slot] if slot.then.is_empty());
+    if !is_one {
+        return (!format.slots.is_empty()).then(|| JsonValue::Text(Box::new(format)));
+    }
+    let slot = format.slots.remove(0);
+    Some(slot.field.map_or(JsonValue::Other, |field| {
+        JsonValue::Field(field, slot.clock)
+    }))
+}

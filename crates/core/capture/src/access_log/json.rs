@@ -1,0 +1,108 @@
+//! A line that is a JSON object.
+
+use std::borrow::Cow;
+
+use super::field::Field;
+use super::format::{JsonFormat, JsonKey, JsonValue};
+use super::record::Record;
+use meshladder_text::json::{Kind, Raw};
+
+impl JsonFormat {
+    /// Reads a line; none when it is no object, or does not say how the request ended.
+    pub(super) fn read<'a>(&'a self, line: &'a str) -> Option<Record<'a>> {
+        let mut record = Record::of(line);
+        let known = self.fill(whole(line)?, &mut record)?;
+        // `omit_empty_values` leaves keys out, but never the status.
+        let tells = if self.writes(Field::Code) {
+            known.code
+        } else {
+            known.keys * 2 > self.keys.len()
+        };
+        tells.then_some(record)
+    }
+
+    fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut Record<'a>) -> Option<Known> {
+        let mut known = Known::default();
+        let mut expected = 0;
+        let mut members = raw.members();
+        for (key, value) in members.by_ref() {
+            let Some(at) = self.position(&key, expected) else {
+                continue;
+            };
+            expected = at + 1;
+            known.keys += 1;
+            match &self.keys[at].value {
+                JsonValue::Field(Field::Code, _) => {
+                    let text = scalar(value)?;
+                    known.code |=
+                        text.is_empty() || text == "-" || text.bytes().all(|b| b.is_ascii_digit());
+                    record.set(Field::Code, text);
+                }
+                JsonValue::Field(field, clock) => {
+                    let text = scalar(value)?;
+                    match clock {
+                        Some(clock) => {
+                            record.set(*field, Cow::Owned(clock.read(&text).into_owned()))
+                        }
+                        None => record.set(*field, text),
+                    }
+                }
+                JsonValue::Other => record
+                    .others
+                    .push((Cow::Borrowed(&self.keys[at].key), scalar(value)?)),
+                JsonValue::Text(format) => {
+                    let text = scalar(value)?;
+                    let parts = format.quick(&text).or_else(|| format.careful(&text))?;
+                    known.code |= !parts.get(Field::Code).is_empty();
+                    record.take(&format.fields(), &parts);
+                }
+                JsonValue::Object(format) => {
+                    let inner = format.fill(value, record)?;
+                    known.code |= inner.code;
+                }
+            }
+        }
+        members.fault().is_none().then_some(known)
+    }
+
+    /// Envoy sorts the keys, so the next one is most often the one expected.
+    fn position(&self, key: &str, expected: usize) -> Option<usize> {
+        let is = |at: &usize| self.keys.get(*at).is_some_and(|entry| entry.key == key);
+        Some(expected).filter(is).or_else(|| {
+            self.keys
+                .binary_search_by(|entry| entry.key.as_str().cmp(key))
+                .ok()
+        })
+    }
+
+    fn writes(&self, field: Field) -> bool {
+        self.keys.iter().any(|JsonKey { value, .. }| match value {
+            JsonValue::Field(own, _) => *own == field,
+            JsonValue::Text(format) => format.fields().contains(&field),
+            JsonValue::Object(format) => format.writes(field),
+            JsonValue::Other => false,
+        })
+    }
+}
+
+/// What was met in an object.
+#[derive(Default)]
+struct Known {
+    keys: usize,
+    code: bool,
+}
+
+/// The object, when the line is nothing else.
+fn whole(line: &str) -> Option<Raw<'_>> {
+    let is_object = line.starts_with('{') && line.ends_with('}');
+    is_object.then(|| Raw::of(line).ok()).flatten()
+}
+
+/// "missing = `null`", and in old releases `"-"`.
+fn scalar(value: Raw<'_>) -> Option<Cow<'_, str>> {
+    match value.kind() {
+        Kind::String => value.string(),
+        Kind::Scalar if value.text() == "null" => Some(Cow::Borrowed("")),
+        Kind::Scalar | Kind::Object | Kind::Array => Some(Cow::Borrowed(value.text())),
+    }
+}

@@ -1,0 +1,282 @@
+//! `/config_dump`, indexed in one pass: which resources there are, in which state, and where their
+//! bytes lie.
+//!
+//! A resource is parsed only when somebody asks for it, so an index of 100 MB costs a few
+//! megabytes.
+
+use std::borrow::Cow;
+
+use meshladder_text::json::{Cursor, Fault, Kind, Raw};
+
+mod section;
+
+pub use section::{Section, State};
+
+/// The index of one dump.
+#[derive(Debug, Default)]
+pub struct Dump<'a> {
+    /// Every resource of the sections that were asked for, in the dump's order.
+    pub resources: Vec<Resource<'a>>,
+    /// Every section there is, asked for or not, as it stands in the dump.
+    pub sections: Vec<(Section, Raw<'a>)>,
+    /// Types of sections that are not known, as `@type` gives them.
+    pub unknown: Vec<Cow<'a, str>>,
+    /// Where reading ended early; what lies before it is in the index.
+    pub fault: Option<Fault>,
+    /// Parts that are not what they should be, a list where an object belongs; they are not in the
+    /// index.
+    pub odd: Vec<Fault>,
+}
+
+/// One resource of a dump.
+#[derive(Clone, Debug)]
+pub struct Resource<'a> {
+    /// The section it is in.
+    pub section: Section,
+    /// Whether Envoy uses it.
+    pub state: State,
+    /// The name Envoy knows it by.
+    pub name: Cow<'a, str>,
+    /// The version the control plane gave; empty for static resources.
+    pub version: Cow<'a, str>,
+    /// RFC 3339; empty when the dump does not say.
+    pub last_updated: Cow<'a, str>,
+    /// The last update Envoy refused, when it refused one. The resource itself is then the one
+    /// before it.
+    pub error: Option<Rejection<'a>>,
+    /// The resource: a `Cluster`, `Listener`, … None when all that is known of it is that it was
+    /// refused.
+    pub raw: Option<Raw<'a>>,
+    /// The dump's entry around it.
+    pub entry: Raw<'a>,
+}
+
+/// An update that Envoy refused (`UpdateFailureState`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejection<'a> {
+    /// Envoy's words.
+    pub details: Cow<'a, str>,
+    /// When it was refused, RFC 3339.
+    pub last_update_attempt: Cow<'a, str>,
+    /// The refused version.
+    pub version: Cow<'a, str>,
+}
+
+impl<'a> Dump<'a> {
+    /// Indexes the sections in `wanted`; the others are skipped unread.
+    ///
+    /// # Errors
+    /// When the document is no config dump at all.
+    pub fn index(doc: &'a str, wanted: &[Section]) -> Result<Self, Fault> {
+        let root = Raw::of(doc)?;
+        let mut dump = Self::default();
+        let mut cursor = root.cursor();
+        let mut has_configs = false;
+        cursor.members(|key, value| {
+            if key == "configs" {
+                has_configs = value.peek().kind() == Kind::Array;
+                value.elements(|config| dump.config(config, wanted));
+            }
+        });
+        dump.fault = cursor.fault();
+        if has_configs {
+            return Ok(dump);
+        }
+        Err(dump.fault.unwrap_or_else(|| Fault {
+            at: root.offset(),
+            what: not_a_dump(root),
+        }))
+    }
+
+    /// The section as it stands in the dump; of several the last one, as istioctl takes it.
+    pub fn section(&self, section: Section) -> Option<Raw<'a>> {
+        self.sections
+            .iter()
+            .rev()
+            .find(|(s, _)| *s == section)
+            .map(|(_, raw)| *raw)
+    }
+
+    /// The resources of a section, in the dump's order.
+    pub fn of(&self, section: Section) -> impl Iterator<Item = &Resource<'a>> {
+        self.resources.iter().filter(move |r| r.section == section)
+    }
+
+    fn config(&mut self, config: &mut Cursor<'a>, wanted: &[Section]) {
+        // Envoy writes `@type` first, so looking ahead for it costs nothing.
+        let start = config.peek();
+        let Some(url) = start.string_at("@type") else {
+            self.odd.push(Fault::new(
+                start.offset(),
+                "a part of `configs` that is no object with an `@type`",
+            ));
+            return;
+        };
+        let Some(section) = Section::of(&url) else {
+            self.unknown.push(url);
+            return;
+        };
+        if wanted.contains(&section) {
+            config.members(|key, value| {
+                if let Some(state) = section.list_state(key)
+                    && self.expect(Kind::Array, value, || format!("`{key}`"))
+                {
+                    value.elements(|entry| self.entry(section, state, entry));
+                }
+            });
+        } else {
+            config.skip();
+        }
+        self.sections.push((section, config.since(start)));
+    }
+
+    /// Whether the value is of that kind; if not it is noted.
+    fn expect(&mut self, kind: Kind, value: &Cursor<'a>, what: impl FnOnce() -> String) -> bool {
+        let is = value.peek().kind() == kind;
+        if !is {
+            let wanted = if kind == Kind::Array {
+                "a list"
+            } else {
+                "an object"
+            };
+            self.odd.push(Fault::new(
+                value.offset(),
+                format!("{} is not {wanted}", what()),
+            ));
+        }
+        is
+    }
+
+    fn entry(&mut self, section: Section, state: State, cursor: &mut Cursor<'a>) {
+        if !self.expect(Kind::Object, cursor, || {
+            format!("an entry of {}", section.message())
+        }) {
+            return;
+        }
+        let start = cursor.peek();
+        let mut odd = Vec::new();
+        let mut entry = Entry::default();
+        let mut states: Vec<(State, Entry<'a>)> = Vec::new();
+        cursor.members(|key, value| match State::of_listener(key) {
+            Some(state) => {
+                let mut inner = Entry::default();
+                value.members(|key, value| inner.read(section, key, value, &mut odd));
+                states.push((state, inner));
+            }
+            None => entry.read(section, key, value, &mut odd),
+        });
+        let whole = cursor.since(start);
+        if !odd.is_empty() {
+            self.odd.extend(odd);
+            return;
+        }
+        if states.is_empty() {
+            let state = if entry.raw.is_none() {
+                State::Error
+            } else {
+                state
+            };
+            self.resources.push(entry.resource(section, state, whole));
+            return;
+        }
+        for (state, mut inner) in states {
+            inner.name = entry.name.clone().or(inner.name);
+            // A refused update concerns what Envoy would use next to the active one.
+            inner.error.clone_from(&entry.error);
+            self.resources.push(inner.resource(section, state, whole));
+        }
+    }
+}
+
+/// An entry while it is read.
+#[derive(Default)]
+struct Entry<'a> {
+    name: Option<Cow<'a, str>>,
+    version: Option<Cow<'a, str>>,
+    last_updated: Option<Cow<'a, str>>,
+    error: Option<Rejection<'a>>,
+    raw: Option<Raw<'a>>,
+}
+
+impl<'a> Entry<'a> {
+    fn read(&mut self, section: Section, key: &str, value: &mut Cursor<'a>, odd: &mut Vec<Fault>) {
+        let kind = match key {
+            "name" | "version_info" | "last_updated" => Kind::String,
+            "error_state" => Kind::Object,
+            _ if key == section.resource_key() => Kind::Object,
+            _ => return,
+        };
+        let at = value.peek();
+        if at.kind() != kind {
+            let wanted = if kind == Kind::String {
+                "a string"
+            } else {
+                "an object"
+            };
+            odd.push(Fault::new(at.offset(), format!("`{key}` is not {wanted}")));
+            return;
+        }
+        match key {
+            "name" => self.name = value.string(),
+            "version_info" => self.version = value.string(),
+            "last_updated" => self.last_updated = value.string(),
+            "error_state" => self.error = Some(Rejection::read(value)),
+            _ => {
+                self.raw = value.raw();
+                let name = self
+                    .raw
+                    .and_then(|raw| raw.get(section.name_key()))
+                    .filter(|n| n.kind() != Kind::String);
+                odd.extend(name.map(|n| {
+                    Fault::new(
+                        n.offset(),
+                        format!("`{}` is not a string", section.name_key()),
+                    )
+                }));
+            }
+        }
+    }
+
+    fn resource(self, section: Section, state: State, entry: Raw<'a>) -> Resource<'a> {
+        let own_name = || self.raw?.string_at(section.name_key());
+        Resource {
+            section,
+            state,
+            name: self.name.clone().or_else(own_name).unwrap_or_default(),
+            version: self.version.unwrap_or_default(),
+            last_updated: self.last_updated.unwrap_or_default(),
+            error: self.error,
+            raw: self.raw,
+            entry,
+        }
+    }
+}
+
+impl<'a> Rejection<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Self {
+        let mut rejection = Self::default();
+        cursor.members(|key, value| {
+            let field = match key {
+                "details" => &mut rejection.details,
+                "last_update_attempt" => &mut rejection.last_update_attempt,
+                "version_info" => &mut rejection.version,
+                _ => return,
+            };
+            *field = value.string().unwrap_or_default();
+        });
+        rejection
+    }
+}
+
+fn not_a_dump(root: Raw<'_>) -> String {
+    match root.kind() {
+        Kind::Object => "not a config dump: it has no list `configs`".to_owned(),
+        Kind::Array => {
+            "not a config dump: a list where an object with `configs` belongs".to_owned()
+        }
+        Kind::String | Kind::Scalar => "not a config dump: no JSON object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

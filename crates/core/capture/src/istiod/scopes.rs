@@ -1,0 +1,145 @@
+//! ControlZ's `/scopej/`: what an istiod logs, scope by scope.
+
+use std::collections::BTreeMap;
+
+use crate::envoy::logging::defaults::value_of;
+use meshladder_text::json::{Fault, Kind, Raw, escape};
+use meshladder_text::tree::Node;
+
+/// One scope of an istiod's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// `ads`, `default`, …
+    pub name: String,
+    /// `none`, `error`, `warn`, `info`, `debug`
+    pub level: String,
+    /// From which level on entries come with a stack trace.
+    stack_trace_level: String,
+    log_callers: bool,
+    description: String,
+}
+
+/// Reads the list.
+///
+/// # Errors
+/// When it is no list.
+pub fn read(text: &str) -> Result<Vec<Scope>, Fault> {
+    let own = |scope: Raw<'_>, key: &str| {
+        scope
+            .string_at(key)
+            .map(std::borrow::Cow::into_owned)
+            .unwrap_or_default()
+    };
+    let one = |scope: Raw<'_>| Scope {
+        name: own(scope, "name"),
+        level: own(scope, "output_level"),
+        stack_trace_level: own(scope, "stack_trace_level"),
+        log_callers: scope
+            .get("log_callers")
+            .and_then(Raw::bool)
+            .unwrap_or(false),
+        description: own(scope, "description"),
+    };
+    let list = Raw::of(text)?;
+    if list.kind() != Kind::Array {
+        return Err(Fault::new(0, "it is no list of scopes"));
+    }
+    Ok(list
+        .elements()
+        .map(one)
+        .filter(|scope| !scope.name.is_empty() && !scope.level.is_empty())
+        .collect())
+}
+
+impl Scope {
+    /// What ControlZ takes at `/scopej/<name>` to set another level and keep the rest.
+    pub fn with_level(&self, level: &str) -> String {
+        let text = |value: &str| escape(value);
+        format!(
+            r#"{{"name":{},"description":{},"output_level":{},"stack_trace_level":{},"log_callers":{}}}"#,
+            text(&self.name),
+            text(&self.description),
+            text(level),
+            text(&self.stack_trace_level),
+            self.log_callers
+        )
+    }
+}
+
+/// The levels an istiod starts with: `--log_output_level=default:info,ads:debug`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    all: String,
+    scopes: BTreeMap<String, String>,
+}
+
+impl Defaults {
+    /// What the pod's container `discovery` is started with; else `info` for all.
+    pub fn of_pod(pod: &Node) -> Self {
+        let containers = pod.at(["spec", "containers"]).map_or(&[][..], Node::items);
+        let discovery = containers
+            .iter()
+            .find(|container| container.str_at("name") == Some("discovery"));
+        let args: Vec<String> = discovery
+            .map_or(&[][..], |one| one.items_at("args"))
+            .iter()
+            .filter_map(Node::str)
+            .map(str::to_owned)
+            .collect();
+        let mut defaults = Self {
+            all: "info".to_owned(),
+            scopes: BTreeMap::new(),
+        };
+        for part in value_of(&args, "--log_output_level")
+            .unwrap_or_default()
+            .split(',')
+        {
+            match part.trim().split_once(':') {
+                Some(("default" | "all", level)) => level.clone_into(&mut defaults.all),
+                Some((scope, level)) => {
+                    drop(defaults.scopes.insert(scope.to_owned(), level.to_owned()))
+                }
+                None if part.trim().is_empty() => {}
+                None => part.trim().clone_into(&mut defaults.all),
+            }
+        }
+        defaults
+    }
+
+    /// The level a scope starts with.
+    pub fn of(&self, scope: &str) -> &str {
+        self.scopes.get(scope).unwrap_or(&self.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_read_and_written_back_with_another_level() {
+        let text = r#"[{"name":"ads","description":"ads \"debugging\"","output_level":"debug","stack_trace_level":"none","log_callers":true},{"name":""}]"#;
+        let scopes = read(text).expect("JSON");
+        assert_eq!(scopes.len(), 1);
+        assert_eq!(
+            (scopes[0].name.as_str(), scopes[0].level.as_str()),
+            ("ads", "debug")
+        );
+        let expected = r#"{"name":"ads","description":"ads \"debugging\"","output_level":"info","stack_trace_level":"none","log_callers":true}"#;
+        assert_eq!(scopes[0].with_level("info"), expected);
+        assert!(read("<html>").is_err());
+    }
+
+    #[test]
+    fn an_istiod_starts_with_the_levels_of_its_arguments() {
+        let of = |args: &str| {
+            let pod =
+                format!(r#"{{"spec":{{"containers":[{{"name":"discovery","args":{args}}}]}}}}"#);
+            Defaults::of_pod(&Node::from_json(Raw::of(&pod).expect("JSON")).expect("JSON"))
+        };
+        let named = of(r#"["discovery","--log_output_level=default:warn,ads:debug"]"#);
+        assert_eq!((named.of("ads"), named.of("model")), ("debug", "warn"));
+        assert_eq!(of("[]").of("ads"), "info");
+        assert_eq!(of(r#"["--log_output_level","error"]"#).of("ads"), "error");
+    }
+}

@@ -1,0 +1,300 @@
+//! Objects in documents: lists, single objects, multi-document YAML.
+
+use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
+use meshladder_text::json::{Fault, Raw};
+use meshladder_text::name::Names;
+use meshladder_text::parallel;
+use meshladder_text::text::Text;
+use meshladder_text::tree::{Node, Value};
+use meshladder_text::yaml::{self, Loaded, Part, Scalars};
+
+/// One object, as a view over its tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Object<'a> {
+    /// The object.
+    pub node: &'a Node,
+    /// The source it was seen in, when there are several.
+    pub source: &'a str,
+    /// Where it stands in its document: an RFC 6901 pointer. Several YAML documents in one file
+    /// count as an array.
+    pub pointer: &'a str,
+    kind: &'a str,
+}
+
+impl<'a> Object<'a> {
+    /// An object that was taken out of its document.
+    pub fn of(node: &'a Node, kind: &'a str, pointer: &'a str, source: &'a str) -> Self {
+        Self {
+            node,
+            source,
+            pointer,
+            kind,
+        }
+    }
+
+    /// `Pod`, `VirtualService`, …
+    pub fn kind(self) -> &'a str {
+        self.kind
+    }
+
+    /// `v1`, `networking.istio.io/v1`, …
+    pub fn api_version(self) -> &'a str {
+        self.node.str_at("apiVersion").unwrap_or_default()
+    }
+
+    /// The API group; empty for core kinds.
+    pub fn group(self) -> &'a str {
+        self.api_version()
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+    }
+
+    /// `metadata.name`
+    pub fn name(self) -> &'a str {
+        self.metadata("name")
+    }
+
+    /// `metadata.namespace`; empty for cluster-scoped kinds.
+    pub fn namespace(self) -> &'a str {
+        self.metadata("namespace")
+    }
+
+    fn metadata(self, key: &str) -> &'a str {
+        self.node
+            .at(["metadata", key])
+            .and_then(Node::str)
+            .unwrap_or_default()
+    }
+}
+
+/// Visits every object of the Snapshot, document by document; what cannot be read is returned.
+pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Problem> {
+    each_with_id(snapshot, |_, object| visit(object))
+}
+
+/// Like [`each`], with the document an object stands in.
+pub fn each_with_id(
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(&DocId, Object<'_>),
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
+        match snapshot.open(id) {
+            Ok(doc) => {
+                let source = id.split().0;
+                let faults = each_in(&doc, &mut |object| visit(id, Object { source, ..object }));
+                problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
+}
+
+/// An object, taken out of its document.
+#[derive(Debug)]
+pub struct Taken {
+    /// The object.
+    pub node: Node,
+    /// `Pod`, `VirtualService`, …
+    pub kind: Text,
+    /// Where it stands in its document.
+    pub pointer: Box<str>,
+}
+
+/// Takes every object out of the Snapshot, document by document, and gives what cannot be read. The
+/// parts of a YAML file are read on several threads.
+pub fn take_all(
+    snapshot: &Snapshot,
+    threads: usize,
+    mut take: impl FnMut(&DocId, Taken),
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
+        let doc = match snapshot.open(id) {
+            Ok(doc) => doc,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        if yaml::is_json(&doc.text) {
+            let faults = each_json(&doc.text, &mut |object| {
+                let (kind, pointer) = (object.kind.into(), object.pointer.into());
+                take(
+                    id,
+                    Taken {
+                        node: object.node.clone(),
+                        kind,
+                        pointer,
+                    },
+                );
+            });
+            problems.extend(faults.iter().map(|fault| doc.problem(fault)));
+            continue;
+        }
+        let loaded = load(&doc.text, threads);
+        problems.extend(
+            loaded
+                .iter()
+                .flat_map(|loaded| &loaded.problems)
+                .map(|fault| doc.problem(fault)),
+        );
+        // A large text is gone before there is more of its objects than their trees.
+        drop(doc);
+        let count: usize = loaded.iter().map(|loaded| loaded.documents.len()).sum();
+        for (number, node) in loaded
+            .into_iter()
+            .flat_map(|loaded| loaded.documents)
+            .enumerate()
+        {
+            let at = if count == 1 {
+                String::new()
+            } else {
+                format!("/{number}")
+            };
+            take_node(node, &at, &mut |taken| take(id, taken));
+        }
+    }
+    problems
+}
+
+/// Loads the documents of a YAML text, some at a time.
+fn load(text: &str, threads: usize) -> Vec<Loaded> {
+    /// Small enough that all threads have work to the end, large enough that they find the same
+    /// names again.
+    const PARTS: usize = 256;
+    let parts = yaml::split(text);
+    let chunks: Vec<&[Part<'_>]> = parts.chunks(PARTS).collect();
+    parallel::each(&chunks, threads, |parts| {
+        let mut scalars = Scalars::default();
+        let mut all = Loaded::default();
+        for Loaded {
+            documents,
+            problems,
+        } in parts.iter().map(|part| part.load(&mut scalars))
+        {
+            all.documents.extend(documents);
+            all.problems.extend(problems);
+        }
+        all
+    })
+}
+
+fn take_node(node: Node, at: &str, take: &mut dyn FnMut(Taken)) {
+    let kind = node.str_at("kind").unwrap_or_default().to_owned();
+    let is_list = kind.ends_with("List") && node.get("items").is_some();
+    let (items, list_kind, folder) = match node.value {
+        Value::Object(members) if is_list => {
+            let items = members
+                .into_iter()
+                .find(|member| &*member.key == "items")
+                .map(|member| member.value.value);
+            (items, kind, "/items")
+        }
+        Value::Array(items) => (Some(Value::Array(items)), String::new(), ""),
+        value => return take_one(Node { value, ..node }, "", at, take),
+    };
+    let Some(Value::Array(items)) = items else {
+        return;
+    };
+    for (i, item) in items.into_iter().enumerate() {
+        take_one(item, &list_kind, &format!("{at}{folder}/{i}"), take);
+    }
+}
+
+fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Taken)) {
+    let kind = node
+        .get("kind")
+        .and_then(Node::text)
+        .unwrap_or_else(|| kind_of(&node, list_kind).into());
+    if !kind.is_empty() {
+        take(Taken {
+            node,
+            kind,
+            pointer: pointer.into(),
+        });
+    }
+}
+
+/// Visits the objects of one document.
+pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+    if yaml::is_json(&doc.text) {
+        each_json(&doc.text, visit)
+    } else {
+        let loaded = yaml::load(&doc.text);
+        match &loaded.documents[..] {
+            [only] => each_node(only, "", visit),
+            several => several
+                .iter()
+                .enumerate()
+                .for_each(|(i, node)| each_node(node, &format!("/{i}"), visit)),
+        }
+        loaded.problems
+    }
+}
+
+/// A list of thousands of pods is read one by one; no tree of the whole is built.
+fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+    let root = match Raw::of(text) {
+        Ok(root) => root,
+        Err(fault) => return vec![fault],
+    };
+    let Some(items) = root.get("items") else {
+        return match Node::from_json(root) {
+            Ok(node) => {
+                each_node(&node, "", visit);
+                Vec::new()
+            }
+            Err(fault) => vec![fault],
+        };
+    };
+    let list_kind = root.string_at("kind").unwrap_or_default();
+    let (mut faults, mut names) = (Vec::new(), Names::default());
+    let mut elements = items.elements();
+    for (i, item) in elements.by_ref().enumerate() {
+        match Node::from_json_with(item, &mut names) {
+            Ok(node) => visit_one(&node, &list_kind, &format!("/items/{i}"), visit),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults.extend(elements.fault().cloned());
+    faults
+}
+
+/// Visits the object in a tree, or those of the list it is.
+pub fn each_under(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
+    each_node(node, "", visit);
+}
+
+fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {
+    let kind = node.str_at("kind").unwrap_or_default();
+    let (items, list_kind, folder) = match node.get("items") {
+        Some(items) if kind.ends_with("List") => (items.items(), kind, "/items"),
+        _ if node.items().is_empty() => return visit_one(node, "", at, visit),
+        _ => (node.items(), "", ""),
+    };
+    items
+        .iter()
+        .enumerate()
+        .for_each(|(i, item)| visit_one(item, list_kind, &format!("{at}{folder}/{i}"), visit));
+}
+
+/// The items of a typed list (`PodList`) need not repeat their kind.
+fn kind_of<'n>(node: &'n Node, list_kind: &'n str) -> &'n str {
+    node.str_at("kind")
+        .or_else(|| list_kind.strip_suffix("List"))
+        .unwrap_or_default()
+}
+
+fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(Object<'_>)) {
+    let kind = kind_of(node, list_kind);
+    if !kind.is_empty() {
+        visit(Object {
+            node,
+            kind,
+            source: "",
+            pointer,
+        });
+    }
+}

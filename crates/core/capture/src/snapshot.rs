@@ -1,0 +1,325 @@
+//! Everything that is known of a mesh at one time: documents as collected, and what could not be
+//! had.
+//!
+//! A [`Snapshot`] is made by its [`Builder`] and by nothing else, and the builder redacts: no
+//! secret is ever in one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use meshladder_text::json::Fault;
+use meshladder_text::place::Place;
+use meshladder_text::time::Time;
+
+mod builder;
+mod coverage;
+mod id;
+mod redact;
+mod times;
+
+pub use builder::Builder;
+pub use coverage::{Coverage, Need};
+pub use id::{DocId, ProxyRef, Shape};
+pub use redact::redact;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Looked for when first asked for: reading every document for it would cost as much as many a
+    /// question.
+    taken_at: OnceLock<Option<Time>>,
+    docs: BTreeMap<DocId, Entry>,
+    sources: Vec<String>,
+    metas: BTreeMap<String, Meta>,
+    coverage: BTreeMap<(String, Need), Coverage>,
+    problems: Vec<Problem>,
+}
+
+/// What is known of a source as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// The file, directory or context, as the user knows it.
+    pub origin: String,
+    /// What it is, in a word or two: `bundle`, `bug-report`, `files`.
+    pub form: &'static str,
+    /// When it was taken, if it says so itself.
+    pub taken_at: Option<Time>,
+    /// The cluster's id in the mesh.
+    pub cluster: Option<String>,
+    /// The cluster's network.
+    pub network: Option<String>,
+    /// The version of Istio.
+    pub istio_version: Option<String>,
+}
+
+/// A document's bytes, read when its turn comes. The collector supplies it; the core only calls it.
+pub type Fetch = Arc<dyn Fn() -> Result<Vec<u8>, String> + Send + Sync>;
+
+struct Entry {
+    origin: String,
+    body: Body,
+}
+
+enum Body {
+    Held(Arc<String>),
+    Deferred {
+        size: u64,
+        fetch: Fetch,
+        /// The newest time it tells, once that was looked for.
+        told: OnceLock<Option<Time>>,
+    },
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A document's text, redacted.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its id in the Snapshot.
+    pub id: DocId,
+    /// The file it came from, as the user knows it.
+    pub origin: String,
+    /// Its text.
+    pub text: Arc<String>,
+    /// Set when the document was read only now and is not UTF-8: the bytes are shown as U+FFFD.
+    pub problem: Option<Problem>,
+}
+
+/// Something in the input that could not be read. What is left stays usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, as the user knows it.
+    pub origin: String,
+    /// Where in it, when a place is known.
+    pub place: Option<Place>,
+    /// What is wrong, without a full stop.
+    pub what: String,
+}
+
+impl Problem {
+    /// A problem with the file as a whole.
+    pub fn new(origin: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            origin: origin.into(),
+            place: None,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{}:{place}: {}", self.origin, self.what),
+            None => write!(f, "{}: {}", self.origin, self.what),
+        }
+    }
+}
+
+impl Document {
+    /// A fault in this document, with its line and column.
+    pub fn problem(&self, fault: &Fault) -> Problem {
+        Problem {
+            origin: self.origin.clone(),
+            place: Some(Place::of(&self.text, fault.at)),
+            what: fault.what.clone(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// When it was taken: the only "now" there is. Without a manifest it is the newest time found
+    /// in the documents; none when no document tells.
+    pub fn taken_at(&self) -> Option<Time> {
+        *self.taken_at.get_or_init(|| {
+            let undated = self
+                .docs
+                .iter()
+                .filter(|(id, _)| times::may_tell(id) && self.is_undated(id));
+            let found = undated.filter_map(|(id, entry)| match &entry.body {
+                Body::Held(text) => times::newest(id, text.as_bytes()),
+                Body::Deferred { fetch, told, .. } => match told.get() {
+                    Some(time) => *time,
+                    None => times::newest(id, &fetch().ok()?),
+                },
+            });
+            found
+                .max()
+                .max(self.metas.values().filter_map(|meta| meta.taken_at).max())
+        })
+    }
+
+    /// Whether the document's source does not say when it was taken.
+    fn is_undated(&self, id: &DocId) -> bool {
+        self.metas
+            .get(id.split().0)
+            .and_then(|meta| meta.taken_at)
+            .is_none()
+    }
+
+    /// The names of the sources and what is known of each; the name is empty when there is only
+    /// one.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, Option<&Meta>)> {
+        self.sources
+            .iter()
+            .map(|name| (name.as_str(), self.metas.get(name)))
+    }
+
+    /// The ids of all documents, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &DocId> {
+        self.docs.keys()
+    }
+
+    /// The ids of all documents with the size of each in bytes, in order.
+    pub fn sizes(&self) -> impl Iterator<Item = (&DocId, u64)> {
+        self.docs.iter().map(|(id, entry)| match &entry.body {
+            Body::Held(text) => (id, text.len() as u64),
+            Body::Deferred { size, .. } => (id, *size),
+        })
+    }
+
+    /// The file a document came from, as the user knows it.
+    pub fn origin(&self, id: &DocId) -> Option<&str> {
+        self.docs.get(id).map(|entry| entry.origin.as_str())
+    }
+
+    /// Whether there is such a document.
+    pub fn has(&self, id: &DocId) -> bool {
+        self.docs.contains_key(id)
+    }
+
+    /// Reads a document. A deferred one is fetched and redacted now, and is gone again when the
+    /// caller drops it.
+    ///
+    /// # Errors
+    /// When there is no such document, or it can no longer be read.
+    pub fn open(&self, id: &DocId) -> Result<Document, Problem> {
+        let entry = self
+            .docs
+            .get(id)
+            .ok_or_else(|| Problem::new(id.to_string(), "no such document"))?;
+        let (text, problem) = match &entry.body {
+            Body::Held(text) => (Arc::clone(text), None),
+            Body::Deferred { fetch, told, .. } => {
+                let bytes = fetch().map_err(|why| Problem::new(&entry.origin, why))?;
+                // Its time will be asked for; who looked for it later would read the whole text
+                // again.
+                if id.shape() == Shape::Objects && self.is_undated(id) {
+                    told.get_or_init(|| times::newest(id, &bytes));
+                }
+                let (text, bad_byte) = builder::clean(id, bytes);
+                let problem = bad_byte.map(|at| builder::not_utf8(&entry.origin, &text, at));
+                (Arc::new(text), problem)
+            }
+        };
+        Ok(Document {
+            id: id.clone(),
+            origin: entry.origin.clone(),
+            text,
+            problem,
+        })
+    }
+
+    /// Whether there is nothing but files, which hold as much as somebody put there, and no
+    /// cluster's answer.
+    pub fn is_files(&self) -> bool {
+        self.sources.iter().all(|source| self.is_files_in(source))
+    }
+
+    /// Whether a source is files.
+    pub fn is_files_in(&self, source: &str) -> bool {
+        self.metas
+            .get(source)
+            .is_none_or(|meta| meta.form == "files")
+    }
+
+    /// How much of a kind of fact is here, all sources together. Files beside a cluster's answer
+    /// take nothing away from it.
+    pub fn coverage(&self, need: &Need) -> Coverage {
+        let of = |files: bool| {
+            let sources = self
+                .sources
+                .iter()
+                .filter(|source| files || !self.is_files_in(source));
+            sources
+                .map(|source| self.coverage_in(source, need))
+                .fold(Coverage::NotAsked, Coverage::with)
+        };
+        match of(false) {
+            Coverage::NotAsked => of(true),
+            coverage => coverage,
+        }
+    }
+
+    /// How much of a kind of fact one source has. What was noted of the thing itself, or of a
+    /// folder it lies in, comes first; then a document that is there is complete; then what was
+    /// noted of the source as a whole (an archive that is cut short) holds for the rest.
+    pub fn coverage_in(&self, source: &str, need: &Need) -> Coverage {
+        let noted = |need: Need| self.coverage.get(&(source.to_owned(), need)).cloned();
+        if let Some(coverage) = noted(need.clone()).or_else(|| need.folders().find_map(noted)) {
+            return coverage;
+        }
+        let path = need.path();
+        let here = |path: &str| {
+            let id = if source.is_empty() {
+                DocId::new(path)
+            } else {
+                DocId::new(path).in_source(source)
+            };
+            let next = self.docs.range(&id..).next().map(|(next, _)| next.as_str());
+            next.is_some_and(|next| {
+                if path.ends_with('/') {
+                    next.starts_with(id.as_str())
+                } else {
+                    next == id.as_str()
+                }
+            })
+        };
+        let yaml = path
+            .strip_suffix(".json")
+            .filter(|_| matches!(need, Need::Objects(_)));
+        let is_file = !path.ends_with('/');
+        if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
+            return Coverage::Complete;
+        }
+        noted(Need::Part(String::new())).unwrap_or(if here(&path) {
+            Coverage::Complete
+        } else {
+            Coverage::NotAsked
+        })
+    }
+
+    /// All that was noted about coverage: source, need, how much.
+    pub fn coverages(&self) -> impl Iterator<Item = (&str, &Need, &Coverage)> {
+        self.coverage
+            .iter()
+            .map(|((source, need), coverage)| (source.as_str(), need, coverage))
+    }
+
+    /// What could not be read while the Snapshot was made.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The builder as it was before [`Builder::finish`], for a collector that has more to add.
+    pub fn into_builder(self) -> Builder {
+        Builder::resume(self)
+    }
+
+    /// The proxies that have a document of that shape.
+    pub fn proxies_with(&self, shape: Shape) -> impl Iterator<Item = (ProxyRef, &DocId)> {
+        self.ids()
+            .filter(move |id| id.shape() == shape)
+            .filter_map(|id| Some((id.proxy()?, id)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

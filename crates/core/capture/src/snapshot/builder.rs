@@ -1,0 +1,163 @@
+//! The only way to make a Snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use super::{Body, Coverage, DocId, Entry, Fetch, Meta, Need, Problem, Snapshot, redact};
+use meshladder_text::place::Place;
+use meshladder_text::time::Time;
+
+/// Collects documents and what is known of their completeness; see the module.
+#[derive(Debug, Default)]
+pub struct Builder {
+    taken_at: Option<Time>,
+    docs: BTreeMap<DocId, Entry>,
+    metas: BTreeMap<String, Meta>,
+    coverage: BTreeMap<(String, Need), Coverage>,
+    problems: Vec<Problem>,
+}
+
+impl Builder {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn resume(snapshot: Snapshot) -> Self {
+        let Snapshot {
+            taken_at: _,
+            docs,
+            sources: _,
+            metas,
+            coverage,
+            problems,
+        } = snapshot;
+        Self {
+            taken_at: None,
+            docs,
+            metas,
+            coverage,
+            problems,
+        }
+    }
+
+    /// Adds a document. `origin` is the file as the user knows it. Of two documents with one id the
+    /// first is kept, and the second is noted as a problem.
+    pub fn add(&mut self, id: DocId, origin: impl Into<String>, bytes: Vec<u8>) {
+        let origin = origin.into();
+        let (text, bad_byte) = clean(&id, bytes);
+        self.problems
+            .extend(bad_byte.map(|at| not_utf8(&origin, &text, at)));
+        self.insert(
+            id,
+            Entry {
+                origin,
+                body: Body::Held(Arc::new(text)),
+            },
+        );
+    }
+
+    /// Adds a document of `size` bytes that is read, and redacted, each time it is opened: for what
+    /// is large.
+    pub fn defer(&mut self, id: DocId, origin: impl Into<String>, size: u64, fetch: Fetch) {
+        self.insert(
+            id,
+            Entry {
+                origin: origin.into(),
+                body: Body::Deferred {
+                    size,
+                    fetch,
+                    told: OnceLock::new(),
+                },
+            },
+        );
+    }
+
+    fn insert(&mut self, id: DocId, entry: Entry) {
+        if self.docs.contains_key(&id) {
+            let what = format!("a second document for `{id}`; the first one is used");
+            return self.problems.push(Problem::new(entry.origin, what));
+        }
+        self.docs.insert(id, entry);
+    }
+
+    /// Notes how much of a kind of fact there is.
+    pub fn note(&mut self, need: Need, coverage: Coverage) {
+        self.note_in("", need, coverage);
+    }
+
+    /// The same, when there are several sources.
+    pub fn note_in(&mut self, source: &str, need: Need, coverage: Coverage) {
+        self.coverage.insert((source.to_owned(), need), coverage);
+    }
+
+    /// Says what is known of a source as a whole; its name is empty when there is only one.
+    pub fn source(&mut self, name: &str, meta: Meta) {
+        self.metas.insert(name.to_owned(), meta);
+    }
+
+    /// Notes something that could not be read.
+    pub fn problem(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Sets the time, whatever sources and documents tell; of several the latest counts.
+    pub fn taken_at(&mut self, time: Time) {
+        self.taken_at = self.taken_at.max(Some(time));
+    }
+
+    /// The Snapshot.
+    pub fn finish(self) -> Snapshot {
+        let Self {
+            taken_at,
+            docs,
+            metas,
+            coverage,
+            problems,
+        } = self;
+        let named = coverage
+            .keys()
+            .map(|(source, _)| source.as_str())
+            .chain(metas.keys().map(String::as_str));
+        let sources: BTreeSet<String> = named
+            .chain(docs.keys().map(|id| id.split().0))
+            .map(str::to_owned)
+            .collect();
+        let told = taken_at.map_or_else(OnceLock::new, |time| OnceLock::from(Some(time)));
+        Snapshot {
+            taken_at: told,
+            docs,
+            sources: sources.into_iter().collect(),
+            metas,
+            coverage,
+            problems,
+        }
+    }
+}
+
+pub(super) fn not_utf8(origin: &str, text: &str, at: usize) -> Problem {
+    let what = "invalid UTF-8; the bytes are shown as U+FFFD".to_owned();
+    Problem {
+        origin: origin.to_owned(),
+        place: Some(Place::of(text, at)),
+        what,
+    }
+}
+
+/// Redacts a document and makes it text. With it comes the offset of the first byte that is not
+/// UTF-8.
+pub(super) fn clean(id: &DocId, mut bytes: Vec<u8>) -> (String, Option<usize>) {
+    // Places in a tree end at 4 GiB: behind them nothing could be redacted.
+    bytes.truncate(u32::MAX as usize);
+    redact(id, &mut bytes);
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            (
+                String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                Some(at),
+            )
+        }
+    }
+}

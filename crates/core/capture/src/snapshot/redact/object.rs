@@ -1,0 +1,203 @@
+//! Which values of a tree are secret: of Kubernetes objects, of Envoy's configuration, of keys in
+//! JSON.
+//!
+//! JSON, YAML and what is left of either when it is broken all come here as nodes.
+
+use std::ops::Range;
+
+use super::name::{self, Class};
+use meshladder_text::tree::{Member, Node, Value};
+
+/// The places of the scalars to take out.
+pub(super) type Spans = Vec<Range<usize>>;
+
+/// Goes through a whole tree.
+pub(super) fn tree(node: &Node, out: &mut Spans) {
+    match &node.value {
+        Value::Object(members) => {
+            object(node, out);
+            for member in members {
+                tree(&member.value, out);
+            }
+        }
+        Value::Array(items) => {
+            arguments(items, out);
+            for item in items {
+                tree(item, out);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Judges one object: what its members say of each other, and each by its name.
+pub(super) fn object(node: &Node, out: &mut Spans) {
+    if is_secret(node) {
+        secret(node, out);
+    }
+    if node.str_at("kind") == Some("SecretList") {
+        node.get("items")
+            .into_iter()
+            .flat_map(Node::items)
+            .for_each(|item| secret(item, out));
+    }
+    pair(node, out);
+    json_web_key(node, out);
+    for Member { key, value, .. } in node.members() {
+        member(key, value, out);
+    }
+}
+
+/// Judges a member by its name.
+pub(super) fn member(key: &str, value: &Node, out: &mut Spans) {
+    let key = key.as_bytes();
+    match &value.value {
+        Value::String(text) => out.extend(is_secret_value(key, text).then(|| value.span.range())),
+        Value::Number(_) => {
+            out.extend((name::class(key) == Some(Class::Password)).then(|| value.span.range()))
+        }
+        Value::Object(_) | Value::Array(_) => {
+            if let Some(is_wanted) = wanted_below(key) {
+                members_below(value, is_wanted, out);
+            }
+            // `"Authorization": ["Bearer …"]`, as Go writes headers.
+            let is_secret =
+                |item: &&Node| item.str().is_some_and(|text| is_secret_value(key, text));
+            out.extend(
+                value
+                    .items()
+                    .iter()
+                    .filter(is_secret)
+                    .map(|item| item.span.range()),
+            );
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn is_secret_value(key: &[u8], text: &str) -> bool {
+    name::class(key).is_some_and(|class| name::is_secret(class, text.as_bytes()))
+}
+
+/// Whether a member is wanted, by its name and the object it is in.
+type Wanted = fn(&str, &Node) -> bool;
+
+/// Which members below one of that name are secret.
+pub(super) fn wanted_below(key: &[u8]) -> Option<Wanted> {
+    match key {
+        b"auths" => Some(is_docker_login),
+        b"credentials" => Some(is_api_key),
+        _ => name::holds_inline(key).then_some(is_inline),
+    }
+}
+
+/// An object without a kind, or with a part of one, may be a Secret that was cut off there: kubectl
+/// writes `data` first.
+fn is_secret(node: &Node) -> bool {
+    let has = |key: &str| node.get(key).is_some();
+    match node.str_at("kind") {
+        Some(kind) => "Secret".starts_with(kind),
+        None => has("stringData") || has("apiVersion") && has("data"),
+    }
+}
+
+/// All values go; key names, type and metadata stay.
+fn secret(node: &Node, out: &mut Spans) {
+    for data in ["data", "stringData"] {
+        node.members()
+            .iter()
+            .filter(|member| &*member.key == data)
+            .for_each(|member| leaves(&member.value, out));
+    }
+    // `last-applied-configuration` and what other tools keep of the kind: a copy of the whole
+    // Secret.
+    let annotations = node
+        .at(["metadata", "annotations"])
+        .map(Node::members)
+        .unwrap_or_default();
+    let is_copy =
+        |text: &str| text.trim_start().starts_with(['{', '[']) || text.starts_with("H4sI");
+    let copies = annotations
+        .iter()
+        .filter(|a| a.key.contains("applied") || a.value.str().is_some_and(is_copy));
+    copies.for_each(|copy| leaves(&copy.value, out));
+}
+
+/// Every value below a node.
+pub(super) fn leaves(node: &Node, out: &mut Spans) {
+    match &node.value {
+        Value::Object(members) => members.iter().for_each(|member| leaves(&member.value, out)),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
+        Value::Null => {}
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push(node.span.range()),
+    }
+}
+
+/// `{"name": "DB_PASSWORD", "value": …}` of a container's environment, and `{"key": "x-api-key",
+/// "value": …}` of headers that Envoy adds.
+fn pair(node: &Node, out: &mut Spans) {
+    let Some(name) = node.str_at("name").or_else(|| node.str_at("key")) else {
+        return;
+    };
+    for key in ["value", "raw_value", "rawValue"] {
+        if let Some(value) = node.get(key) {
+            member(name, value, out);
+        }
+    }
+}
+
+/// RFC 7518: "d", "p", "q", "dp", "dq", "qi" and "oth" are private, and so is "k" of a symmetric
+/// key.
+fn json_web_key(node: &Node, out: &mut Spans) {
+    let is_private = |key: &str| matches!(key, "d" | "p" | "q" | "dp" | "dq" | "qi" | "oth" | "k");
+    if node.str_at("kty").is_some() {
+        node.members()
+            .iter()
+            .filter(|member| is_private(&member.key))
+            .for_each(|member| leaves(&member.value, out));
+    }
+}
+
+/// `--password`, then its value.
+fn arguments(items: &[Node], out: &mut Spans) {
+    for two in items.windows(2) {
+        if let (Some(flag), Some(value)) = (two[0].str(), two[1].str())
+            && flag.starts_with('-')
+            && flag.bytes().all(name::is_part)
+            && !value.starts_with('-')
+        {
+            member(flag, &two[1], out);
+        }
+    }
+}
+
+fn members_below(node: &Node, is_wanted: Wanted, out: &mut Spans) {
+    for item in node.items() {
+        members_below(item, is_wanted, out);
+    }
+    for Member { key, value, .. } in node.members() {
+        if is_wanted(key, node) && value.str().is_some() {
+            out.push(value.span.range());
+        } else {
+            members_below(value, is_wanted, out);
+        }
+    }
+}
+
+/// Envoy's `DataSource`.
+fn is_inline(key: &str, _: &Node) -> bool {
+    matches!(
+        key,
+        "inline_string" | "inline_bytes" | "inlineString" | "inlineBytes"
+    )
+}
+
+/// The keys of Envoy's API key filter are told by the client they belong to.
+fn is_api_key(key: &str, holder: &Node) -> bool {
+    key == "key" && holder.get("client").is_some()
+}
+
+/// What `.dockerconfigjson` holds of a registry.
+fn is_docker_login(key: &str, _: &Node) -> bool {
+    matches!(key, "auth" | "password" | "identitytoken" | "registrytoken")
+}

@@ -1,0 +1,180 @@
+//! What YAML says by its structure: read by the parser, or by lines where that gives up.
+
+use std::ops::Range;
+
+use super::cover::Form;
+use super::{Finder, Format, block, flow, object};
+use meshladder_text::tree::{Node, Value};
+use meshladder_text::yaml::{self, Scalars};
+
+/// A Secret may hold 1 MiB; with base64 and an annotated copy of itself it is below this.
+const MAX_SECRET: usize = 4 << 20;
+
+/// What is larger than this is read by lines alone: a tree takes many times the memory of its text.
+const MAX_TREE: usize = 16 << 20;
+
+impl<'a> Finder<'a> {
+    /// Judges the names and values that were left until the whole text was seen.
+    pub(super) fn structure(&mut self) {
+        let mut hits = std::mem::take(&mut self.block);
+        if hits.is_empty() {
+            return;
+        }
+        hits.sort_unstable();
+        let mut rest = &hits[..];
+        for part in self.parts() {
+            let (inside, behind) = rest.split_at(rest.partition_point(|&at| at < part.range().end));
+            if !inside.is_empty() {
+                self.part(&part, inside);
+            }
+            rest = behind;
+        }
+        for &at in rest {
+            self.by_lines(at);
+        }
+    }
+
+    /// The documents of a YAML text.
+    fn parts(&self) -> Vec<yaml::Part<'a>> {
+        match str::from_utf8(self.text) {
+            Ok(text) if self.format == Format::Yaml => yaml::split(text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a
+    /// parser leaves out what it cannot read, and of two members with the same name the first.
+    fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
+        let loaded = if part.range().len() > MAX_TREE {
+            yaml::Loaded::default()
+        } else {
+            part.load(&mut Scalars::default())
+        };
+        let mut spans = Vec::new();
+        loaded
+            .documents
+            .iter()
+            .for_each(|document| object::tree(document, &mut spans));
+        self.spans(spans);
+        for &at in hits {
+            if loaded.problems.is_empty() && !loaded.documents.is_empty() {
+                self.inside_scalar(&loaded.documents, at);
+            } else {
+                self.by_lines(at);
+            }
+        }
+    }
+
+    /// A place inside a scalar is in a text of its own.
+    fn inside_scalar(&mut self, documents: &[Node], at: usize) {
+        let Some(scalar) = documents
+            .iter()
+            .find_map(|document| scalar_around(document, at))
+        else {
+            return;
+        };
+        let found = self.marks.len();
+        match self.text[scalar.start] {
+            b'"' if scalar.start >= self.seen.opened && scalar.len() > 1 => {
+                self.open(scalar.start + 1..scalar.end - 1)
+            }
+            b'|' | b'>' | b'\'' => self.by_lines(at),
+            _ => {}
+        }
+        if self.text[scalar.start] == b'\'' {
+            // Another single quote would end it.
+            self.marks[found..]
+                .iter_mut()
+                .for_each(|mark| mark.form = Form::Text);
+        }
+    }
+
+    /// Judges the key at a place, or the mapping that the value at a place is in.
+    fn by_lines(&mut self, at: usize) {
+        if self.is_exhausted() {
+            return;
+        }
+        let place = block::key_place(self.text, at);
+        let mut spans = Vec::new();
+        if place != at {
+            return self.mapping(place);
+        }
+        match block::member(self.text, place) {
+            Some(member) if matches!(&*member.key, "stringData" | "kty") => self.mapping(place),
+            Some(member) if !self.can_afford(place..member.value.span.end()) => {}
+            Some(member) => object::member(&member.key, &member.value, &mut spans),
+            None => {
+                let line = &self.text[at..];
+                let flag = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+                if let Some(value) = block::next_item(self.text, at) {
+                    object::member(&flow::scalar_text(flag.trim_ascii()), &value, &mut spans);
+                }
+            }
+        }
+        self.spans(spans);
+    }
+
+    fn mapping(&mut self, place: usize) {
+        let start = block::mapping_start(self.text, place, self.seen.mapping);
+        let known = self.seen.mapping.replace((place, start));
+        if known.is_some_and(|(_, known)| known == start) {
+            return;
+        }
+        let mapping = block::mapping(self.text, start);
+        if self.can_afford(start..place.max(mapping.span.end())) {
+            let mut spans = Vec::new();
+            object::object(&mapping, &mut spans);
+            self.spans(spans);
+        }
+    }
+
+    /// A document may end inside a Secret, before it says that it is one.
+    pub(super) fn cut_secret(&mut self) {
+        let tail = self.text.len().saturating_sub(MAX_SECRET);
+        match self.format {
+            Format::Json | Format::Text => {
+                if let Some(at) = memchr::memmem::find_iter(&self.text[tail..], b"\"data\"").last()
+                {
+                    self.object_around(tail + at);
+                }
+            }
+            Format::Yaml => {
+                let is_key = |at: &usize| block::key_place(self.text, *at) == *at;
+                let keys = memchr::memmem::find_iter(&self.text[tail..], b"data:")
+                    .map(|at| tail + at)
+                    .filter(is_key);
+                if let Some(at) = keys.last() {
+                    self.mapping(at);
+                }
+            }
+        }
+    }
+}
+
+/// The values that aliases of that name stand for: they are where its anchors are.
+pub(super) fn anchored(text: &[u8], name: &[u8]) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for at in memchr::memmem::find_iter(text, name) {
+        let end = at + name.len();
+        if text[..at].ends_with(b"&") && text.get(end).is_some_and(u8::is_ascii_whitespace) {
+            object::leaves(&block::anchored(text, end), &mut spans);
+        }
+    }
+    spans
+}
+
+/// The place of the scalar that holds `at`.
+fn scalar_around(node: &Node, at: usize) -> Option<Range<usize>> {
+    match &node.value {
+        Value::Object(members) => {
+            let next = members.partition_point(|member| member.value.span.end() <= at);
+            scalar_around(&members.get(next)?.value, at)
+        }
+        Value::Array(items) => scalar_around(
+            items.get(items.partition_point(|item| item.span.end() <= at))?,
+            at,
+        ),
+        Value::String(_) => node.span.range().contains(&at).then(|| node.span.range()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! Whether policy lets one request in: as the server's proxy would decide, where its dump is at
+//! hand, and as the objects say.
+
+use std::net::IpAddr;
+
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::Mesh;
+use meshladder_sim::state;
+use meshladder_sim::walk::{Caller, Principal, Question};
+
+mod dump;
+mod frame;
+mod objects;
+mod policies;
+mod port;
+mod server;
+
+pub use frame::{Frame, Rule};
+use objects::Objects;
+pub use server::Server;
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The pod, or the workload when there is no pod: `shop/payments-68f779d5c8-6hbvg`.
+    pub server: String,
+    /// The pod's port, when it is known.
+    pub port: u16,
+    /// Who calls, in words.
+    pub caller: String,
+    /// What the answer is drawn from.
+    pub basis: Basis,
+    /// What is decided.
+    pub decision: Decision,
+    /// What the objects say, where the proxy decides otherwise: it does not have what the objects
+    /// say.
+    pub objects: Option<Decision>,
+    /// What else should be known.
+    pub notes: Vec<String>,
+}
+
+/// What an answer is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The server's config dump.
+    Dump,
+    /// Kubernetes objects alone.
+    Objects,
+}
+
+/// One decision and its reasons.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// What it is.
+    pub verdict: Verdict,
+    /// Why, in one line; for an undecided one the fact that is missing.
+    pub because: String,
+    /// What decided: a rule, or a whole object.
+    pub by: Option<Rule>,
+    /// Rules that did not match for one reason only, each with that reason.
+    pub near: Vec<(Rule, String)>,
+    /// What policies that are only tried out would have done: whether they deny, and which.
+    pub dry_run: Vec<(bool, Option<Rule>)>,
+    /// What the caller gets when it is not let in.
+    pub seen: Option<Seen>,
+}
+
+/// Whether the request is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Allow,
+    /// It is not.
+    Deny,
+    /// It cannot be told.
+    Undecided,
+}
+
+/// What a caller that is not let in gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// An answer.
+    Answer {
+        /// The status; 200 for gRPC.
+        code: u16,
+        /// The body, when it is known; gRPC has it as `grpc-message`.
+        body: Option<&'static str>,
+        /// What the log of the server's proxy says.
+        details: String,
+    },
+    /// A connection that is closed.
+    Closed {
+        /// What the log of the server's proxy says; empty when it says nothing.
+        details: String,
+    },
+}
+
+/// What is asked again for every request, read once.
+#[derive(Debug)]
+pub struct Checker<'s> {
+    snapshot: &'s Snapshot,
+    mesh: &'s Mesh,
+    objects: Objects<'s>,
+}
+
+impl<'s> Checker<'s> {
+    /// Reads the objects.
+    pub fn new(snapshot: &'s Snapshot, mesh: &'s Mesh) -> Self {
+        Self {
+            snapshot,
+            mesh,
+            objects: Objects::new(mesh),
+        }
+    }
+
+    /// Decides one request to one server: by its proxy's dump where that is at hand, and by the
+    /// objects.
+    pub fn check(&self, question: &Question, server: &Server) -> Check {
+        let caller = Who::of(question, self.mesh, self.objects);
+        let port = port::find(self.objects, self.mesh, server, &question.to);
+        let by_dump = dump::decide(self, &caller.told(question), server, port.number, &caller);
+        let is_plain = by_dump.as_ref().is_some_and(|by_dump| by_dump.is_plain);
+        let caller = if is_plain {
+            Who {
+                state: state::Caller::Plain,
+                ..caller
+            }
+        } else {
+            caller
+        };
+        let by_objects = policies::decide(self, &caller.told(question), server, &port, &caller);
+        let shown = Check {
+            server: server.to_string(),
+            port: port.number.unwrap_or(question.to.port),
+            caller: caller.words(),
+            basis: Basis::Objects,
+            decision: by_objects,
+            objects: None,
+            notes: server.notes.clone(),
+        };
+        let Some(by_dump) = by_dump else {
+            let notes = shown
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.objects.note(self.snapshot))
+                .collect();
+            return Check { notes, ..shown };
+        };
+        shown.beside(by_dump)
+    }
+
+    /// What the server's proxy would decide of requests that reach it as they are described; none
+    /// without a dump of it.
+    pub fn by_dump(&self, questions: &[Question], server: &Server) -> Option<Vec<Decision>> {
+        let proxy = server.proxy.as_ref()?;
+        let asked = questions.iter().map(|question| {
+            let caller = Who::of(question, self.mesh, self.objects);
+            (
+                caller.told(question),
+                port::find(self.objects, self.mesh, server, &question.to).number,
+                caller,
+            )
+        });
+        Some(dump::decide_inbound(
+            self,
+            &asked.collect::<Vec<_>>(),
+            proxy,
+        ))
+    }
+
+    /// What the objects say, whatever a proxy has.
+    pub fn by_objects(&self, question: &Question, server: &Server) -> Decision {
+        let caller = Who::of(question, self.mesh, self.objects);
+        let port = port::find(self.objects, self.mesh, server, &question.to);
+        policies::decide(self, &caller.told(question), server, &port, &caller)
+    }
+}
+
+impl Check {
+    /// The dump decides; the objects are told where they say otherwise.
+    fn beside(self, mut by_dump: dump::ByDump) -> Self {
+        let verdicts = [self.decision.verdict, by_dump.decision.verdict];
+        // A filter chain that is not there does not tell which object took it away.
+        if verdicts == [Verdict::Deny; 2]
+            && by_dump.decision.by.is_none()
+            && let Some(rule) = self
+                .decision
+                .by
+                .as_ref()
+                .filter(|rule| rule.kind == "PeerAuthentication")
+        {
+            by_dump.decision.by = Some(rule.clone());
+            by_dump.decision.because.clone_from(&self.decision.because);
+        }
+        let differs = verdicts[0] != verdicts[1] && !verdicts.contains(&Verdict::Undecided);
+        Self {
+            basis: Basis::Dump,
+            objects: differs.then_some(self.decision),
+            decision: by_dump.decision,
+            notes: [self.notes, by_dump.notes].concat(),
+            ..self
+        }
+    }
+}
+
+/// The caller as the server sees it.
+struct Who {
+    state: state::Caller,
+    principal: Option<Principal>,
+    source: Option<IpAddr>,
+}
+
+impl Who {
+    /// A pod with a proxy comes by mutual TLS, with the identity of its service account; one
+    /// without, in plain text.
+    fn of(question: &Question, mesh: &Mesh, objects: Objects<'_>) -> Self {
+        let pod = match &question.from {
+            Caller::Pod { namespace, name } => mesh.pod(namespace, name),
+            Caller::Outside | Caller::Somebody => None,
+        };
+        let domain = objects
+            .settings()
+            .trust_domains
+            .first()
+            .map_or("cluster.local", |domain| domain);
+        let own = pod.filter(|pod| pod.has_proxy);
+        let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
+        let principal = question.principal.clone().or(own);
+        let state = match (&principal, pod) {
+            (Some(principal), _) => state::Caller::Tls(vec![principal.uri().to_owned()]),
+            (None, Some(_)) => state::Caller::Plain,
+            (None, None) => state::Caller::Unknown,
+        };
+        let source = question
+            .source_ip
+            .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
+        Self {
+            state,
+            principal,
+            source,
+        }
+    }
+
+    /// The question with what is known of the caller filled in.
+    fn told(&self, question: &Question) -> Question {
+        Question {
+            source_ip: self.source,
+            ..question.clone()
+        }
+    }
+
+    fn words(&self) -> String {
+        match (&self.state, &self.principal) {
+            (state::Caller::Tls(_), Some(principal)) => principal.uri().to_owned(),
+            (state::Caller::Unknown, _) => "a caller whose identity was not said".to_owned(),
+            _ => "a caller in plain text".to_owned(),
+        }
+    }
+}

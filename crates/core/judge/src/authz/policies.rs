@@ -1,0 +1,323 @@
+//! What the objects say: the policies as istiod would compile them, asked as the proxy would ask
+//! them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::objects::Objects;
+use super::port::Port;
+use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
+use crate::policy::{self, Policies, Traffic};
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::Mesh;
+use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
+use meshladder_mesh::policies::Workload;
+use meshladder_sim::filters::{Environment, FilterChain, Overrides, Upstream};
+use meshladder_sim::path::{BeforeRouting, Entered};
+use meshladder_sim::rbac;
+use meshladder_sim::runtime::Runtime;
+use meshladder_sim::state::{Caller, State};
+use meshladder_sim::trace::DryRun;
+use meshladder_sim::walk::{self, Question};
+use meshladder_sim::{Record, Request};
+use meshladder_text::json::Raw;
+use meshladder_text::time::Time;
+
+pub(super) fn decide(
+    checker: &Checker<'_>,
+    question: &Question,
+    server: &Server,
+    port: &Port,
+    caller: &Who,
+) -> Decision {
+    let Checker {
+        snapshot,
+        mesh,
+        objects,
+    } = checker;
+    if server.has_proxy == Some(false) {
+        return Decision::new(
+            Verdict::Allow,
+            "no proxy runs in the pod, so no policy is enforced there",
+        );
+    }
+    if let Some(fact) = objects.missing(snapshot) {
+        return Decision::new(Verdict::Undecided, fact);
+    }
+    if let Some(patch) = objects.find_patch(&server.namespace, &server.labels) {
+        let fact = format!(
+            "what {} {}/{} puts into the proxy",
+            patch.id.kind, patch.id.namespace, patch.id.name
+        );
+        return Decision::new(Verdict::Undecided, fact);
+    }
+    let number = port.number.unwrap_or(question.to.port);
+    let asked = Asked {
+        snapshot,
+        mesh,
+        objects: *objects,
+        server,
+        port,
+    };
+    let admitted = match asked.admit(&caller.state, number) {
+        Ok(admitted) => admitted,
+        Err(refused) => return *refused,
+    };
+    let address = mesh
+        .pod(&server.namespace, &server.name)
+        .and_then(|pod| pod.ips.first().copied());
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let question = Question {
+        principal: caller.principal.clone(),
+        ..question.clone()
+    };
+    asked.ask(
+        &walk::arriving(snapshot, mesh, &question, (address, number)),
+        &admitted,
+    )
+}
+
+/// Why a request is let in.
+pub(super) fn allowed(by: Option<&Rule>) -> String {
+    by.map_or_else(
+        || "no policy forbids it".to_owned(),
+        |rule| format!("{rule} lets it in"),
+    )
+}
+
+/// Why a request is kept out by policies.
+pub(super) fn denied(by: Option<&Rule>) -> String {
+    match by {
+        Some(rule) => format!("{rule} keeps it out"),
+        None => "there are ALLOW policies for the workload, and none of them matches".to_owned(),
+    }
+}
+
+struct Asked<'a> {
+    snapshot: &'a Snapshot,
+    mesh: &'a Mesh,
+    objects: Objects<'a>,
+    server: &'a Server,
+    port: &'a Port,
+}
+
+impl Asked<'_> {
+    fn workload(&self) -> Workload<'_> {
+        Workload {
+            namespace: &self.server.namespace,
+            labels: Some(&self.server.labels),
+            service: None,
+        }
+    }
+
+    /// The caller as policies see it, or why the connection ends before them.
+    fn admit(&self, caller: &Caller, port: u16) -> Result<Caller, Box<Decision>> {
+        let PeerMode { mode, by } = self.mesh.mutual_tls(&self.workload(), port);
+        match (mode, caller) {
+            // Under STRICT a connection in plain text finds no filter chain.
+            (MutualTls::Strict, Caller::Plain) => {
+                let by =
+                    by.map(|(policy, _)| Rule::object("PeerAuthentication", policy, self.snapshot));
+                let strict = by
+                    .as_ref()
+                    .map_or_else(|| "the mesh".to_owned(), ToString::to_string);
+                let because =
+                    format!("{strict} takes mutual TLS only, and the caller sends plain text");
+                Err(Box::new(Decision {
+                    by,
+                    ..closed("filter_chain_not_found", because)
+                }))
+            }
+            (MutualTls::Disable, Caller::Tls(_)) => Ok(Caller::Plain),
+            (_, Caller::Tls(peers)) if !peers.iter().any(|peer| self.is_trusted(peer)) => {
+                let domains = self.objects.settings().trust_domains.join(", ");
+                let because = format!("the proxy takes certificates of {domains} only");
+                Err(Box::new(closed("", because)))
+            }
+            _ => Ok(caller.clone()),
+        }
+    }
+
+    /// istiod has proxies ask for certificates of the mesh's own trust domains.
+    fn is_trusted(&self, peer: &str) -> bool {
+        let domain = peer
+            .strip_prefix("spiffe://")
+            .and_then(|rest| rest.split('/').next());
+        self.objects
+            .settings()
+            .trust_domains
+            .iter()
+            .any(|own| Some(&**own) == domain)
+    }
+
+    fn ask(&self, request: &Request, caller: &Caller) -> Decision {
+        if self.port.traffic == Traffic::Tcp {
+            return self.evaluate(State {
+                caller: caller.clone(),
+                ..State::tcp(request)
+            });
+        }
+        let manager = manager(self.objects.normalization());
+        let manager = Raw::of(&manager).expect("it was just written");
+        match BeforeRouting::compile(manager, &Runtime::default()).enter(request) {
+            Entered::Request(entered) => {
+                let mut state = State {
+                    caller: caller.clone(),
+                    ..State::new(&entered)
+                };
+                look_at_forwarded_for(manager, &mut state);
+                self.evaluate(state)
+            }
+            Entered::Answered { answer, .. } => {
+                let because = format!(
+                    "no policy is asked: the proxy answers {} {}",
+                    answer.code, answer.details
+                );
+                Decision::new(Verdict::Allow, because)
+            }
+        }
+    }
+
+    fn evaluate(&self, mut state: State<'_>) -> Decision {
+        let objects = self.objects.policies();
+        let policies = Policies::compile(
+            &objects,
+            &self.workload(),
+            self.objects.settings(),
+            self.port.traffic,
+        );
+        let now = self.snapshot.taken_at();
+        if now.is_none() && policies.jwt.is_some() {
+            return Decision::new(Verdict::Undecided, "when the Snapshot was taken");
+        }
+        let mut record = Record::keeping();
+        let is_tcp = self.port.traffic == Traffic::Tcp;
+        let dry_run = self.dry_run(&policies, &state);
+        let verdict = policies.evaluate(
+            &mut state,
+            now.unwrap_or(Time::from_seconds(0)),
+            &mut record,
+        );
+        let near = record.considered.iter();
+        let near = near
+            .filter_map(|c| Some((self.rule(rbac::near_miss(c)?)?, c.why.clone())))
+            .collect();
+        Decision {
+            near,
+            dry_run,
+            ..self.read(verdict, is_tcp, &state.request)
+        }
+    }
+
+    fn read(&self, verdict: policy::Verdict, is_tcp: bool, request: &Request) -> Decision {
+        match verdict {
+            policy::Verdict::Allowed { policy } => {
+                let by = policy.and_then(|policy| self.rule(&policy));
+                Decision {
+                    by: by.clone(),
+                    ..Decision::new(Verdict::Allow, allowed(by.as_ref()))
+                }
+            }
+            policy::Verdict::Denied { policy } => {
+                let by = policy.as_ref().and_then(|policy| self.rule(policy));
+                let details = rbac::details(policy.as_deref());
+                let seen = if is_tcp {
+                    Seen::Closed { details }
+                } else {
+                    let answer = meshladder_sim::Answer::new(request, 403, &[], details);
+                    Seen::Answer {
+                        code: answer.code,
+                        body: Some("RBAC: access denied"),
+                        details: answer.details,
+                    }
+                };
+                let because = denied(by.as_ref());
+                Decision {
+                    by,
+                    seen: Some(seen),
+                    ..Decision::new(Verdict::Deny, because)
+                }
+            }
+            policy::Verdict::Refused(answer) => Decision {
+                seen: Some(Seen::Answer {
+                    code: answer.code,
+                    body: None,
+                    details: answer.details,
+                }),
+                ..Decision::new(
+                    Verdict::Deny,
+                    format!("the token is refused: {}", answer.body),
+                )
+            },
+            policy::Verdict::Undecided(fact) => Decision::new(Verdict::Undecided, fact),
+        }
+    }
+
+    fn dry_run(&self, policies: &Policies, state: &State<'_>) -> Vec<(bool, Option<Rule>)> {
+        let filters = [&policies.deny, &policies.allow].into_iter().flatten();
+        let outcomes =
+            filters.map(|filter| filter.evaluate(&mut state.clone(), &mut Record::dropping()));
+        let dry = outcomes.filter_map(|outcome| DryRun::of(&outcome));
+        dry.map(|dry| (dry.denies, dry.policy.and_then(|policy| self.rule(&policy))))
+            .collect()
+    }
+
+    fn rule(&self, policy: &str) -> Option<Rule> {
+        Rule::named(policy, self.objects, self.snapshot)
+    }
+}
+
+/// A connection that ends before any policy is asked.
+fn closed(details: &str, because: String) -> Decision {
+    let seen = Seen::Closed {
+        details: details.to_owned(),
+    };
+    Decision {
+        seen: Some(seen),
+        ..Decision::new(Verdict::Deny, because)
+    }
+}
+
+impl Decision {
+    pub(super) fn new(verdict: Verdict, because: impl Into<String>) -> Self {
+        let because = because.into();
+        Self {
+            verdict,
+            because,
+            by: None,
+            near: Vec::new(),
+            dry_run: Vec::new(),
+            seen: None,
+        }
+    }
+}
+
+/// The part of a sidecar's inbound connection manager that changes what policies see.
+/// "DEFAULT: Apply default normalizations. Currently, this is BASE."
+fn manager(normalization: &str) -> String {
+    let (normalize, merge, slashes) = match normalization {
+        "NONE" => (false, false, "KEEP_UNCHANGED"),
+        "MERGE_SLASHES" => (true, true, "KEEP_UNCHANGED"),
+        "DECODE_AND_MERGE_SLASHES" => (true, true, "UNESCAPE_AND_FORWARD"),
+        _ => (true, false, "KEEP_UNCHANGED"),
+    };
+    format!(
+        r#"{{"normalize_path":{normalize},"merge_slashes":{merge},"path_with_escaped_slashes_action":"{slashes}","use_remote_address":false}}"#
+    )
+}
+
+/// The client's address as the connection manager tells it to filters.
+fn look_at_forwarded_for(manager: Raw<'_>, state: &mut State<'_>) {
+    let chain = FilterChain::compile(manager, &Runtime::default(), &|_| None);
+    let upstream = |_: &str| Upstream::Missing;
+    let environment = Environment {
+        now: Time::from_seconds(0),
+        upstream: &upstream,
+        cluster: None,
+    };
+    chain.evaluate(
+        &Overrides::default(),
+        state,
+        &environment,
+        &mut Record::dropping(),
+    );
+}

@@ -1,0 +1,170 @@
+//! One screen about one thing: what the objects, istiod and the proxies say of a pod, a Service, a
+//! VirtualService or a Gateway, and what is wrong with it.
+
+use crate::finding::Finding;
+use crate::fleet::Fleet;
+use crate::report::Report;
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::{Mesh, ObjectRef, Stored};
+
+mod callers;
+mod concerned;
+mod gateway;
+mod pod;
+mod policies;
+mod service;
+mod virtual_service;
+
+pub use concerned::concerned;
+
+/// What there is to say.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// The thing.
+    pub object: ObjectRef,
+    /// In the order people ask.
+    pub sections: Vec<Section>,
+}
+
+/// One question about the thing.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The question, in a word or two.
+    pub title: &'static str,
+    /// The answers.
+    pub facts: Vec<Fact>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is about; may be empty.
+    pub about: String,
+    /// What there is to say, without a full stop.
+    pub says: String,
+    /// The object that says so.
+    pub by: Option<ObjectRef>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'s> {
+    pub(crate) snapshot: &'s Snapshot,
+    pub(crate) mesh: &'s Mesh,
+    pub(crate) fleet: &'s Fleet,
+}
+
+/// Describes an object; `report` is what `check` found about it. None for kinds that have no
+/// description.
+pub fn describe(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    object: &ObjectRef,
+    report: &Report,
+) -> Option<Description> {
+    let fleet = Fleet::of_istiods(snapshot);
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+    };
+    let stored = mesh.objects.find(object)?;
+    let mut sections = match object.kind.as_str() {
+        "Pod" => pod::sections(&facts, stored),
+        "Service" => service::sections(&facts, stored),
+        "VirtualService" => virtual_service::sections(&facts, stored),
+        "Gateway" => gateway::sections(
+            &facts,
+            mesh.gateway(&object.namespace, &object.name)
+                .unwrap_or(stored),
+        ),
+        _ => return None,
+    };
+    sections.push(findings(report, object));
+    sections.retain(|section| !section.facts.is_empty());
+    Some(Description {
+        object: object.clone(),
+        sections,
+    })
+}
+
+fn findings(report: &Report, object: &ObjectRef) -> Section {
+    let mut section = Section::new("What is wrong");
+    let bears = |finding: &&Finding| {
+        finding.is_loud() || finding.subject == *object || finding.hits.contains(object)
+    };
+    for finding in report
+        .findings
+        .iter()
+        .map(|told| &told.finding)
+        .filter(bears)
+    {
+        let follows = if finding.caused_by.is_empty() {
+            ""
+        } else {
+            ", follows from another"
+        };
+        let about = format!("{} {}{follows}", finding.code, finding.severity.word());
+        section.add(about, &finding.message, Some(&finding.subject));
+    }
+    if section.facts.is_empty() {
+        section.add(
+            "",
+            format!(
+                "nothing that `check` knows of; verdict {}",
+                report.verdict.word()
+            ),
+            None,
+        );
+    }
+    section
+}
+
+impl Section {
+    fn new(title: &'static str) -> Self {
+        Self {
+            title,
+            facts: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, about: impl Into<String>, says: impl Into<String>, by: Option<&ObjectRef>) {
+        self.facts.push(Fact {
+            about: about.into(),
+            says: says.into(),
+            by: by.cloned(),
+        });
+    }
+
+    fn object(&mut self, about: impl Into<String>, says: impl Into<String>, by: &Stored) {
+        self.add(about, says, Some(&by.id));
+    }
+}
+
+/// `1 pod`, `2 pods`
+fn count(n: usize, what: &str) -> String {
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("1 {what}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {what}s"),
+    }
+}
+
+/// `a, b, c and 3 more`
+pub fn few<T: AsRef<str>>(names: &[T]) -> String {
+    let joined = |names: &[T]| {
+        names
+            .iter()
+            .map(AsRef::as_ref)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if names.len() <= 4 {
+        joined(names)
+    } else {
+        format!("{} and {} more", joined(&names[..3]), names.len() - 3)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! A Gateway: the pods that run it, its servers, their credentials and who is bound to them.
+
+use super::service::urls;
+use super::{Facts, Section, few};
+use meshladder_mesh::Stored;
+use meshladder_mesh::gateways::servers;
+
+pub(super) fn sections(facts: &Facts<'_>, gateway: &Stored) -> Vec<Section> {
+    let pods = facts.mesh.gateway_pods(gateway);
+    let mut runs = Section::new("Run by");
+    let names: Vec<String> = pods
+        .iter()
+        .map(|pod| format!("{}/{}", pod.id.namespace, pod.id.name))
+        .collect();
+    runs.object(
+        "pods",
+        if names.is_empty() {
+            "none: its selector finds no pod".to_owned()
+        } else {
+            few(&names)
+        },
+        gateway,
+    );
+    let mut bound = Section::new("Servers");
+    for server in servers(gateway) {
+        let hosts: Vec<String> = server.hosts().map(|(_, host)| host.to_owned()).collect();
+        let tls = server
+            .tls_mode
+            .map(|mode| format!(", TLS {mode}"))
+            .unwrap_or_default();
+        bound.object(
+            format!("{} {}", server.port, server.protocol.word()),
+            format!("{}{tls}", few(&hosts)),
+            gateway,
+        );
+        credential(facts, gateway, server.credential_name, &pods, &mut bound);
+        let namespace = pods
+            .first()
+            .map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace);
+        let services = facts.mesh.bound(server, namespace);
+        if services.is_empty() {
+            bound.add("", "no VirtualService is bound to this server", None);
+        }
+        for service in services {
+            bound.object(
+                urls(facts, server, service),
+                super::virtual_service::in_words(service),
+                service,
+            );
+        }
+    }
+    vec![runs, bound]
+}
+
+/// The Secret must be where the gateway's pods run.
+fn credential(
+    facts: &Facts<'_>,
+    gateway: &Stored,
+    name: Option<&str>,
+    pods: &[&Stored],
+    section: &mut Section,
+) {
+    let Some(name) = name else { return };
+    let namespace = pods
+        .first()
+        .map_or(gateway.id.namespace.as_str(), |pod| &pod.id.namespace);
+    match facts.mesh.objects.get("Secret", namespace, name) {
+        Some(secret) => section.object("credential", name, secret),
+        None if facts.mesh.objects.of_kind("Secret").is_empty() => {
+            section.add(
+                "credential",
+                format!("{name}: unknown, no Secret was read"),
+                None,
+            );
+        }
+        None => section.add(
+            "credential",
+            format!("{name}: no such Secret in {namespace}, where its pods run"),
+            None,
+        ),
+    }
+}

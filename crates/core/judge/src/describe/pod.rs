@@ -1,0 +1,281 @@
+//! A pod: in the mesh or not, its ports, mutual TLS, policies, and what reaches it.
+
+use super::{Facts, Section, callers, few, policies, service};
+use meshladder_mesh::Stored;
+use meshladder_mesh::injection::{REVISION, Template};
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::scope::is_router;
+use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_port};
+use meshladder_text::tree::Node;
+use meshladder_text::tri::Tri;
+
+pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
+    let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
+    sections.push(policies::mutual_tls(facts, pod));
+    sections.extend(policies::sections(facts, pod));
+    sections.push(seen_by_callers(facts, pod));
+    for service in facts.mesh.services_of(pod) {
+        sections.extend(service::traffic(facts, service));
+        sections.extend(service::exposed(facts, service));
+    }
+    sections.push(outbound(facts, pod));
+    sections
+}
+
+/// Whether it is in the mesh, since when, by which revision; and if not, what decided.
+fn identity(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let mut section = Section::new("In the mesh");
+    let proxy = proxy(pod);
+    if let Some((list, container)) = proxy {
+        let how = match list {
+            _ if is_router(pod) => "a gateway",
+            "initContainers" => "a native sidecar",
+            _ => "a sidecar",
+        };
+        let since = pod
+            .node
+            .at(["status", "startTime"])
+            .and_then(Node::str)
+            .map(|at| format!(", since {at}"));
+        let image = container
+            .str_at("image")
+            .map(|image| format!(", image {image}"));
+        section.object(
+            "yes",
+            format!(
+                "{how}{}{}",
+                since.unwrap_or_default(),
+                image.unwrap_or_default()
+            ),
+            pod,
+        );
+    } else {
+        let why =
+            Template::of(pod).map(|template| facts.mesh.injectors().injection(template).decided_by);
+        let says = why
+            .as_ref()
+            .map(|why| format!(": {}", why.what))
+            .unwrap_or_default();
+        section.add(
+            "no",
+            format!("no proxy in it{says}"),
+            why.map(|why| &why.object.id),
+        );
+    }
+    let revision = pod.label(REVISION).or_else(|| pod.annotation(REVISION));
+    let revision = revision
+        .filter(|_| proxy.is_some())
+        .map(|revision| format!("revision {revision}"));
+    section.facts.extend(revision.map(|says| super::Fact {
+        about: String::new(),
+        says,
+        by: None,
+    }));
+    expected(facts, pod, proxy.is_some(), &mut section);
+    let phase = pod
+        .node
+        .at(["status", "phase"])
+        .and_then(Node::str)
+        .unwrap_or("unknown phase");
+    let ready = if is_ready(pod) { "ready" } else { "not ready" };
+    section.add("state", format!("{phase}, {ready}"), None);
+    let account = pod
+        .spec_at(["serviceAccountName"])
+        .and_then(Node::str)
+        .unwrap_or("default");
+    let domain = facts
+        .mesh
+        .config
+        .trust_domains
+        .first()
+        .map_or("cluster.local", |domain| domain);
+    section.add(
+        "identity",
+        format!("spiffe://{domain}/ns/{}/sa/{account}", pod.id.namespace),
+        None,
+    );
+    section
+}
+
+/// A pod that would be made otherwise today.
+fn expected(facts: &Facts<'_>, pod: &Stored, has_proxy: bool, section: &mut Section) {
+    let Some(template) = Template::of(pod) else {
+        return;
+    };
+    let injection = facts.mesh.injectors().injection(template);
+    match (&injection.expected, has_proxy) {
+        (Tri::Yes, false) => {
+            section.object(
+                "now",
+                "a new pod of its kind would get a proxy",
+                injection.decided_by.object,
+            );
+        }
+        (Tri::No, true) if !is_router(pod) => {
+            section.object(
+                "now",
+                format!("a new pod would get none: {}", injection.decided_by.what),
+                injection.decided_by.object,
+            );
+        }
+        _ => {}
+    }
+}
+
+fn proxy(pod: &Stored) -> Option<(&'static str, &Node)> {
+    ["containers", "initContainers"]
+        .into_iter()
+        .find_map(|list| {
+            let found = pod
+                .spec_list(list)
+                .iter()
+                .find(|container| container.str_at("name") == Some("istio-proxy"));
+            found.map(|container| (list, container))
+        })
+}
+
+fn sync(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let mut section = Section::new("Configuration");
+    let streams = facts.fleet.streams_of(&pod.id.namespace, &pod.id.name);
+    for stream in streams {
+        let types: Vec<String> = stream
+            .types
+            .iter()
+            .map(|(name, watch)| format!("{name} {}", watch.sync.word()))
+            .collect();
+        section.add(
+            format!("from {}", stream.istiod),
+            format!("{}, Istio {}", types.join(", "), stream.version),
+            None,
+        );
+        for (name, watch) in stream
+            .types
+            .iter()
+            .filter(|(_, watch)| !watch.error.is_empty())
+        {
+            section.add(format!("{name} refused"), &watch.error, None);
+        }
+    }
+    if section.facts.is_empty() && proxy(pod).is_some() {
+        let says = if facts.fleet.istiods.is_empty() {
+            "unknown: no istiod was asked for its streams"
+        } else {
+            "no istiod that was asked has a stream of it"
+        };
+        section.add("", says, None);
+    }
+    section
+}
+
+fn ports_of(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let mut section = Section::new("Ports");
+    let containers = pod.spec_list("containers").iter();
+    let declared: Vec<String> = containers
+        .filter(|container| container.str_at("name") != Some("istio-proxy"))
+        .flat_map(|container| {
+            let name = container.str_at("name").unwrap_or_default();
+            let ports = container.get("ports").map_or(&[][..], Node::items).iter();
+            ports.filter_map(move |port| {
+                Some(format!("{} ({name})", port.get("containerPort")?.to_json()))
+            })
+        })
+        .collect();
+    section.add(
+        "containers",
+        if declared.is_empty() {
+            "declare none".to_owned()
+        } else {
+            few(&declared)
+        },
+        None,
+    );
+    let services = facts.mesh.services_of(pod);
+    if services.is_empty() {
+        section.add("Services", "none selects this pod", None);
+    }
+    for service in services {
+        for port in ports(service) {
+            let target = target_port(&port, pod)
+                .map_or_else(|| "a port it does not have".to_owned(), |n| n.to_string());
+            section.object(
+                format!("{}:{} → {target}", service.id.name, port.number),
+                format!("{}, {}", port.protocol.word(), why(&port)),
+                service,
+            );
+        }
+    }
+    section
+}
+
+/// What makes Istio take a port for what it takes it for.
+pub(super) fn why(port: &ServicePort<'_>) -> String {
+    let says_nothing = Protocol::of_port(0, port.name, None, "TCP") == Protocol::Sniffed;
+    match port.app_protocol {
+        _ if port.protocol == Protocol::Udp => "which proxies leave alone".to_owned(),
+        Some(protocol) => format!("by appProtocol {protocol}"),
+        None if port.protocol == Protocol::Tcp && says_nothing => {
+            format!("by its number {}", port.number)
+        }
+        None if port.name.is_empty() => "the port has no name: by its first bytes".to_owned(),
+        None if says_nothing => format!(
+            "its name {} tells no protocol: by its first bytes",
+            port.name
+        ),
+        None => format!("by its name {}", port.name),
+    }
+}
+
+/// Its own endpoints of every Service that selects it.
+fn seen_by_callers(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let hosts: Vec<String> = facts
+        .mesh
+        .services_of(pod)
+        .into_iter()
+        .map(|of| service::host(facts, of))
+        .collect();
+    callers::section(
+        facts,
+        &hosts,
+        facts.mesh.pod(&pod.id.namespace, &pod.id.name),
+    )
+}
+
+/// What it may call.
+fn outbound(facts: &Facts<'_>, pod: &Stored) -> Section {
+    let mut section = Section::new("Calls of its own");
+    if proxy(pod).is_none() {
+        return section;
+    }
+    let scope = facts.mesh.scope(pod);
+    match facts
+        .mesh
+        .sidecar_of(&Workload::of(pod))
+        .filter(|_| !is_router(pod))
+    {
+        Some(sidecar) => section.object("knows", "only the hosts that a Sidecar lets in", sidecar),
+        None => section.add(
+            "knows",
+            "every host that is exported to its namespace",
+            None,
+        ),
+    }
+    let (is_registry_only, by) = facts.mesh.is_registry_only(scope);
+    let says = if is_registry_only {
+        "refused (REGISTRY_ONLY)"
+    } else {
+        "let through (ALLOW_ANY)"
+    };
+    section.add(
+        "unknown hosts",
+        says,
+        by.map(|(sidecar, _)| &sidecar.id)
+            .or(facts.mesh.config.object.as_ref()),
+    );
+    let tls = if facts.mesh.config.auto_mtls {
+        "mutual TLS wherever the server has a proxy"
+    } else {
+        "plain text unless a DestinationRule says otherwise"
+    };
+    section.add("mTLS", tls, facts.mesh.config.object.as_ref());
+    section
+}

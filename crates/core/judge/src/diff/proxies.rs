@@ -1,0 +1,330 @@
+//! Two proxies compared, resource by resource. Only a resource whose bytes differ is parsed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::snapshot::DocId;
+use meshladder_text::json::{Fault, Raw};
+use meshladder_text::tree::Node;
+
+use super::names::Names;
+use super::tree::{Compare, Pairs, pair};
+use super::{Change, Diff, Edit, Noise, What, meaning, resources};
+
+/// One proxy's configuration.
+#[derive(Clone, Debug)]
+pub struct Side<'d> {
+    /// What to call it: `shop/cart-1`.
+    pub name: String,
+    /// Its document.
+    pub doc: DocId,
+    /// The dump's text.
+    pub text: &'d str,
+    /// What its words stand for, beside its own name and addresses.
+    pub names: Arc<Names>,
+    /// Whether the other side is of the same installation: then addresses of others and roots of
+    /// trust should be equal.
+    pub is_same_mesh: bool,
+    /// Whether istiod says what it would send, rather than the proxy what it has: then there is
+    /// nothing static in it.
+    pub is_istiods: bool,
+}
+
+/// What is compared: all that a proxy was given.
+const SECTIONS: [Section; 7] = [
+    Section::Bootstrap,
+    Section::Listeners,
+    Section::Routes,
+    Section::Clusters,
+    Section::Endpoints,
+    Section::Ecds,
+    Section::Secrets,
+];
+
+/// A dump with what its words stand for.
+struct Open<'d> {
+    dump: Dump<'d>,
+    names: Names,
+    doc: DocId,
+    is_dynamic_only: bool,
+    original_dst: BTreeSet<String>,
+}
+
+/// How two proxies differ.
+///
+/// # Errors
+/// When one of the documents is no config dump: its name and what is wrong.
+pub fn proxies(a: &Side<'_>, b: &Side<'_>) -> Result<Diff, String> {
+    let (mut left, mut right) = (open(a)?, open(b)?);
+    let mut diff = Diff {
+        a: a.name.clone(),
+        b: b.name.clone(),
+        ..Diff::default()
+    };
+    for (side, open) in [(a, &left), (b, &right)] {
+        let faults = open.dump.fault.iter().chain(&open.dump.odd);
+        diff.unknown.extend(
+            faults.map(|fault| format!("a part of the dump of {}: {}", side.name, fault.what)),
+        );
+    }
+    left.is_dynamic_only = a.is_istiods || b.is_istiods;
+    right.is_dynamic_only = left.is_dynamic_only;
+    for section in SECTIONS {
+        match (
+            left.dump.section(section).is_some(),
+            right.dump.section(section).is_some(),
+        ) {
+            (true, true) => compare_section(
+                section,
+                &left,
+                &right,
+                a.is_same_mesh && b.is_same_mesh,
+                &mut diff,
+            ),
+            (false, false) => {}
+            (is_in_a, _) => {
+                let lacks = if is_in_a { &b.name } else { &a.name };
+                diff.unknown
+                    .push(format!("{}: not in the dump of {lacks}", section.message()));
+            }
+        }
+    }
+    for change in &mut diff.changes {
+        change.on = vec![b.name.clone()];
+        change.docs = (Some(left.doc.clone()), Some(right.doc.clone()));
+    }
+    Ok(diff)
+}
+
+fn open<'d>(side: &Side<'d>) -> Result<Open<'d>, String> {
+    let wrong = |fault: Fault| format!("{}: {}", side.name, fault.what);
+    let dump = Dump::index(side.text, &SECTIONS).map_err(wrong)?;
+    let mut names = Names::of_proxy(&dump).with(&side.names);
+    if !side.is_same_mesh {
+        names.add_listeners(&dump);
+    }
+    let original_dst = dump
+        .of(Section::Clusters)
+        .filter(|cluster| is_original_dst(cluster));
+    let original_dst = original_dst
+        .map(|cluster| cluster.name.to_string())
+        .collect();
+    Ok(Open {
+        dump,
+        names,
+        doc: side.doc.clone(),
+        is_dynamic_only: false,
+        original_dst,
+    })
+}
+
+fn is_original_dst(cluster: &Resource<'_>) -> bool {
+    cluster
+        .raw
+        .and_then(|raw| raw.string_at("type"))
+        .is_some_and(|kind| kind == "ORIGINAL_DST")
+}
+
+fn compare_section(
+    section: Section,
+    a: &Open<'_>,
+    b: &Open<'_>,
+    is_same_mesh: bool,
+    diff: &mut Diff,
+) {
+    if section == Section::Bootstrap {
+        bootstrap(a, b, diff);
+        return;
+    }
+    let mut noise = Noise::default();
+    let ((left, aside_a), (right, aside_b)) = (a.resources(section), b.resources(section));
+    left_aside(&aside_a, &aside_b, &mut noise);
+    let Pairs {
+        both,
+        only_a,
+        only_b,
+    } = pair(&a.keys(&left), &b.keys(&right));
+    diff.compared += both.len() + only_a.len() + only_b.len();
+    let mut changes = Vec::new();
+    {
+        let mut compare = Compare {
+            a: &a.names,
+            b: &b.names,
+            noise: &mut noise,
+        };
+        for (name, left_at, right_at) in both {
+            let (old, new) = (left[left_at], right[right_at]);
+            state(section, &name, old, new, &mut changes);
+            if !is_same(old, new) {
+                resources::compare(
+                    section,
+                    &name,
+                    old,
+                    new,
+                    is_same_mesh,
+                    &mut compare,
+                    &mut changes,
+                );
+            }
+        }
+    }
+    changes.extend(
+        only_a
+            .into_iter()
+            .map(|(name, at)| resources::alone(section, &name, left[at], What::Removed)),
+    );
+    changes.extend(
+        only_b
+            .into_iter()
+            .map(|(name, at)| resources::alone(section, &name, right[at], What::Added)),
+    );
+    diff.noise.absorb(noise);
+    diff.changes.extend(changes);
+}
+
+/// What is not compared, and why.
+type Aside<'o, 'd> = (&'static str, &'o Resource<'d>);
+
+/// What both sides have alike is no difference, not even an expected one.
+fn left_aside(a: &[Aside<'_, '_>], b: &[Aside<'_, '_>], noise: &mut Noise) {
+    let mut surplus: BTreeMap<(&'static str, &str, Option<&str>), isize> = BTreeMap::new();
+    for (side, by) in [(a, 1), (b, -1)] {
+        for (why, resource) in side {
+            *surplus
+                .entry((why, &resource.name, resource.raw.map(Raw::text)))
+                .or_default() += by;
+        }
+    }
+    for ((why, name, _), count) in surplus {
+        for _ in 0..count.unsigned_abs() {
+            noise.count(why, name);
+        }
+    }
+}
+
+fn is_same(a: &Resource<'_>, b: &Resource<'_>) -> bool {
+    match (a.raw, b.raw) {
+        (Some(left), Some(right)) => left.text() == right.text(),
+        (left, right) => left.is_none() && right.is_none(),
+    }
+}
+
+/// One side may still wait for a resource, or may have refused its last update.
+fn state(
+    section: Section,
+    name: &str,
+    a: &Resource<'_>,
+    b: &Resource<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let says = |resource: &Resource<'_>| {
+        let refused = resource
+            .error
+            .as_ref()
+            .map(|error| format!(", last update refused: {}", error.details));
+        format!("{}{}", resource.state.word(), refused.unwrap_or_default())
+    };
+    let (old, new) = (says(a), says(b));
+    if old != new {
+        let at = (Some(a.entry.offset()), Some(b.entry.offset()));
+        let path = "/state".to_owned();
+        let means = Some(meaning::state(a, b));
+        let edits = vec![Edit {
+            what: What::Changed,
+            path,
+            old: Some(old),
+            new: Some(new),
+            at,
+        }];
+        changes.push(Change {
+            means,
+            edits,
+            ..resources::change(What::Changed, section, name)
+        });
+    }
+}
+
+impl<'d> Open<'d> {
+    /// What is in use, or would be: of several states of one resource the one that counts. And what
+    /// is not compared, with the reason.
+    fn resources(&self, section: Section) -> (Vec<&Resource<'d>>, Vec<Aside<'_, 'd>>) {
+        let (mut found, mut aside) = (Vec::new(), Vec::new());
+        for resource in self.dump.of(section) {
+            match resource.state {
+                State::Draining => aside.push(("listeners on their way out", resource)),
+                _ if section == Section::Endpoints && self.is_made_by_traffic(&resource.name) => {
+                    aside.push(("endpoints that traffic makes", resource));
+                }
+                // Inline route configurations stand in their listeners too.
+                State::Static if self.is_dynamic_only || section == Section::Routes => {}
+                _ => found.push(resource),
+            }
+        }
+        (found, aside)
+    }
+
+    /// Whether the endpoints of a cluster come and go with connections: those of `ORIGINAL_DST`.
+    fn is_made_by_traffic(&self, cluster: &str) -> bool {
+        self.original_dst.contains(cluster)
+    }
+
+    fn keys(&self, resources: &[&Resource<'_>]) -> Vec<String> {
+        resources
+            .iter()
+            .map(|resource| self.names.neutral(&resource.name).into_owned())
+            .collect()
+    }
+}
+
+/// Of the bootstrap only what decides something: versions, the proxy's own settings, where istiod
+/// is.
+fn bootstrap(a: &Open<'_>, b: &Open<'_>, diff: &mut Diff) {
+    let node = |open: &Open<'_>| {
+        let section = open.dump.section(Section::Bootstrap)?;
+        Node::from_json(section.get("bootstrap")?).ok()
+    };
+    let (Some(left), Some(right)) = (node(a), node(b)) else {
+        return;
+    };
+    diff.compared += 1;
+    let mut edits = Vec::new();
+    let mut compare = Compare {
+        a: &a.names,
+        b: &b.names,
+        noise: &mut diff.noise,
+    };
+    compare.nodes("", &left, &right, &mut edits);
+    let (own, edits): (Vec<_>, Vec<_>) = edits.into_iter().partition(|edit| is_own(&edit.path));
+    for edit in own {
+        diff.noise.add(
+            "who the proxy is",
+            &edit.path,
+            &edit.old.unwrap_or_default(),
+            &edit.new.unwrap_or_default(),
+        );
+    }
+    if !edits.is_empty() {
+        let means = meaning::bootstrap(&edits);
+        let change = resources::change(What::Changed, Section::Bootstrap, "bootstrap");
+        diff.changes.push(Change {
+            means,
+            edits,
+            ..change
+        });
+    }
+}
+
+/// What the node says of itself: it must differ between pods and workloads.
+fn is_own(path: &str) -> bool {
+    const DECIDES: [&str; 4] = [
+        "/node/metadata/ISTIO_VERSION",
+        "/node/metadata/PROXY_CONFIG",
+        "/node/metadata/MESH_ID",
+        "/node/metadata/NETWORK",
+    ];
+    let says = path.starts_with("/node/")
+        || path.starts_with("/stats_config")
+        || path.contains("request_headers");
+    says && !DECIDES.iter().any(|decides| path.starts_with(decides))
+}

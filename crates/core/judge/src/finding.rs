@@ -1,0 +1,272 @@
+//! A finding: one claim about the mesh, with the bytes that prove it.
+
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::tree::Node;
+
+mod fix;
+mod rung;
+
+pub use fix::{Change, Fix, FixKind, Patch, Risk};
+pub use rung::Rung;
+
+/// One claim. It cannot be made without evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's code, such as `ML0701`.
+    pub code: &'static str,
+    /// The rule's name, such as `subset-selects-no-pods`.
+    pub name: &'static str,
+    /// The rung it belongs to.
+    pub rung: Rung,
+    /// How bad.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// The object to change.
+    pub subject: ObjectRef,
+    /// One sentence with real names, without a full stop.
+    pub message: String,
+    /// What proves it; the first piece is the main one.
+    pub evidence: Vec<Evidence>,
+    /// What would repair it, the best first.
+    pub fixes: Vec<Fix>,
+    /// Who suffers: pods as `Pod`, else the objects that the damage shows at. Empty means nobody in
+    /// particular.
+    pub hits: Vec<ObjectRef>,
+    /// How bad it is when the subject itself is asked about: what is meant to be so may still be
+    /// the answer.
+    pub when_asked: Option<Severity>,
+    /// Ids of the findings that explain this one; filled by the ladder.
+    pub caused_by: Vec<String>,
+    /// Facts that were missing, without which the object to change cannot be told from others.
+    pub unsettled: Vec<String>,
+    /// Whether the objects ask for it as they are: then it is not that a proxy lacks the last of
+    /// them.
+    pub is_asked_for: bool,
+}
+
+/// How bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Traffic suffers.
+    Error,
+    /// Traffic suffers under some condition, or differs from what was asked for.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+/// How sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It follows from complete data and modelled semantics.
+    Proven,
+    /// A heuristic, or some of the data was missing.
+    Likely,
+    /// A lead to confirm.
+    Possible,
+}
+
+/// A place in a document and what it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The document.
+    pub doc: DocId,
+    /// Where in it.
+    pub spot: Spot,
+    /// What stands there, in words.
+    pub shows: String,
+}
+
+/// Where in a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// An RFC 6901 pointer.
+    Pointer(String),
+    /// The name of the member that an RFC 6901 pointer leads to: its value may stand lines below.
+    Key(String),
+    /// A byte offset, for dumps that are never parsed whole.
+    Offset(usize),
+    /// A line, counted from 1, for logs and statistics.
+    Line(usize),
+    /// The document as a whole, or that it is missing.
+    Whole,
+}
+
+impl Severity {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl Confidence {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Likely => "likely",
+            Self::Possible => "possible",
+        }
+    }
+}
+
+impl Spot {
+    /// The pointer, where there is one.
+    pub fn pointer(&self) -> Option<&str> {
+        match self {
+            Self::Pointer(pointer) | Self::Key(pointer) => Some(pointer),
+            Self::Offset(_) | Self::Line(_) | Self::Whole => None,
+        }
+    }
+}
+
+impl Evidence {
+    /// A part of an object.
+    pub fn of(object: &Stored, part: &Node, shows: impl Into<String>) -> Self {
+        let spot = Spot::Pointer(object.pointer_of(part));
+        Self {
+            doc: object.doc.clone(),
+            spot,
+            shows: shows.into(),
+        }
+    }
+
+    /// An object as a whole.
+    pub fn object(object: &Stored, shows: impl Into<String>) -> Self {
+        Self::of(object, &object.node, shows)
+    }
+
+    /// The object it is part of, by its document and its pointer there; in a document that is no
+    /// objects, all of it.
+    pub fn object_place(&self) -> (DocId, String) {
+        let Some(pointer) = self.spot.pointer() else {
+            return (self.doc.clone(), String::new());
+        };
+        let is_part = |token: &&str| *token == "items" || token.parse::<usize>().is_ok();
+        let length: usize = pointer
+            .split('/')
+            .skip(1)
+            .take_while(is_part)
+            .map(|token| token.len() + 1)
+            .sum();
+        (self.doc.clone(), pointer[..length].to_owned())
+    }
+
+    /// A byte of a dump.
+    pub fn offset(doc: &DocId, offset: usize, shows: impl Into<String>) -> Self {
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Offset(offset),
+            shows: shows.into(),
+        }
+    }
+
+    /// A line, counted from 1.
+    pub fn line(doc: &DocId, line: usize, shows: impl Into<String>) -> Self {
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Line(line),
+            shows: shows.into(),
+        }
+    }
+
+    /// A document as a whole; also one that is not there, when its absence is the proof.
+    pub fn document(doc: &DocId, shows: impl Into<String>) -> Self {
+        Self {
+            doc: doc.clone(),
+            spot: Spot::Whole,
+            shows: shows.into(),
+        }
+    }
+}
+
+impl Finding {
+    /// Code, subject and place: wording may improve without a change of identity.
+    pub fn id(&self) -> String {
+        let ObjectRef {
+            kind,
+            namespace,
+            name,
+        } = &self.subject;
+        let subject = if name.is_empty() {
+            kind.to_string()
+        } else {
+            format!("{kind}/{namespace}/{name}")
+        };
+        format!(
+            "{}:{subject}:{}",
+            self.code,
+            self.evidence.first().map_or(String::new(), place_of)
+        )
+    }
+
+    /// Also shows this.
+    pub fn see(&mut self, evidence: Evidence) -> &mut Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    /// Offers this repair.
+    pub fn fix(&mut self, fix: Fix) -> &mut Self {
+        self.fixes.push(fix);
+        self
+    }
+
+    /// This pod or object suffers.
+    pub fn hits(&mut self, hit: ObjectRef) -> &mut Self {
+        if !self.hits.contains(&hit) {
+            self.hits.push(hit);
+        }
+        self
+    }
+
+    /// Not as bad as the rule's usual.
+    pub fn severity(&mut self, severity: Severity) -> &mut Self {
+        self.severity = severity;
+        self
+    }
+
+    /// When the subject itself is asked about, it is this bad.
+    pub fn when_asked(&mut self, severity: Severity) -> &mut Self {
+        self.when_asked = Some(severity);
+        self
+    }
+
+    /// Not as sure as usual.
+    pub fn confidence(&mut self, confidence: Confidence) -> &mut Self {
+        self.confidence = self.confidence.max(confidence);
+        self
+    }
+
+    /// Without this fact it is not known whether the subject is at fault, or something else.
+    pub fn lacks(&mut self, fact: impl Into<String>) -> &mut Self {
+        self.unsettled.push(fact.into());
+        self
+    }
+
+    /// The objects ask for it as they are, whether proxies have them or not.
+    pub fn is_asked_for(&mut self, is_so: bool) -> &mut Self {
+        self.is_asked_for = is_so;
+        self
+    }
+
+    /// Whether it is told loudly.
+    pub fn is_loud(&self) -> bool {
+        self.severity <= Severity::Warning
+    }
+}
+
+/// The pointer inside the object where there is one: the index in a list of objects is no part of
+/// the identity.
+fn place_of(evidence: &Evidence) -> String {
+    match evidence.spot.pointer() {
+        Some(pointer) => pointer[evidence.object_place().1.len()..].to_owned(),
+        None => evidence.doc.to_string(),
+    }
+}

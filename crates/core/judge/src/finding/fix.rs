@@ -1,0 +1,217 @@
+//! Repairs.
+
+pub use meshladder_mesh::{Change, Patch};
+
+use meshladder_mesh::ObjectRef;
+
+/// A repair, as text for a person; with the change of objects it stands for, when it is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it is.
+    pub kind: FixKind,
+    /// What it may cost.
+    pub risk: Risk,
+    /// The patch, command or advice.
+    pub text: String,
+    /// The same as a change of objects: the ladder applies it in memory and offers the fix only if
+    /// the cause goes away.
+    pub change: Option<Change>,
+    /// Why it could not be checked beforehand, when it changes objects and could not.
+    pub unchecked: Option<String>,
+}
+
+/// What a fix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixKind {
+    /// A change of an object.
+    Patch,
+    /// A command to run.
+    Command,
+    /// Something to do by hand.
+    Advice,
+}
+
+/// What a fix may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// It only looks.
+    ReadOnly,
+    /// It can be undone.
+    Reversible,
+    /// It restarts or removes something.
+    Disruptive,
+}
+
+impl FixKind {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Command => "command",
+            Self::Advice => "advice",
+        }
+    }
+}
+
+impl Risk {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Reversible => "reversible",
+            Self::Disruptive => "disruptive",
+        }
+    }
+}
+
+impl Fix {
+    /// Something to do by hand.
+    pub fn advice(text: impl Into<String>) -> Self {
+        Self {
+            kind: FixKind::Advice,
+            risk: Risk::ReadOnly,
+            text: text.into(),
+            change: None,
+            unchecked: None,
+        }
+    }
+
+    /// A command that only looks.
+    pub fn look(command: impl Into<String>) -> Self {
+        Self {
+            kind: FixKind::Command,
+            ..Self::advice(command)
+        }
+    }
+
+    /// A command that does something.
+    pub fn command(risk: Risk, command: impl Into<String>) -> Self {
+        Self {
+            kind: FixKind::Command,
+            risk,
+            ..Self::advice(command)
+        }
+    }
+
+    /// A merge patch, as JSON text.
+    pub fn merge(object: &ObjectRef, patch: impl Into<String>) -> Self {
+        let patch = patch.into();
+        let text = format!(
+            "kubectl patch {} --type merge -p {}",
+            target(object),
+            quoted(&patch)
+        );
+        Self::change(Risk::Reversible, text, object, Patch::Merge(patch))
+    }
+
+    /// A JSON patch: a list of operations, as JSON text.
+    pub fn json_patch(object: &ObjectRef, patch: impl Into<String>) -> Self {
+        let patch = patch.into();
+        let text = format!(
+            "kubectl patch {} --type json -p {}",
+            target(object),
+            quoted(&patch)
+        );
+        Self::change(Risk::Reversible, text, object, Patch::Json(patch))
+    }
+
+    /// Deletes the object.
+    pub fn delete(object: &ObjectRef) -> Self {
+        Self::change(
+            Risk::Disruptive,
+            format!("kubectl delete {}", target(object)),
+            object,
+            Patch::Delete,
+        )
+    }
+
+    /// Creates an object, as YAML text.
+    pub fn create(object: &ObjectRef, yaml: impl Into<String>) -> Self {
+        let yaml = yaml.into();
+        let text = format!("kubectl apply -f - <<'EOF'\n{}\nEOF", yaml.trim_end());
+        Self::change(Risk::Reversible, text, object, Patch::Create(yaml))
+    }
+
+    /// It cannot be checked in memory, and this is why.
+    #[must_use]
+    pub fn unchecked(mut self, why: impl Into<String>) -> Self {
+        self.unchecked = Some(why.into());
+        self
+    }
+
+    fn change(risk: Risk, text: String, object: &ObjectRef, patch: Patch) -> Self {
+        let change = Some(Change {
+            object: object.clone(),
+            patch,
+        });
+        Self {
+            kind: FixKind::Patch,
+            risk,
+            text,
+            change,
+            unchecked: None,
+        }
+    }
+}
+
+/// `virtualservice catalog -n shop`
+fn target(object: &ObjectRef) -> String {
+    let kind = resource(&object.kind);
+    match object.namespace.as_str() {
+        "" => format!("{kind} {}", object.name),
+        namespace => format!("{kind} {} -n {namespace}", object.name),
+    }
+}
+
+/// The kind as kubectl takes it. Two kinds are called Gateway, and kubectl takes the bare name for
+/// either; no rule changes the one of the Gateway API.
+fn resource(kind: &str) -> String {
+    match kind {
+        "Gateway" => "gateway.networking.istio.io".to_owned(),
+        kind => kind.to_lowercase(),
+    }
+}
+
+/// One word of a shell's command line.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_the_object_as_kubectl_takes_it() {
+        let delete =
+            |kind, namespace, name| Fix::delete(&ObjectRef::new(kind, namespace, name)).text;
+        assert_eq!(
+            delete("VirtualService", "shop", "cart"),
+            "kubectl delete virtualservice cart -n shop"
+        );
+        assert_eq!(
+            delete("Gateway", "edge", "shop"),
+            "kubectl delete gateway.networking.istio.io shop -n edge"
+        );
+        assert_eq!(
+            delete("Namespace", "", "shop"),
+            "kubectl delete namespace shop"
+        );
+    }
+
+    #[test]
+    fn a_quote_in_a_patch_does_not_end_the_word() {
+        let fix = Fix::merge(
+            &ObjectRef::new("Service", "shop", "cart"),
+            r#"{"a":"it's"}"#,
+        );
+        assert_eq!(
+            fix.text,
+            r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#
+        );
+        assert_eq!(
+            fix.change.expect("it changes an object").patch,
+            Patch::Merge(r#"{"a":"it's"}"#.to_owned())
+        );
+    }
+}

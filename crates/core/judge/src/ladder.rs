@@ -1,0 +1,446 @@
+//! The climb: every rule runs, then causes are told from symptoms, and the one thing to change
+//! comes first.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::fleet::{Documents, Fleet, Proxy};
+use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
+use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
+use meshladder_mesh::schema::Faults;
+use meshladder_mesh::{Mesh, ObjectRef, reads};
+use meshladder_sim::trace::{Kind, Trace};
+use meshladder_sim::walk::{self, Question};
+use meshladder_text::parallel;
+
+mod analyze;
+mod asked;
+mod attribute;
+mod choice;
+mod logged;
+mod proxies;
+mod scope;
+mod verify;
+
+pub use analyze::{Analysis, analyze, chosen, skipped};
+pub use choice::{Choice, is_known};
+pub use proxies::on_path;
+pub use scope::Scope;
+
+/// What is asked of the ladder.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// What it is about.
+    pub scope: Scope,
+    /// For a request: what was seen.
+    pub seen: Option<Seen>,
+    /// How many threads may visit proxies.
+    pub threads: usize,
+}
+
+/// What one rule came to.
+#[derive(Debug)]
+struct Ran {
+    rule: &'static Rule,
+    skipped: Option<(Need, Coverage)>,
+    sink: Sink,
+}
+
+/// Climbs the whole ladder.
+pub fn climb(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry) -> Report {
+    climb_along(snapshot, mesh, inquiry, None)
+}
+
+/// The same for a request whose walk is known already.
+pub fn climb_along(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    inquiry: &Inquiry,
+    walked: Option<Trace>,
+) -> Report {
+    let question = inquiry.scope.question();
+    let trace = question.map(|question| {
+        (
+            question,
+            walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false)),
+        )
+    });
+    let (fleet, mut ran) = visit_proxies(
+        snapshot,
+        mesh,
+        inquiry,
+        trace.as_ref().map(|(_, trace)| trace),
+    );
+    let faults = Faults::default();
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let asked = trace
+        .as_ref()
+        .map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, asked.as_ref())));
+    ran.sort_by_key(|ran| ran.rule.code);
+    let mut findings: Vec<Finding> = ran
+        .iter()
+        .flat_map(|ran| ran.sink.findings.clone())
+        .collect();
+    scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
+    for cause in logged::causes(&facts, &inquiry.scope) {
+        findings.retain(|known| known.id() != cause.id());
+        findings.push(cause);
+    }
+    scope::put_traffic_first(&mut findings, &inquiry.scope);
+    if let Some(asked) = &asked {
+        scope::put_asked_for_first(&mut findings, asked);
+    }
+    doubt(&mut findings, &ran, snapshot);
+    attribute::causes(&mut findings);
+    let unsettled = attribute::unsettled(&mut findings);
+    let mut unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
+    unknown.extend(
+        inquiry
+            .scope
+            .unread(&facts)
+            .filter(|fact| !unknown.contains(fact)),
+    );
+    if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
+        let end = asked.as_ref().and_then(asked::bad_end);
+        unknown.extend(end.map(|end| {
+            format!(
+                "what led to {}: nothing that was read explains it",
+                end.in_words()
+            )
+        }));
+    }
+    let verdict = verdict(&findings, &unknown);
+    if verdict == Verdict::Undecided {
+        findings.push(not_readable(&unknown, snapshot));
+        attribute::causes(&mut findings);
+    }
+    verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
+    let coverage = coverage(climbed(), snapshot);
+    Report {
+        question: inquiry.scope.to_json(inquiry.seen.as_ref()),
+        asked: inquiry.scope.in_words(),
+        taken_at: snapshot.taken_at(),
+        verdict,
+        rungs: Rung::ALL
+            .iter()
+            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
+            .collect(),
+        coverage,
+        unknown,
+        findings: report::tell(findings, snapshot),
+    }
+}
+
+/// Opens the proxies one by one, a few at a time, and runs the rules that look at one.
+fn visit_proxies(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    inquiry: &Inquiry,
+    trace: Option<&Trace>,
+) -> (Fleet, Vec<Ran>) {
+    let mut fleet = Fleet::of_istiods(snapshot);
+    let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
+    let faults = Faults::default();
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let rules: Vec<&'static Rule> = rules::all()
+        .filter(|rule| matches!(rule.check, Check::Proxy(_)))
+        .collect();
+    let visited = parallel::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
+    let mut ran: Vec<Ran> = rules
+        .iter()
+        .map(|rule| Ran {
+            rule,
+            skipped: lacking(rule, snapshot, mesh),
+            sink: Sink::new(rule),
+        })
+        .collect();
+    for (id, (summary, sinks)) in wanted.into_iter().zip(visited) {
+        fleet.proxies.insert(id, summary);
+        for (ran, sink) in ran
+            .iter_mut()
+            .zip(sinks)
+            .filter(|(ran, _)| ran.skipped.is_none())
+        {
+            ran.sink.examined += sink.examined;
+            ran.sink.findings.extend(sink.findings);
+            ran.sink.unknown.extend(sink.unknown);
+        }
+    }
+    (fleet, ran)
+}
+
+fn visit(
+    facts: &Facts<'_>,
+    rules: &[&'static Rule],
+    id: &ProxyRef,
+) -> (crate::fleet::Summary, Vec<Sink>) {
+    let documents = Documents::open(facts.snapshot, id);
+    let proxy = Proxy::new(&documents, facts.mesh.pod(&id.namespace, &id.pod));
+    let sinks = rules.iter().map(|rule| {
+        guarded(rule, |sink| {
+            if let Check::Proxy(check) = rule.check {
+                check(facts, &proxy, sink);
+            }
+        })
+    });
+    let sinks = sinks.collect();
+    (proxy.summary(), sinks)
+}
+
+/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Option<Ran> {
+    let skipped = lacking(rule, facts.snapshot, facts.mesh);
+    let sink = match (rule.check, asked) {
+        (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
+        _ if skipped.is_some() => Sink::new(rule),
+        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
+        (Check::Either(check), asked) => guarded(rule, |sink| check(facts, asked, sink)),
+        (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
+    };
+    let mut ran = Ran {
+        rule,
+        skipped,
+        sink,
+    };
+    let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
+    let in_part = rule
+        .needs
+        .iter()
+        .any(|path| matches!(coverage(&path), Coverage::Partial(_)));
+    if in_part
+        || rule
+            .uses
+            .iter()
+            .any(|path| matches!(coverage(&path), Coverage::Denied(_)))
+    {
+        for finding in &mut ran.sink.findings {
+            finding.confidence(Confidence::Likely);
+        }
+    }
+    Some(ran)
+}
+
+/// A panic in one rule becomes a finding of its own, and the rest still answers.
+fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let mut sink = Sink::new(rule);
+        reads::running(rule.code);
+        check(&mut sink);
+        reads::running("");
+        sink
+    }));
+    ran.unwrap_or_else(|_| {
+        let mut sink = Sink::new(rule);
+        let message = format!(
+            "the rule {} ({}) broke; this is a bug of meshladder, and its answer is missing",
+            rule.code, rule.name
+        );
+        let subject = ObjectRef::new("Meshladder", "", rule.code);
+        sink.find(
+            subject,
+            message,
+            Evidence::document(&DocId::new("manifest.json"), "the input that broke it"),
+        )
+        .severity(Severity::Info);
+        sink
+    })
+}
+
+/// The first thing that a rule cannot do without and that is not there. Of a kind that was read
+/// only in part and of which there is none at all, nothing can be concluded either.
+fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
+    rule.needs.iter().find_map(|path| {
+        let need = Need::of_path(path);
+        match snapshot.coverage(&need) {
+            Coverage::Complete => None,
+            Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
+                analyze::is_not_in_files(rule, path, mesh)
+                    .then(|| (need, Coverage::Partial("the files have none".to_owned())))
+            }
+            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => {
+                None
+            }
+            coverage => Some((need, coverage)),
+        }
+    })
+}
+
+/// A finding may follow from another that was not made for want of a fact: then that fact decides
+/// whether it is a root. And whom an object concerns, only the pods tell.
+fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
+    const PODS: &str = "k8s/pods.json";
+    let pods = snapshot.coverage(&Need::of_path(PODS));
+    let pods = matches!(pods, Coverage::Denied(_)).then(|| pods.lack(&Need::of_path(PODS)));
+    for finding in findings {
+        let explains = |ran: &&Ran| {
+            ran.rule
+                .explains
+                .iter()
+                .any(|code| finding.code.starts_with(code))
+        };
+        let uses_pods = rules::named(finding.code).is_some_and(|rule| rule.uses.contains(&PODS));
+        let facts = ran
+            .iter()
+            .filter(explains)
+            .flat_map(|ran| ran.sink.unknown.clone())
+            .chain(pods.clone().filter(|_| uses_pods));
+        let mut facts: Vec<String> = facts
+            .filter(|fact| !finding.unsettled.contains(fact))
+            .collect();
+        facts.dedup();
+        finding.unsettled.extend(facts);
+    }
+}
+
+/// What only tells of the past: a mesh is judged without it, and the rung says what was not looked
+/// at.
+const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
+
+/// Facts that were missing and could change the answer.
+fn missing(
+    ran: &[Ran],
+    scope: &Scope,
+    asked: Option<&Asked<'_>>,
+    mut unknown: Vec<String>,
+) -> Vec<String> {
+    unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
+    if let Some(asked) = asked {
+        let ends = asked.trace.branches.iter().map(|branch| &branch.end);
+        let open = ends.filter(|end| end.kind == Kind::Undecided);
+        unknown.extend(open.map(|end| end.because.clone()));
+    }
+    let unread = ran
+        .iter()
+        .filter(|ran| scope.covers(ran.rule.rung))
+        .filter_map(|ran| ran.skipped.as_ref());
+    let unread = unread.filter(|(need, coverage)| match asked {
+        Some(asked) => asked::wants(asked, need, coverage),
+        None => !ONLY_TELL.contains(&need.path().as_str()),
+    });
+    unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
+    let mut seen = std::collections::BTreeSet::new();
+    unknown.retain(|fact| seen.insert(fact.clone()));
+    unknown
+}
+
+fn verdict(findings: &[Finding], unknown: &[String]) -> Verdict {
+    match (findings.iter().any(Finding::is_loud), unknown.is_empty()) {
+        (true, _) => Verdict::Broken,
+        (false, true) => Verdict::Healthy,
+        (false, false) => Verdict::Undecided,
+    }
+}
+
+/// How many missing facts the first line names.
+const FEW: usize = 3;
+
+/// Nothing is blamed: what could not be read comes first.
+fn not_readable(unknown: &[String], snapshot: &Snapshot) -> Finding {
+    let rule = rules::missing_facts();
+    let mut sink = Sink::new(rule);
+    let first = &unknown[..unknown.len().min(FEW)];
+    let more = if unknown.len() > first.len() {
+        format!(" and {} more", unknown.len() - first.len())
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "it cannot be decided without: {}{more}",
+        report::by_reason(first).join("; ")
+    );
+    let proof = Evidence::document(&DocId::new("manifest.json"), "what could not be read");
+    let finding = sink.find(ObjectRef::new("Coverage", "", ""), message, proof);
+    for (_, need, coverage) in snapshot
+        .coverages()
+        .filter(|(_, _, coverage)| **coverage != Coverage::Complete)
+    {
+        finding.see(Evidence::document(
+            &DocId::new(need.path()),
+            coverage.lack(need),
+        ));
+    }
+    let wanted = report::by_reason(unknown).join("; ");
+    finding.fix(Fix::advice(format!("get these and ask again: {wanted}")));
+    if wanted.contains("no right to") {
+        let advice = "`meshladder rbac` prints the rights; who has them can send you a bundle (`meshladder snapshot`)";
+        finding.fix(Fix::advice(advice));
+    }
+    finding.clone()
+}
+
+fn rung_outcome(
+    rung: Rung,
+    ran: &[Ran],
+    findings: &[Finding],
+    coverage: &[(Need, Coverage)],
+) -> RungOutcome {
+    let here: Vec<&Ran> = ran.iter().filter(|ran| ran.rule.rung == rung).collect();
+    let examined = match rung {
+        // Its rule has nothing to look at: the ladder itself sees what could be read.
+        Rung::Reach => coverage
+            .iter()
+            .filter(|(_, coverage)| *coverage == Coverage::Complete)
+            .count(),
+        _ => here.iter().map(|ran| ran.sink.examined).sum(),
+    };
+    let outcome = if findings.iter().any(|f| f.rung == rung && f.is_loud()) {
+        Outcome::Failed
+    } else if examined > 0 {
+        Outcome::Passed
+    } else if let Some((need, coverage)) = here.iter().find_map(|ran| ran.skipped.as_ref()) {
+        Outcome::Skipped(coverage.lack(need))
+    } else {
+        Outcome::Nothing
+    };
+    RungOutcome {
+        rung,
+        outcome,
+        examined,
+    }
+}
+
+/// The rules of the ladder; those of objects are `analyze`'s.
+fn climbed() -> impl Iterator<Item = &'static Rule> {
+    rules::all().filter(|rule| !rule.is_of_objects())
+}
+
+/// Everything that any of the rules needs or uses.
+fn coverage(
+    rules: impl Iterator<Item = &'static Rule>,
+    snapshot: &Snapshot,
+) -> Vec<(Need, Coverage)> {
+    let needs: std::collections::BTreeSet<Need> = rules
+        .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+        .map(|path| Need::of_path(path))
+        .collect();
+    needs
+        .into_iter()
+        .map(|need| (need.clone(), snapshot.coverage(&need)))
+        .collect()
+}
+
+/// The request that a scope is about.
+impl Scope {
+    fn question(&self) -> Option<&Question> {
+        if let Self::Request(question) = self {
+            Some(question)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! `analyze`: the rules that judge what objects say, whether traffic meets it or not.
+
+use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
+use crate::finding::{Finding, Rung, Severity};
+use crate::fleet::Fleet;
+use crate::report::{self, Report, Verdict};
+use crate::rules::{self, Facts, Rule};
+use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_mesh::schema::Faults;
+use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_text::parallel;
+
+/// What is asked of the objects.
+#[derive(Debug)]
+pub struct Analysis {
+    /// Only findings of this namespace, and of what is in none.
+    pub namespace: Option<String>,
+    /// Findings that are not told: a code, and the object as `Kind namespace/name`, in which `*`
+    /// stands for anything.
+    pub suppress: Vec<(String, String)>,
+    /// Only findings at least this bad.
+    pub least: Severity,
+    /// Which rules are run.
+    pub choice: Choice,
+    /// How many threads may run them.
+    pub threads: usize,
+}
+
+impl Default for Analysis {
+    fn default() -> Self {
+        Self {
+            namespace: None,
+            suppress: Vec::new(),
+            least: Severity::Info,
+            choice: Choice::default(),
+            threads: 1,
+        }
+    }
+}
+
+/// "resources in kube-system, kube-public, kube-node-lease, local-path-storage are ignored"
+const IGNORED: [&str; 4] = [
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "local-path-storage",
+];
+
+/// The annotation that lists codes, or `*`, not to be told of an object.
+const SUPPRESS: &str = "galley.istio.io/analyze-suppress";
+
+/// Judges the objects.
+pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report {
+    let fleet = Fleet::of_istiods(snapshot);
+    let faults = Faults::default();
+    let facts = Facts {
+        snapshot,
+        mesh,
+        fleet: &fleet,
+        faults: &faults,
+    };
+    let rules: Vec<&'static Rule> = chosen(analysis).collect();
+    let ran = parallel::each(&rules, analysis.threads, |rule| run(rule, &facts, None));
+    let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
+    let mut findings: Vec<Finding> = ran
+        .iter_mut()
+        .flat_map(|ran| std::mem::take(&mut ran.sink.findings))
+        .collect();
+    findings.retain(|finding| analysis.tells(finding, mesh));
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    findings.dedup_by(|a, b| a.id() == b.id() && a.message == b.message);
+    verify::together(&mut findings, &facts);
+    let coverage = coverage(rules.into_iter(), snapshot);
+    Report {
+        question: "{\"objects\":true}".to_owned(),
+        asked: "the objects".to_owned(),
+        taken_at: snapshot.taken_at(),
+        verdict: if findings.iter().any(Finding::is_loud) {
+            Verdict::Broken
+        } else {
+            Verdict::Healthy
+        },
+        rungs: Rung::ALL
+            .iter()
+            .map(|rung| rung_outcome(*rung, &ran, &findings, &coverage))
+            .collect(),
+        coverage,
+        unknown: missing(&ran, &Scope::Mesh, None, Vec::new()),
+        findings: report::tell(findings, snapshot),
+    }
+}
+
+/// The rules that are not run, each with what it cannot do without.
+pub fn skipped(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    analysis: &Analysis,
+) -> Vec<(&'static Rule, Need, Coverage)> {
+    let lacks = |rule: &'static Rule| {
+        lacking(rule, snapshot, mesh).map(|(need, coverage)| (rule, need, coverage))
+    };
+    chosen(analysis).filter_map(lacks).collect()
+}
+
+/// Rules of the ladder judge by the traffic that meets an object, so none of them is run here.
+pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
+    rules::all().filter(|rule| rule.is_of_objects() && analysis.choice.has(rule))
+}
+
+/// What runs in a cluster, or a cluster makes itself: directories of configuration leave it out.
+const RUNNING: [&str; 9] = [
+    "k8s/pods.json",
+    "k8s/services.json",
+    "k8s/namespaces.json",
+    "k8s/nodes.json",
+    "k8s/secrets.json",
+    "k8s/serviceaccounts.json",
+    "k8s/deployments.apps.json",
+    "k8s/endpointslices.discovery.k8s.io.json",
+    "k8s/gatewayclasses.gateway.networking.k8s.io.json",
+];
+
+/// Objects in files are judged as if they were all there is. But files that hold nothing that runs
+/// say nothing about what does; a Gateway is then for the ingress gateway that is assumed.
+pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
+    let is_assumed = rule
+        .needs
+        .contains(&"k8s/gateways.networking.istio.io.json")
+        && ["k8s/pods.json", "k8s/services.json"].contains(&path);
+    let has_clusters = !mesh.clusters.is_empty();
+    RUNNING.contains(&path)
+        && !is_assumed
+        && !has_clusters
+        && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+}
+
+/// istioctl's order: level, code, kind, name, namespace, text.
+fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) {
+    let ObjectRef {
+        kind,
+        namespace,
+        name,
+    } = &finding.subject;
+    let code = rules::shown_code(finding.code);
+    (
+        finding.severity,
+        code,
+        kind,
+        name,
+        namespace,
+        &finding.message,
+    )
+}
+
+impl Analysis {
+    fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
+        let subject = &finding.subject;
+        let namespace = if subject.kind == "Namespace" {
+            &subject.name
+        } else {
+            &subject.namespace
+        };
+        let is_asked = self
+            .namespace
+            .as_ref()
+            .is_none_or(|asked| namespace.is_empty() || namespace == asked);
+        // What was only assumed cannot be changed, and is in no file.
+        let is_assumed = mesh.objects.find(subject).is_some_and(Stored::is_assumed);
+        finding.severity <= self.least
+            && is_asked
+            && !is_assumed
+            && !IGNORED.contains(&namespace.as_str())
+            && !self
+                .suppress
+                .iter()
+                .any(|(code, object)| is_coded(finding, code) && covers(object, subject))
+            && !is_suppressed(finding, mesh)
+    }
+}
+
+fn is_suppressed(finding: &Finding, mesh: &Mesh) -> bool {
+    let codes = mesh
+        .objects
+        .find(&finding.subject)
+        .and_then(|object| object.annotation(SUPPRESS))
+        .unwrap_or_default();
+    codes
+        .split(',')
+        .map(str::trim)
+        .any(|code| code == "*" || is_coded(finding, code))
+}
+
+/// Ours, or another tool's code for the same.
+fn is_coded(finding: &Finding, code: &str) -> bool {
+    let is = |own: &str| own.eq_ignore_ascii_case(code);
+    is(finding.code)
+        || rules::named(finding.code).is_some_and(|rule| rule.aka.iter().any(|aka| is(aka)))
+}
+
+fn covers(pattern: &str, object: &ObjectRef) -> bool {
+    let text = object.to_string();
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_in_an_object() {
+        let object = ObjectRef::new("VirtualService", "shop", "catalog");
+        for (pattern, holds) in [
+            ("VirtualService shop/catalog", true),
+            ("*", true),
+            ("VirtualService *", true),
+            ("* shop/cat*", true),
+            ("*shop*log", true),
+            ("Gateway *", false),
+            ("VirtualService shop/cat", false),
+            ("*shop/catalog*log", false),
+        ] {
+            assert_eq!(covers(pattern, &object), holds, "{pattern}");
+        }
+    }
+}

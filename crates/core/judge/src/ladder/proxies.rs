@@ -1,0 +1,60 @@
+//! Which proxies a climb visits, and the visit itself.
+
+use std::collections::BTreeSet;
+
+use super::Scope;
+use meshladder_capture::snapshot::{ProxyRef, Snapshot};
+use meshladder_mesh::Mesh;
+use meshladder_sim::trace::Trace;
+use meshladder_sim::walk::{self, Caller, Question};
+
+/// The proxies to visit: all of them, or for a request those on its way and its servers' siblings.
+pub(super) fn wanted(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    scope: &Scope,
+    trace: Option<&Trace>,
+) -> Vec<ProxyRef> {
+    let all: BTreeSet<ProxyRef> = snapshot
+        .ids()
+        .filter_map(meshladder_capture::snapshot::DocId::proxy)
+        .collect();
+    let (Scope::Request(question), Some(trace)) = (scope, trace) else {
+        return all.into_iter().collect();
+    };
+    let on_path = pods(mesh, question, trace);
+    all.into_iter()
+        .filter(|id| on_path.contains(&(id.namespace.clone(), id.pod.clone())))
+        .collect()
+}
+
+/// The pods whose proxies a request may meet, as far as what was read tells: namespace and name.
+/// Who collects reads them and asks again, until there are no more.
+pub fn on_path(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    question: &Question,
+) -> BTreeSet<(String, String)> {
+    let trace = walk::trace(snapshot, mesh, question, false);
+    let mut found = pods(mesh, question, &trace);
+    if question.from == Caller::Outside {
+        let gateways = mesh
+            .objects
+            .of_kind("Gateway")
+            .iter()
+            .flat_map(|gateway| mesh.gateway_pods(gateway));
+        found.extend(gateways.map(|pod| (pod.id.namespace.to_string(), pod.id.name.to_string())));
+    }
+    found
+}
+
+fn pods(mesh: &Mesh, question: &Question, trace: &Trace) -> BTreeSet<(String, String)> {
+    let of_hops = trace
+        .hops
+        .iter()
+        .filter_map(|hop| hop.proxy.split_once('/'));
+    super::asked::pods_on_path(mesh, question, trace)
+        .map(|pod| (pod.namespace.clone(), pod.name.clone()))
+        .chain(of_hops.map(|(namespace, pod)| (namespace.to_owned(), pod.to_owned())))
+        .collect()
+}

@@ -1,0 +1,223 @@
+//! A fix that changes objects is tried out in memory before it is offered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Inquiry, asked, guarded};
+use crate::finding::{Evidence, Finding};
+use crate::rules::{self, Asked, Check, Facts};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::schema::Faults;
+use meshladder_mesh::{Change, ObjectRef};
+
+/// Every try runs a rule again on the whole mesh; the findings come with the root causes first.
+const MOST_TRIES: usize = 100;
+
+/// Drops the fixes that do not make the finding go away; those that could not be tried say why.
+pub(super) fn fixes(
+    findings: &mut [Finding],
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    inquiry: &Inquiry,
+) {
+    let mut tries = MOST_TRIES;
+    let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
+    for finding in findings.iter_mut() {
+        let loud = finding.is_loud();
+        let cause = Cause {
+            code: finding.code,
+            subject: &finding.subject,
+            id: finding.id(),
+        };
+        finding.fixes.retain_mut(|fix| {
+            let (Some(change), None) = (&fix.change, &fix.unchecked) else {
+                return true;
+            };
+            if !loud {
+                fix.unchecked =
+                    Some("it does not bear on the question, so it was not tried".to_owned());
+                return true;
+            }
+            if tries == 0 {
+                fix.unchecked = Some(others_were_tried());
+                return true;
+            }
+            tries -= 1;
+            let Some(fires) = still_fires(&cause, &known, change, facts, asked, inquiry) else {
+                fix.unchecked = Some(
+                    "it shows in a running proxy, so it cannot be tried on objects alone"
+                        .to_owned(),
+                );
+                return true;
+            };
+            !fires
+        });
+    }
+}
+
+fn others_were_tried() -> String {
+    format!("{MOST_TRIES} other fixes were tried")
+}
+
+/// What should go away.
+struct Cause<'f> {
+    code: &'static str,
+    subject: &'f ObjectRef,
+    id: String,
+}
+
+/// Whether the finding is still made after the change, or the same of another place in the object,
+/// where nothing was found before: what follows in a list moves up. None when that cannot be told
+/// from objects.
+fn still_fires(
+    cause: &Cause<'_>,
+    known: &BTreeSet<String>,
+    change: &Change,
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    inquiry: &Inquiry,
+) -> Option<bool> {
+    let rule = rules::named(cause.code)?;
+    let mesh = facts.mesh.with(change);
+    let faults = Faults::default();
+    let facts = Facts {
+        snapshot: facts.snapshot,
+        mesh: &mesh,
+        fleet: facts.fleet,
+        faults: &faults,
+    };
+    let sink = match (rule.check, asked) {
+        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(&facts, sink)),
+        (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),
+        (Check::Request(_) | Check::Either(_), Some(asked)) => {
+            let asked = asked::build(&facts, asked.question, asked.trace, inquiry.seen.as_ref());
+            guarded(rule, |sink| match rule.check {
+                Check::Request(check) => check(&facts, &asked, sink),
+                Check::Either(check) => check(&facts, Some(&asked), sink),
+                Check::Mesh(_) | Check::Object(_) | Check::Proxy(_) => {}
+            })
+        }
+        _ => return None,
+    };
+    let same = |id: &String| *id == cause.id || !known.contains(id);
+    Some(
+        sink.findings
+            .iter()
+            .filter(|found| found.subject == *cause.subject)
+            .any(|found| same(&found.id())),
+    )
+}
+
+/// The same for `analyze`, which may find thousands: fixes of one rule for objects that have
+/// nothing to do with each other are tried together. Remarks are tried too.
+pub(super) fn together(findings: &mut [Finding], facts: &Facts<'_>) {
+    let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
+    let mut tries = MOST_TRIES;
+    while let Some(batch) = batch(findings).filter(|_| tries > 0) {
+        let changes: Vec<&Change> = batch
+            .iter()
+            .filter_map(|&(i, k)| findings[i].fixes[k].change.as_ref())
+            .collect();
+        let code = findings[batch[0].0].code;
+        let still = found(code, &changes, facts);
+        tries -= 1;
+        for (i, k) in batch {
+            let finding = &mut findings[i];
+            let fires = still.as_ref().map(|still| {
+                let own = finding.id();
+                let same = |id: &String| *id == own || !known.contains(id);
+                still
+                    .get(&finding.subject)
+                    .is_some_and(|ids| ids.iter().any(same))
+            });
+            match fires {
+                Some(false) => finding.fixes[k].unchecked = Some(TRIED.to_owned()),
+                Some(true) => drop(finding.fixes.remove(k)),
+                None => finding.fixes[k].unchecked = Some(others_were_tried()),
+            }
+        }
+    }
+    for fix in findings
+        .iter_mut()
+        .flat_map(|finding| &mut finding.fixes)
+        .filter(|fix| fix.change.is_some())
+    {
+        if fix.unchecked.take_if(|why| why == TRIED).is_none() {
+            fix.unchecked.get_or_insert_with(others_were_tried);
+        }
+    }
+}
+
+/// Marks a fix that was tried and works, until all are.
+const TRIED: &str = "tried";
+
+/// The next fixes to try, as positions of finding and fix: of one rule, and no two about the same
+/// object.
+fn batch(findings: &[Finding]) -> Option<Vec<(usize, usize)>> {
+    let next = |finding: &Finding| {
+        finding
+            .fixes
+            .iter()
+            .position(|fix| fix.change.is_some() && fix.unchecked.is_none())
+    };
+    let first = findings
+        .iter()
+        .position(|finding| next(finding).is_some())?;
+    let mut taken = BTreeSet::new();
+    let mut batch = Vec::new();
+    for (i, finding) in findings
+        .iter()
+        .enumerate()
+        .skip(first)
+        .filter(|(_, f)| f.code == findings[first].code)
+    {
+        let Some(k) = next(finding) else { continue };
+        let about = about(finding);
+        if taken.is_disjoint(&about) {
+            taken.extend(about);
+            batch.push((i, k));
+        }
+    }
+    Some(batch)
+}
+
+/// The objects that a finding is about, by the places of its evidence.
+fn about(finding: &Finding) -> BTreeSet<(DocId, String)> {
+    finding
+        .evidence
+        .iter()
+        .map(Evidence::object_place)
+        .collect()
+}
+
+/// What a rule of objects finds after some changes, by subject and id; none when that cannot be
+/// told from objects.
+fn found(
+    code: &str,
+    changes: &[&Change],
+    facts: &Facts<'_>,
+) -> Option<BTreeMap<ObjectRef, Vec<String>>> {
+    let rule = rules::named(code)?;
+    let Check::Object(check) = rule.check else {
+        return None;
+    };
+    let mesh = facts.mesh.with_all(changes);
+    let faults = Faults::default();
+    let sink = guarded(rule, |sink| {
+        check(
+            &Facts {
+                mesh: &mesh,
+                faults: &faults,
+                ..*facts
+            },
+            sink,
+        )
+    });
+    let mut still: BTreeMap<ObjectRef, Vec<String>> = BTreeMap::new();
+    for found in &sink.findings {
+        still
+            .entry(found.subject.clone())
+            .or_default()
+            .push(found.id());
+    }
+    Some(still)
+}

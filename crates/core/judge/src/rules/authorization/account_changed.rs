@@ -1,0 +1,93 @@
+//! See the page beside this file.
+
+use super::unmatched::{self, Why};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::PodFacts;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0903",
+    name: "caller-under-another-account",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "a caller that policy means to admit runs under the service account that policy names",
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+        "k8s/serviceaccounts.json",
+    ],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &["ML0902"],
+    docs: include_str!("account_changed.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(found) = unmatched::find(facts, asked) else {
+        return;
+    };
+    let Why::OtherAccount(caller, account) = found.why else {
+        return;
+    };
+    let policy = found.policies[0];
+    let workload = caller.workload();
+    let current = unmatched::template_account(facts, caller)
+        .unwrap_or_else(|| caller.service_account.clone());
+    let message = format!(
+        "{workload} runs as service account {current}, and {} admits account {}, which {workload} does not use",
+        policy.id, account.id.name
+    );
+    let finding = out.find(workload.clone(), message, proof(facts, caller));
+    finding.see(Evidence::object(
+        policy,
+        "the policy, which admits the other account",
+    ));
+    finding.see(Evidence::object(account, "the account that it admits"));
+    finding
+        .see(found.denial.proof)
+        .hits(caller.reference())
+        .hits(found.denial.server.reference());
+    let name = &account.id.name;
+    let patch = format!(
+        r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{name}","serviceAccount":"{name}"}}}}}}}}"#
+    );
+    if workload.kind != "Pod" {
+        finding.fix(Fix::merge(&workload, patch));
+    }
+}
+
+/// Where the workload says what it runs as, else where its pod does.
+fn proof(facts: &Facts<'_>, caller: &PodFacts) -> Evidence {
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &caller.namespace, &caller.name)
+        .expect("the caller is one of the pods");
+    let template = facts.mesh.workload_of(pod).and_then(|workload| {
+        let spec = workload.spec_at(["template", "spec"])?;
+        let part = spec.get("serviceAccountName").unwrap_or(spec);
+        Some(Evidence::of(workload, part, "the account of its pods"))
+    });
+    let own = || {
+        let part = pod
+            .spec_at(["serviceAccountName"])
+            .or(pod.spec())
+            .unwrap_or(&pod.node);
+        Evidence::of(pod, part, "the account it runs as")
+    };
+    template.unwrap_or_else(own)
+}

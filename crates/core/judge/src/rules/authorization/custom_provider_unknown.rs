@@ -1,0 +1,182 @@
+//! See the page beside this file.
+
+use super::denial::{self, As, is_dry_run};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::policy::Verdict;
+use crate::rules::config::nearest::nearest;
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::policies::{Workload, reaches};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0905",
+    name: "custom-provider-unknown",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "every CUSTOM policy names a provider that the mesh's configuration has",
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/configmaps.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/services.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("custom_provider_unknown.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    // Without it nothing is known of providers.
+    if facts.mesh.config.tree.is_none() {
+        return;
+    }
+    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+        let is_custom = policy.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM");
+        let pods = reached(facts, asked, policy);
+        if is_custom
+            && !is_dry_run(policy)
+            && !pods.is_empty()
+            && asked.is_none_or(|asked| meets(facts, asked, policy))
+        {
+            out.examined();
+            provider_of(facts, policy, &pods, out);
+        }
+    }
+}
+
+/// Whether the policy, as it stands now, denies the request.
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, policy: &Stored) -> bool {
+    let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
+    let is_open = asked.seen.is_none_or(|seen| seen.code == 403);
+    let denies = |server: &&meshladder_mesh::PodFacts| {
+        let verdict = denial::verdict(facts, asked, server, As::default());
+        matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
+    };
+    let told =
+        |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));
+    is_open && (asked.servers.iter().any(denies) || denial::denials(facts, asked).iter().any(told))
+}
+
+/// The pods that the policy reaches, of those that the question is about.
+fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) -> Vec<&'r Stored> {
+    let is_asked = |pod: &&Stored| {
+        asked.is_none_or(|asked| {
+            let on_path = asked
+                .trace
+                .hops
+                .iter()
+                .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name));
+            on_path
+                && asked
+                    .client
+                    .is_none_or(|client| client.reference() != pod.id)
+                || asked
+                    .servers
+                    .iter()
+                    .any(|server| server.reference() == pod.id)
+        })
+    };
+    let root = &facts.mesh.config.root_namespace;
+    let pods = facts.mesh.objects.of_kind("Pod").iter();
+    pods.filter(is_asked)
+        .filter(|pod| reaches(&policy.node, &Workload::of(pod), root))
+        .collect()
+}
+
+fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut Sink) {
+    let node = policy.spec_at(["provider", "name"]);
+    let name = node.and_then(Node::str).unwrap_or_default();
+    let config = &facts.mesh.config;
+    let message = match (
+        config.authorization_provider(name),
+        other_provider(facts, policy, pods[0]),
+    ) {
+        (Some(_), None) => return,
+        (Some(_), Some(other)) => format!(
+            "{} asks the provider {name} and {} another one for the same workload, and istiod takes only one: all that they match is denied",
+            policy.id, other.id
+        ),
+        (None, _) => {
+            let known: Vec<&str> = config
+                .providers
+                .iter()
+                .map(|provider| &*provider.name)
+                .collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            format!(
+                "{} asks the provider {name}, which the mesh's extensionProviders do not have (they have {known}), so all that it matches is denied",
+                policy.id
+            )
+        }
+    };
+    let proof = Evidence::of(
+        policy,
+        node.or(policy.spec()).unwrap_or(&policy.node),
+        "the provider it names",
+    );
+    let finding = out.find(policy.id.clone(), message, proof);
+    if let Some(map) = config
+        .object
+        .as_ref()
+        .and_then(|id| facts.mesh.objects.find(id))
+    {
+        let mesh = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
+        finding.see(Evidence::of(map, mesh, "the mesh's configuration"));
+    }
+    for pod in pods {
+        finding.hits(pod.id.clone());
+    }
+    let known = config.providers.iter().map(|provider| &*provider.name);
+    let near = nearest(
+        name,
+        known.filter(|known| config.authorization_provider(known).is_some()),
+    );
+    if let (Some(near), Some(node)) = (near, node) {
+        finding.fix(met::put(
+            policy,
+            "replace",
+            &policy.path_of(node),
+            &escape(near),
+        ));
+    }
+    finding.fix(Fix::delete(&policy.id));
+    if config.authorization_provider(name).is_none() {
+        finding.fix(Fix::advice(format!(
+            "add {name} to extensionProviders, as envoyExtAuthzHttp or envoyExtAuthzGrpc"
+        )));
+    }
+}
+
+/// An older CUSTOM policy of the pod that asks another provider.
+fn other_provider<'r>(facts: &Facts<'r>, policy: &Stored, pod: &Stored) -> Option<&'r Stored> {
+    let provider = |policy: &Stored| {
+        policy
+            .spec_at(["provider", "name"])
+            .and_then(Node::str)
+            .map(str::to_owned)
+    };
+    let older = facts
+        .mesh
+        .policies("AuthorizationPolicy", &Workload::of(pod));
+    let mut older = older.into_iter().take_while(|other| other.id != policy.id);
+    older.find(|other| {
+        denial::action_of(other) == "CUSTOM"
+            && !is_dry_run(other)
+            && provider(other) != provider(policy)
+    })
+}

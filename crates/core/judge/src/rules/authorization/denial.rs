@@ -1,0 +1,357 @@
+//! What the rules of this family share: who was denied by what, and what the objects say of it.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::finding::Evidence;
+use crate::policy::{Objects, Policies, Traffic, Verdict};
+use crate::rules::identity::bypassed;
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Facts};
+use meshladder_capture::snapshot::{Coverage, Need};
+use meshladder_mesh::peer_authentication::MutualTls;
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::services::{self, Protocol};
+use meshladder_mesh::{PodFacts, Stored};
+use meshladder_sim::rbac::{PolicyName, policy_in};
+use meshladder_sim::request::{Claims, Connection, Request, Tls};
+use meshladder_sim::walk::Scheme;
+use meshladder_sim::{Record, State};
+use meshladder_text::tree::{Node, Value};
+
+/// A request that role-based access control turned away.
+#[derive(Debug)]
+pub(super) struct Denial<'r> {
+    /// The policy's name as the proxy has it; none when no ALLOW policy matched.
+    pub(super) policy: Option<&'r str>,
+    pub(super) server: &'r PodFacts,
+    pub(super) proof: Evidence,
+}
+
+/// The denials of a request, one for each policy and server.
+pub(super) fn denials<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>) -> Vec<Denial<'r>> {
+    let mut found: Vec<Denial<'r>> = Vec::new();
+    for told in witness::told(facts, asked) {
+        let Some(policy) = policy_in(told.details) else {
+            continue;
+        };
+        let policy = Some(policy).filter(|policy| *policy != "none");
+        let Some(server) = server(asked, &told) else {
+            continue;
+        };
+        if found.iter().all(|known| known.policy != policy) {
+            found.push(Denial {
+                policy,
+                server,
+                proof: told.proof,
+            });
+        }
+    }
+    found
+}
+
+impl<'r> Denial<'r> {
+    pub(super) fn name(&self) -> Option<PolicyName<'r>> {
+        self.policy.and_then(PolicyName::parse)
+    }
+}
+
+/// The pod whose policies decide: a gateway that denies is its own server.
+fn server<'r>(asked: &'r Asked<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
+    let is_caller = |pod: &&PodFacts| {
+        asked
+            .client
+            .is_some_and(|client| client.reference() == pod.reference())
+    };
+    told.pod
+        .filter(|pod| !is_caller(pod))
+        .or(asked.servers.first().copied())
+}
+
+/// Whether AuthorizationPolicies were all read.
+pub(super) fn is_readable(facts: &Facts<'_>) -> bool {
+    let need = Need::of_path("k8s/authorizationpolicies.security.istio.io.json");
+    facts.snapshot.coverage(&need) == Coverage::Complete
+}
+
+/// How the caller shows up, when not as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct As<'a> {
+    /// With this service account.
+    pub(super) account: Option<&'a str>,
+    /// With mutual TLS, whatever is used now.
+    pub(super) mutual_tls: bool,
+}
+
+/// What the objects decide of the request at a server; none when the server is not known.
+pub(super) fn verdict(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    server: &PodFacts,
+    who: As<'_>,
+) -> Option<Verdict> {
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &server.namespace, &server.name)?;
+    if is_rewritten(facts, asked) {
+        return Some(Verdict::Undecided("what the path is rewritten to".into()));
+    }
+    let nodes = |kind: &str| {
+        facts
+            .mesh
+            .objects
+            .of_kind(kind)
+            .iter()
+            .map(|object| &object.node)
+            .collect()
+    };
+    let objects = Objects {
+        authorization_policies: nodes("AuthorizationPolicy"),
+        request_authentications: nodes("RequestAuthentication"),
+    };
+    let traffic = traffic(facts, asked);
+    let policies = Policies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
+    let request = arriving(facts, asked, server, who);
+    let mut state = if traffic == Traffic::Http {
+        State::new(&request)
+    } else {
+        State::tcp(&request)
+    };
+    Some(policies.evaluate(
+        &mut state,
+        facts.snapshot.taken_at()?,
+        &mut Record::dropping(),
+    ))
+}
+
+/// Whether the objects deny the request as they are, so that a push changes nothing.
+pub(super) fn is_asked_for(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
+    matches!(
+        verdict(facts, asked, server, As::default()),
+        Some(Verdict::Denied { .. })
+    )
+}
+
+/// What the server's proxy takes the request for.
+pub(super) fn traffic(facts: &Facts<'_>, asked: &Asked<'_>) -> Traffic {
+    let declared = witness::called_port(facts, asked).map(|(_, port)| port.protocol);
+    let is_tcp = matches!(
+        declared,
+        Some(Protocol::Tcp | Protocol::Tls | Protocol::Https)
+    );
+    if asked.question.to.scheme == Scheme::Tcp || is_tcp {
+        Traffic::Tcp
+    } else {
+        Traffic::Http
+    }
+}
+
+/// The pod that calls a server; none for a gateway's clients.
+pub(super) fn caller<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'r>,
+    server: &PodFacts,
+) -> Option<&'r PodFacts> {
+    witness::caller(facts, asked).filter(|pod| pod.reference() != server.reference())
+}
+
+/// As whom the server knows the caller, when it comes over mutual TLS:
+/// `cluster.local/ns/tools/sa/curl`.
+pub(super) fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<String> {
+    let caller = caller(facts, asked, server).filter(|_| is_mutual_tls(facts, asked, server))?;
+    let domain = facts.mesh.config.trust_domains.first()?;
+    Some(format!(
+        "{domain}/ns/{}/sa/{}",
+        caller.namespace, caller.service_account
+    ))
+}
+
+/// Whether the caller's proxy shows its certificate.
+pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
+    let plain = asked
+        .trace
+        .hops
+        .iter()
+        .any(|hop| hop.direction != "inbound" && hop.tls == "none");
+    let bypasses = |pod: &PodFacts| {
+        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        stored.is_some_and(|stored| bypassed(stored, asked).is_some())
+    };
+    let plain = plain || plain_server(facts, asked, server).is_some();
+    !plain && caller(facts, asked, server).is_some_and(|pod| pod.has_proxy && !bypasses(pod))
+}
+
+/// The PeerAuthentication that has the port which is called take plain text only.
+pub(super) fn plain_server<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+    server: &PodFacts,
+) -> Option<(&'r Stored, &'r Node)> {
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &server.namespace, &server.name)?;
+    let (_, port) = witness::called_port(facts, asked)?;
+    let mode = facts
+        .mesh
+        .mutual_tls(&Workload::of(pod), services::target_port(&port, pod)?);
+    mode.by.filter(|_| mode.mode == MutualTls::Disable)
+}
+
+/// Whether a route may change the path before the server sees it.
+fn is_rewritten(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+    let routes = |service: &&Stored| {
+        service
+            .spec_list("http")
+            .iter()
+            .any(|route| route.get("rewrite").is_some())
+    };
+    witness::virtual_services(facts, asked).iter().any(routes)
+}
+
+/// The request as it arrives at the server.
+fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>) -> Request {
+    let question = asked.question;
+    let caller = caller(facts, asked, server);
+    let domain = facts
+        .mesh
+        .config
+        .trust_domains
+        .first()
+        .map_or("cluster.local", |domain| domain);
+    let identity = caller.map(|pod| {
+        let account = who.account.unwrap_or(&pod.service_account);
+        format!("spiffe://{domain}/ns/{}/sa/{account}", pod.namespace)
+    });
+    let shows = who.mutual_tls || is_mutual_tls(facts, asked, server);
+    let host = question
+        .headers
+        .iter()
+        .find(|(name, _)| name == "host")
+        .map(|(_, value)| value.clone());
+    let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    Request {
+        connection: Connection {
+            destination: (
+                server.ips.first().copied().unwrap_or(nowhere),
+                server_port(facts, asked, server),
+            ),
+            source: question
+                .source_ip
+                .or_else(|| caller.and_then(|pod| pod.ips.first().copied()))
+                .map(|ip| (ip, 0)),
+            tls: identity.filter(|_| shows).map(|id| Tls {
+                sni: None,
+                alpn: Vec::new(),
+                peer: Some(vec![id]),
+            }),
+            plain_http: Some("http/1.1"),
+        },
+        method: question.method.clone(),
+        scheme: question.to.scheme.word().to_owned(),
+        authority: host.unwrap_or_else(|| question.to.authority()),
+        path: question.to.path.clone(),
+        headers: question
+            .headers
+            .iter()
+            .filter(|(name, _)| name != "host")
+            .cloned()
+            .collect(),
+        claims: question.claims.clone(),
+        unknown_headers: Vec::new(),
+    }
+}
+
+/// The port of the pod that the request comes to.
+pub(super) fn server_port(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> u16 {
+    let pod = facts
+        .mesh
+        .objects
+        .get("Pod", &server.namespace, &server.name);
+    let port = witness::called_port(facts, asked).map(|(_, port)| port);
+    port.zip(pod)
+        .and_then(|(port, pod)| services::target_port(&port, pod))
+        .unwrap_or(asked.question.to.port)
+}
+
+/// The enforced policies of an action that reach a pod.
+pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Stored> {
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        return Vec::new();
+    };
+    let mut all = facts
+        .mesh
+        .policies("AuthorizationPolicy", &Workload::of(stored));
+    all.retain(|policy| action_of(policy) == action && !is_dry_run(policy));
+    all
+}
+
+/// `ALLOW` unless it says otherwise.
+pub(super) fn action_of(policy: &Stored) -> &str {
+    policy
+        .spec_at(["action"])
+        .and_then(Node::str)
+        .unwrap_or("ALLOW")
+}
+
+pub(super) fn is_dry_run(policy: &Stored) -> bool {
+    matches!(
+        policy.annotation("istio.io/dry-run"),
+        Some("1" | "t" | "T" | "true" | "TRUE" | "True")
+    )
+}
+
+/// The fields of a rule, `from`'s and `to`'s and `when`'s keys, each with its node.
+pub(super) fn fields(rule: &Node) -> Vec<(&str, &Node)> {
+    let list = |key: &str| rule.get(key).map_or(&[][..], Node::items).iter();
+    let inner = list("from")
+        .filter_map(|from| from.get("source"))
+        .chain(list("to").filter_map(|to| to.get("operation")));
+    let mut found: Vec<_> = inner
+        .flat_map(Node::members)
+        .map(|member| (&*member.key, &member.value))
+        .collect();
+    found.extend(list("when").filter_map(|when| Some((when.str_at("key")?, when))));
+    found.retain(|(_, node)| node.value != Value::Null);
+    found
+}
+
+/// Whether a field says something that only HTTP has.
+pub(super) fn is_http_only(field: &str) -> bool {
+    const HTTP: [&str; 8] = [
+        "hosts",
+        "notHosts",
+        "methods",
+        "notMethods",
+        "paths",
+        "notPaths",
+        "requestPrincipals",
+        "notRequestPrincipals",
+    ];
+    HTTP.contains(&field) || field.starts_with("request.")
+}
+
+/// Whether a field wants a token.
+pub(super) fn is_of_token(field: &str) -> bool {
+    field == "requestPrincipals" || field.starts_with("request.auth.")
+}
+
+/// Whether a policy asks for something of a token.
+pub(super) fn wants_token(policy: &Stored) -> bool {
+    let tokens = |field: &str| is_of_token(field) || field == "notRequestPrincipals";
+    policy
+        .spec_list("rules")
+        .iter()
+        .any(|rule| fields(rule).iter().any(|(field, _)| tokens(field)))
+}
+
+/// Whether the request comes with a token, or its claims were told.
+pub(super) fn has_token(asked: &Asked<'_>) -> bool {
+    let is_told = !matches!(asked.question.claims, Claims::None);
+    is_told
+        || asked
+            .question
+            .headers
+            .iter()
+            .any(|(name, _)| name == "authorization")
+}

@@ -1,0 +1,157 @@
+//! See the page beside this file.
+
+use super::denial::{self, As, Denial};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::policy::Verdict;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0901",
+    name: "denied-by-policy",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "no DENY policy matches the request",
+    needs: &[],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("denied_by_policy.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    for denial in denial::denials(facts, asked) {
+        let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
+            continue;
+        };
+        let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
+        match facts.mesh.objects.find(&id) {
+            Some(policy) if matches(facts, asked, &denial, policy) => {
+                read(facts, asked, &denial, policy, name.rule, out);
+            }
+            None if !denial::is_readable(facts) => unread(asked, denial, &id, name.rule, out),
+            // The proxy enforces what the objects no longer say: that is for the rung `sync`.
+            _ => {}
+        }
+    }
+}
+
+/// Whether the policy, as it stands now, denies the request.
+fn matches(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored) -> bool {
+    let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
+    match denial::verdict(facts, asked, denial.server, As::default()) {
+        Some(Verdict::Denied { policy }) => policy.is_some_and(|policy| policy.contains(&name)),
+        Some(Verdict::Undecided(_)) | None => true,
+        Some(Verdict::Allowed { .. } | Verdict::Refused(_)) => false,
+    }
+}
+
+fn read(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    denial: &Denial<'_>,
+    policy: &Stored,
+    rule: usize,
+    out: &mut Sink,
+) {
+    let call = witness::call(asked);
+    let message = format!("{} denies {call}: its rule {rule} matches", policy.id);
+    let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, node, "the rule that matches"),
+    );
+    finding
+        .see(denial.proof.clone())
+        .hits(denial.server.reference());
+    finding.is_asked_for(denial::is_asked_for(facts, asked, denial.server));
+    if let Some(patch) = except_path(asked, policy, node) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    if let Some(patch) = except_caller(facts, asked, denial, policy, node) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    if policy.spec_list("rules").len() > 1 {
+        let remove = format!(r#"[{{"op":"remove","path":"/spec/rules/{rule}"}}]"#);
+        finding.fix(Fix::json_patch(&policy.id, remove));
+    }
+    finding.fix(Fix::delete(&policy.id));
+}
+
+/// Takes the path out of every operation that the rule lists.
+fn except_path(asked: &Asked<'_>, policy: &Stored, rule: &Node) -> Option<String> {
+    let path = asked.question.to.path.split(['?', '#']).next()?;
+    let operations = rule
+        .get("to")?
+        .items()
+        .iter()
+        .filter_map(|to| to.get("operation"));
+    except(policy, operations, "notPaths", path)
+}
+
+/// Takes the caller out of every source that the rule lists.
+fn except_caller(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    denial: &Denial<'_>,
+    policy: &Stored,
+    rule: &Node,
+) -> Option<String> {
+    let principal = denial::principal(facts, asked, denial.server)?;
+    let sources = rule
+        .get("from")?
+        .items()
+        .iter()
+        .filter_map(|from| from.get("source"));
+    except(policy, sources, "notPrincipals", &principal)
+}
+
+/// Adds a value to a list of exceptions in each of these parts.
+fn except<'n>(
+    policy: &Stored,
+    parts: impl Iterator<Item = &'n Node>,
+    list: &str,
+    value: &str,
+) -> Option<String> {
+    let value = escape(value);
+    let patches: Vec<String> = parts
+        .map(|part| {
+            let at = policy.path_of(part);
+            match part.get(list) {
+                Some(_) => format!(r#"{{"op":"add","path":"{at}/{list}/-","value":{value}}}"#),
+                None => format!(r#"{{"op":"add","path":"{at}/{list}","value":[{value}]}}"#),
+            }
+        })
+        .collect();
+    (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
+}
+
+fn unread(asked: &Asked<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out: &mut Sink) {
+    let message = format!(
+        "{id} denies {}: its rule {rule} matches, as the proxy tells; the object itself could not be read",
+        witness::call(asked)
+    );
+    let server = denial.server.reference();
+    let finding = out.find(id.clone(), message, denial.proof);
+    finding.hits(server).confidence(Confidence::Likely);
+    finding.fix(Fix::look(format!(
+        "kubectl get authorizationpolicy {} -n {} -o yaml",
+        id.name, id.namespace
+    )));
+    finding.fix(Fix::delete(id).unchecked("the object could not be read"));
+}

@@ -1,0 +1,112 @@
+//! See the page beside this file.
+
+use super::denial::{self, As};
+use crate::finding::{Evidence, Rung, Severity};
+use crate::policy::Verdict;
+use crate::rules::endpoints::meant_pods;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{ObjectRef, PodFacts};
+use meshladder_sim::rbac::PolicyName;
+use meshladder_sim::trace::Kind;
+
+/// One fault may hide another: the request does not get as far as the policy that would deny it.
+pub(super) static RULE: Rule = Rule {
+    code: "ML0917",
+    name: "denied-once-repaired",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Info,
+    claim: "no policy would deny a request that fails before it gets there",
+    needs: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+    ],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("denied_once_repaired.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(server) = server(facts, asked).filter(|_| ends_before(asked)) else {
+        return;
+    };
+    let caller = As {
+        account: None,
+        mutual_tls: asked.client.is_some_and(|client| client.has_proxy),
+    };
+    let Some(Verdict::Denied { policy }) = denial::verdict(facts, asked, server, caller) else {
+        return;
+    };
+    let named = policy.as_deref().and_then(PolicyName::parse);
+    let id = match named {
+        Some(name) => Some(ObjectRef::new(
+            "AuthorizationPolicy",
+            name.namespace,
+            name.name,
+        )),
+        None => denial::policies(facts, server, "ALLOW")
+            .first()
+            .map(|policy| policy.id.clone()),
+    };
+    let Some(stored) = id.and_then(|id| facts.mesh.objects.find(&id)) else {
+        return;
+    };
+    let message = format!(
+        "once that is repaired, {} will still deny {} at {}",
+        stored.id,
+        witness::call(asked),
+        server.workload()
+    );
+    let rules = stored.spec_at(["rules"]).unwrap_or(&stored.node);
+    out.find(
+        stored.id.clone(),
+        message,
+        Evidence::of(stored, rules, "what it lets through, or denies"),
+    )
+    .hits(server.reference());
+}
+
+/// Whether the caller's own proxy ends the request.
+fn ends_before(asked: &Asked<'_>) -> bool {
+    let early = |kind: Kind| {
+        matches!(
+            kind,
+            Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::NoListener
+        )
+    };
+    !asked.trace.branches.is_empty()
+        && asked
+            .trace
+            .branches
+            .iter()
+            .all(|branch| early(branch.end.kind))
+}
+
+/// A pod that the request is meant for.
+fn server<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
+    let meant = || {
+        let service = asked.service?;
+        let service = facts.mesh.service(&service.namespace, &service.name)?;
+        let pod = meant_pods(facts.mesh, service).into_iter().next()?;
+        facts.mesh.pod(&pod.id.namespace, &pod.id.name)
+    };
+    asked
+        .servers
+        .first()
+        .copied()
+        .or_else(meant)
+        .filter(|pod| pod.has_proxy)
+}

@@ -1,0 +1,235 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met::Met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_mesh::services::{number, ports};
+use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_text::tree::{Node, Value};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0906",
+    name: "ext-authz-unreachable",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "every external authorization service that a proxy asks is there",
+    needs: &["k8s/pods.json", "k8s/services.json"],
+    uses: &[
+        "k8s/envoyfilters.networking.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("ext_authz_unreachable.md"),
+    check: Check::Either(check),
+};
+
+/// Part of the type of the filter that asks.
+pub(super) const TYPE: &str = "envoy.extensions.filters.http.ext_authz.";
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mut known: Vec<ObjectRef> = Vec::new();
+    for pod in facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.has_proxy && is_asked(asked, pod))
+    {
+        out.examined();
+        for (filter, value) in witness::envoy_filters(facts, pod, TYPE) {
+            if let Some(missing) = missing(facts, value) {
+                if !known.contains(&filter.id) {
+                    tell(facts, asked, filter, value, &missing, out);
+                    known.push(filter.id.clone());
+                }
+                if let Some(finding) = out
+                    .findings
+                    .iter_mut()
+                    .find(|finding| finding.subject == filter.id)
+                {
+                    finding.hits(pod.reference());
+                }
+            }
+        }
+        provider(facts, asked, pod, out);
+    }
+}
+
+fn is_asked(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
+    asked.is_none_or(|asked| {
+        asked
+            .seen
+            .is_none_or(|seen| seen.code == 403 || seen.has("UAEX"))
+            && asked
+                .servers
+                .iter()
+                .any(|server| server.reference() == pod.reference())
+    })
+}
+
+/// Why the service of an `ExtAuthz` cannot be asked; none when it can, or when nothing depends on
+/// it.
+fn missing(facts: &Facts<'_>, value: &Node) -> Option<String> {
+    let config = witness::find_type(value, TYPE)?;
+    if config
+        .get("failure_mode_allow")
+        .is_some_and(|allow| allow.value == Value::Bool(true))
+    {
+        return None;
+    }
+    let cluster = config.at(["http_service", "server_uri", "cluster"]);
+    let cluster = cluster
+        .or_else(|| config.at(["grpc_service", "envoy_grpc", "cluster_name"]))?
+        .str()?;
+    let name = ClusterName::parse(cluster)?;
+    unreachable(facts, name.host, name.port.parse().ok())
+        .map(|(_, why)| format!("the cluster {cluster}, and {why}"))
+}
+
+/// Why a host cannot be asked, and what to change when that is neither who asks nor what is asked.
+fn unreachable(
+    facts: &Facts<'_>,
+    host: &str,
+    port: Option<u16>,
+) -> Option<(Option<ObjectRef>, String)> {
+    if facts.mesh.registered(host).next().is_none() {
+        return Some((
+            None,
+            format!("no Service or ServiceEntry has the host {host}"),
+        ));
+    }
+    let service = facts.mesh.service_of_host(host)?;
+    if let Some(port) = port.filter(|port| ports(service).all(|own| own.number != *port)) {
+        return Some((None, format!("{} has no port {port}", service.id)));
+    }
+    let has_slices = facts.mesh.endpoint_slices(service).next().is_some();
+    let is_empty = has_slices
+        && !facts
+            .mesh
+            .endpoints(service)
+            .iter()
+            .any(|endpoint| endpoint.is_ready);
+    let behind = Met {
+        service,
+        port: None,
+        subset: String::new(),
+    }
+    .workloads(facts.mesh, None)
+    .into_iter()
+    .next();
+    let subject = behind.map_or_else(|| service.id.clone(), |workload| workload.id.clone());
+    is_empty.then(|| {
+        (
+            Some(subject),
+            format!("{} has no ready endpoint", service.id),
+        )
+    })
+}
+
+fn tell(
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    filter: &Stored,
+    value: &Node,
+    missing: &str,
+    out: &mut Sink,
+) {
+    let message = format!(
+        "{} has every request authorized by {missing}, so that all are denied",
+        filter.id
+    );
+    let proof = Evidence::of(filter, value, "the filter that asks");
+    let finding = out.find(filter.id.clone(), message, proof);
+    see_denial(facts, asked, finding);
+    finding.fixes.extend(witness::without_patch(filter, value));
+    finding.fix(Fix::advice(
+        "deploy the authorization service that it names",
+    ));
+}
+
+fn see_denial(facts: &Facts<'_>, asked: Option<&Asked<'_>>, finding: &mut crate::finding::Finding) {
+    let Some(asked) = asked else { return };
+    if let Some(told) = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.details.starts_with("ext_authz"))
+    {
+        finding.see(told.proof);
+    }
+}
+
+/// The provider of a CUSTOM policy: `extensionProviders` name its Service.
+fn provider(facts: &Facts<'_>, asked: Option<&Asked<'_>>, pod: &PodFacts, out: &mut Sink) {
+    for policy in super::denial::policies(facts, pod, "CUSTOM") {
+        let name = policy
+            .spec_at(["provider", "name"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let Some((config, service, port)) = service_of(facts, name) else {
+            continue;
+        };
+        let host = service
+            .rsplit_once('/')
+            .map_or(service.as_str(), |(_, host)| host);
+        let Some((subject, why)) = unreachable(facts, host, port) else {
+            continue;
+        };
+        let is_config = subject.is_none();
+        let subject = subject.unwrap_or(config);
+        if out
+            .findings
+            .iter()
+            .any(|finding| finding.subject == subject)
+        {
+            continue;
+        }
+        let message = format!(
+            "{} is decided by the provider {name}, and {why}, so that all it matches is denied",
+            policy.id
+        );
+        let finding = out.find(
+            subject,
+            message,
+            Evidence::object(policy, "the policy that asks it"),
+        );
+        see_denial(facts, asked, finding);
+        finding.hits(pod.reference());
+        finding.fix(Fix::advice(if is_config {
+            format!("correct `service` and `port` of the provider {name} in extensionProviders")
+        } else {
+            format!("bring up {host}, or take the provider {name} out of the policy")
+        }));
+    }
+}
+
+/// The ConfigMap that has the provider, and the Service and port that it names.
+fn service_of(facts: &Facts<'_>, name: &str) -> Option<(ObjectRef, String, Option<u16>)> {
+    let config = &facts.mesh.config;
+    let kind = &config.authorization_provider(name)?.kind;
+    let providers = config.tree.as_ref()?.get("extensionProviders")?.items();
+    let provider = providers
+        .iter()
+        .find(|provider| provider.str_at("name") == Some(name))?;
+    let fails_open = provider
+        .at([kind, "failOpen"])
+        .is_some_and(|open| open.value == Value::Bool(true));
+    let service = provider
+        .at([kind, "service"])
+        .filter(|_| !fails_open)?
+        .str()?
+        .to_owned();
+    Some((
+        config.object.clone()?,
+        service,
+        provider.at([kind, "port"]).and_then(number),
+    ))
+}

@@ -1,0 +1,226 @@
+//! See the page beside this file.
+
+use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::services::{self, Protocol};
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0904",
+    name: "http-rule-on-tcp-port",
+    aka: &["IST0133"],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "rules for a TCP port use no field that only HTTP has",
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &["proxies/", "logs/"],
+    explains: &["ML0901", "ML0902"],
+    docs: include_str!("http_rule_on_tcp_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let called = asked.map(|asked| witness::called_port(facts, asked));
+    // A request that no policy turned away is not met by any of this.
+    if matches!(called, Some(None))
+        || asked.is_some_and(|asked| denial::denials(facts, asked).is_empty())
+    {
+        return;
+    }
+    for service in facts.mesh.objects.of("Service", "") {
+        for port in services::ports(service).filter(|port| port.protocol == Protocol::Tcp) {
+            let is_called = called.as_ref().is_none_or(|called| {
+                called
+                    .as_ref()
+                    .is_some_and(|(other, on)| other.id == service.id && on.number == port.number)
+            });
+            let pods = facts.mesh.selected_pods(service);
+            if let (true, Some(pod)) = (is_called, pods.first()) {
+                out.examined();
+                if let Some(target) = services::target_port(&port, pod) {
+                    port_of(facts, service, pod, target, out);
+                }
+            }
+        }
+    }
+}
+
+/// "ALLOW with HTTP fields is left out on TCP, so everything is denied; DENY keeps only the rest of
+/// it, so more is denied".
+fn port_of(facts: &Facts<'_>, service: &Stored, pod: &Stored, port: u16, out: &mut Sink) {
+    let reaching = facts
+        .mesh
+        .policies("AuthorizationPolicy", &Workload::of(pod));
+    let enforced = || {
+        reaching
+            .iter()
+            .copied()
+            .filter(|policy| !is_dry_run(policy))
+    };
+    let allow: Vec<&Stored> = enforced()
+        .filter(|policy| action_of(policy) == "ALLOW")
+        .collect();
+    let meant = |policy: &Stored| {
+        policy
+            .spec_list("rules")
+            .iter()
+            .any(|rule| is_for(rule, port))
+    };
+    let survives = |policy: &Stored| {
+        policy
+            .spec_list("rules")
+            .iter()
+            .any(|rule| is_for(rule, port) && http_field(rule).is_none())
+    };
+    let is_closed =
+        allow.iter().any(|policy| meant(policy)) && !allow.iter().any(|policy| survives(policy));
+    for policy in allow.iter().filter(|policy| is_closed && meant(policy)) {
+        tell(
+            policy,
+            service,
+            pod,
+            port,
+            "is left out there, and without any rule nobody is admitted",
+            out,
+        );
+    }
+    for policy in enforced().filter(|policy| action_of(policy) == "DENY") {
+        let rules = policy
+            .spec_list("rules")
+            .iter()
+            .filter(|rule| is_for(rule, port));
+        if rules.filter(|rule| http_field(rule).is_some()).count() > 0 && !names_ports(policy) {
+            tell(
+                policy,
+                service,
+                pod,
+                port,
+                "is left out there, so that its rule denies more than it says",
+                out,
+            );
+        }
+    }
+}
+
+fn tell(policy: &Stored, service: &Stored, pod: &Stored, port: u16, effect: &str, out: &mut Sink) {
+    let mut rules = policy
+        .spec_list("rules")
+        .iter()
+        .filter(|rule| is_for(rule, port));
+    let Some((field, node)) = rules.find_map(http_field) else {
+        return;
+    };
+    let message = format!(
+        "{} reaches port {port} of {}, which is TCP: `{field}`, which only HTTP has, {effect}",
+        policy.id, service.id
+    );
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, node, "a field that only HTTP has"),
+    );
+    finding.see(Evidence::of(
+        service,
+        service.spec_at(["ports"]).unwrap_or(&service.node),
+        "the port is TCP",
+    ));
+    finding
+        .hits(service.id.clone())
+        .hits(ObjectRef::new("Pod", &pod.id.namespace, &pod.id.name));
+    if let Some(patch) = without_http(policy, port) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    finding.fix(Fix::advice(
+        "name the port http if HTTP is spoken there, else keep rules with HTTP fields to other `ports`",
+    ));
+}
+
+/// A patch after which the rules for this port say nothing that only HTTP has. A DENY without it
+/// would match everything, so it is kept away from the port.
+fn without_http(policy: &Stored, port: u16) -> Option<String> {
+    let mut patches = Vec::new();
+    for rule in policy
+        .spec_list("rules")
+        .iter()
+        .filter(|rule| is_for(rule, port))
+    {
+        let operations = rule
+            .get("to")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(|to| to.get("operation"));
+        if action_of(policy) == "DENY" {
+            let path = |operation: &Node| policy.path_of(operation);
+            patches.extend(operations.map(|operation| {
+                format!(
+                    r#"{{"op":"add","path":"{}/notPorts","value":["{port}"]}}"#,
+                    path(operation)
+                )
+            }));
+            continue;
+        }
+        let only_http = |operation: &Node| {
+            operation
+                .members()
+                .iter()
+                .all(|member| is_http_only(&member.key))
+        };
+        if let Some(to) = rule.get("to").filter(|_| operations.clone().all(only_http)) {
+            patches.push(format!(
+                r#"{{"op":"remove","path":"{}"}}"#,
+                policy.path_of(to)
+            ));
+            continue;
+        }
+        for (_, node) in fields(rule)
+            .into_iter()
+            .filter(|(field, _)| is_http_only(field))
+        {
+            patches.push(format!(
+                r#"{{"op":"remove","path":"{}"}}"#,
+                policy.path_of(node)
+            ));
+        }
+    }
+    (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
+}
+
+fn http_field(rule: &Node) -> Option<(&str, &Node)> {
+    denial::fields(rule)
+        .into_iter()
+        .find(|(field, _)| is_http_only(field))
+}
+
+/// Whether a rule says nothing of ports, or names this one, and does not leave it out.
+fn is_for(rule: &Node, port: u16) -> bool {
+    let port = port.to_string();
+    let lists = |key: &str| {
+        fields(rule)
+            .into_iter()
+            .filter(|(field, _)| *field == key)
+            .collect::<Vec<_>>()
+    };
+    let has = |named: &[(&str, &Node)]| {
+        named.iter().any(|(_, list)| {
+            list.items()
+                .iter()
+                .any(|item| item.str() == Some(port.as_str()))
+        })
+    };
+    let named = lists("ports");
+    (named.is_empty() || has(&named)) && !has(&lists("notPorts"))
+}
+
+fn names_ports(policy: &Stored) -> bool {
+    policy
+        .spec_list("rules")
+        .iter()
+        .all(|rule| fields(rule).iter().any(|(field, _)| *field == "ports"))
+}

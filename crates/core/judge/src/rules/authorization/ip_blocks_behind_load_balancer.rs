@@ -1,0 +1,121 @@
+//! See the page beside this file.
+
+use super::denial::{action_of, fields, is_dry_run};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::scope::is_router;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0909",
+    name: "ip-blocks-behind-load-balancer",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Warning,
+    claim: "a gateway whose policies look at `ipBlocks` sees the client's own address",
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &[],
+    explains: &["ML0902"],
+    docs: include_str!("ip_blocks_behind_load_balancer.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    // A request that was let through does not suffer.
+    if asked.is_some_and(|asked| !is_denied(asked)) {
+        return;
+    }
+    for service in facts
+        .mesh
+        .objects
+        .of("Service", "")
+        .filter(|service| hides_clients(service))
+    {
+        let pods = facts.mesh.selected_pods(service);
+        let Some(pod) = pods.iter().find(|pod| is_router(pod)) else {
+            continue;
+        };
+        let on_path = |asked: &&Asked<'_>| {
+            asked
+                .trace
+                .hops
+                .iter()
+                .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name))
+        };
+        if asked.is_some_and(|asked| !on_path(&asked)) {
+            continue;
+        }
+        out.examined();
+        for policy in facts
+            .mesh
+            .policies("AuthorizationPolicy", &Workload::of(pod))
+        {
+            if let Some(node) = ip_blocks(policy) {
+                tell(policy, node, service, pod, out);
+            }
+        }
+    }
+}
+
+fn is_denied(asked: &Asked<'_>) -> bool {
+    asked.saw(403)
+        || (asked.seen.is_none()
+            && asked
+                .ends(meshladder_sim::trace::Kind::Denied)
+                .next()
+                .is_some())
+}
+
+/// "Cluster obscures the client source IP and may cause a second hop to another node"
+fn hides_clients(service: &Stored) -> bool {
+    let text = |key| service.spec_at([key]).and_then(Node::str);
+    matches!(text("type"), Some("LoadBalancer" | "NodePort"))
+        && text("externalTrafficPolicy") != Some("Local")
+}
+
+fn ip_blocks(policy: &Stored) -> Option<&Node> {
+    let rules = policy
+        .spec_list("rules")
+        .iter()
+        .filter(|_| !is_dry_run(policy));
+    let mut found = rules
+        .flat_map(fields)
+        .filter(|(field, _)| ["ipBlocks", "notIpBlocks", "source.ip"].contains(field));
+    found.next().map(|(_, node)| node)
+}
+
+fn tell(policy: &Stored, node: &Node, service: &Stored, pod: &Stored, out: &mut Sink) {
+    let message = format!(
+        "{} decides by the address of the connection, and {} passes connections on from its nodes' addresses, so {} meets the wrong callers",
+        policy.id,
+        service.id,
+        action_of(policy)
+    );
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(policy, node, "the addresses it looks for"),
+    );
+    finding.see(Evidence::of(
+        service,
+        service.spec().unwrap_or(&service.node),
+        "externalTrafficPolicy is not Local",
+    ));
+    finding
+        .confidence(Confidence::Likely)
+        .hits(pod.id.clone())
+        .hits(policy.id.clone());
+    finding.fix(Fix::merge(
+        &service.id,
+        r#"{"spec":{"externalTrafficPolicy":"Local"}}"#,
+    ));
+    finding.fix(Fix::advice(
+        "or use remoteIpBlocks, with numTrustedProxies set, behind a load balancer that adds x-forwarded-for",
+    ));
+}

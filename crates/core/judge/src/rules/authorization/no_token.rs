@@ -1,0 +1,58 @@
+//! See the page beside this file.
+
+use super::unmatched::{self, Why};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0913",
+    name: "no-token",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "a request to a workload that wants a token has one",
+    needs: &[
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/serviceaccounts.json",
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &["ML0902"],
+    docs: include_str!("no_token.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(found) =
+        unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::NoToken))
+    else {
+        return;
+    };
+    let policy = found.policies[0];
+    let message = format!(
+        "{} has no token, and {} admits only callers with one",
+        witness::call(asked),
+        policy.id
+    );
+    let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);
+    let proof = Evidence::of(policy, rules, "every rule wants a token");
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.see(found.denial.proof);
+    finding.fix(Fix::advice(
+        "send a token of an issuer that the workload's RequestAuthentication accepts",
+    ));
+}

@@ -1,0 +1,254 @@
+//! See the page beside this file.
+
+use super::unmatched::{self, Unmatched, Why};
+use super::{denial, dumped};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_sim::rbac::PolicyName;
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0902",
+    name: "not-in-allow-list",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "where there are ALLOW policies, one of them matches the request",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/serviceaccounts.json",
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("not_in_allow_list.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    if !denial::is_readable(facts) {
+        return unread(facts, asked, out);
+    }
+    if let Some(found) = unmatched::find(facts, asked)
+        && matches!(found.why, Why::NotListed)
+    {
+        tell(facts, asked, &found, out);
+    }
+}
+
+fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
+    let policy = found.policies[0];
+    let principal = denial::principal(facts, asked, found.denial.server);
+    let by = principal
+        .as_ref()
+        .map(|principal| format!(" by {principal}"))
+        .unwrap_or_default();
+    let message = format!(
+        "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
+        policy.id,
+        found.denial.server.workload(),
+        witness::call(asked),
+    );
+    let rules = policy
+        .spec_at(["rules"])
+        .or(policy.spec())
+        .unwrap_or(&policy.node);
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        Evidence::of(policy, rules, "all that it allows"),
+    );
+    for other in &found.policies[1..] {
+        finding.see(Evidence::object(other, "it allows something else"));
+    }
+    finding
+        .see(found.denial.proof.clone())
+        .hits(found.denial.server.reference());
+    finding.is_asked_for(denial::is_asked_for(facts, asked, found.denial.server));
+    let caller = denial::caller(facts, asked, found.denial.server);
+    let port = denial::server_port(facts, asked, found.denial.server).to_string();
+    for patch in lists(asked, policy, caller, principal.as_deref(), &port) {
+        finding.fix(Fix::json_patch(&policy.id, patch));
+    }
+    // A rule for the caller's identity alone would go round the token.
+    if denial::wants_token(policy) {
+        finding.fix(Fix::advice(
+            "call with a token that has what the policy asks for",
+        ));
+    } else if finding.fixes.is_empty() {
+        finding.fixes.extend(
+            principal
+                .as_deref()
+                .map(|principal| admit(policy, found.denial.server, principal)),
+        );
+    }
+    finding.fix(Fix::advice(
+        "call from a workload that the policy admits, if the call was never meant to be allowed",
+    ));
+}
+
+/// Lets this caller in alone: by one more rule, or by a policy beside one that is there to allow
+/// nothing.
+fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
+    if !policy.spec_list("rules").is_empty() {
+        let rule = format!(
+            r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#,
+            escape(principal)
+        );
+        return Fix::json_patch(
+            &policy.id,
+            format!(r#"[{{"op":"add","path":"/spec/rules/-","value":{rule}}}]"#),
+        );
+    }
+    let name = format!("{}-callers", server.workload().name);
+    let id = ObjectRef::new("AuthorizationPolicy", &server.namespace, &name);
+    let label = server
+        .labels
+        .get("app")
+        .map(|app| format!("  selector:\n    matchLabels:\n      app: {app}\n"));
+    let yaml = format!(
+        "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata:\n  name: {name}\n  namespace: {}\nspec:\n{}  action: ALLOW\n  rules:\n  - from:\n    - source:\n        principals: [{principal}]",
+        server.namespace,
+        label.unwrap_or_default()
+    );
+    Fix::create(&id, yaml)
+}
+
+/// The objects are kept from us, but the server's proxy has their names.
+fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let denials = denial::denials(facts, asked);
+    let Some(denial) = denials.into_iter().find(|denial| denial.policy.is_none()) else {
+        return;
+    };
+    let Some((name, at)) = dumped::allow_policy(facts, denial.server) else {
+        let server = denial.server.workload();
+        return out.unknown(format!(
+            "the AuthorizationPolicies for {server}, of which no ALLOW matches"
+        ));
+    };
+    let Some(id) = PolicyName::parse(&name)
+        .map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name))
+    else {
+        return;
+    };
+    let message = format!(
+        "{id} for {} does not list {}, as its proxy tells; the object itself could not be read",
+        denial.server.workload(),
+        witness::call(asked)
+    );
+    let finding = out.find(id.clone(), message, at);
+    finding
+        .see(denial.proof)
+        .hits(denial.server.reference())
+        .confidence(Confidence::Likely);
+    finding.fix(Fix::look(format!(
+        "kubectl get authorizationpolicy {} -n {} -o yaml",
+        id.name, id.namespace
+    )));
+}
+
+/// Patches that add the caller, or what it does, to one list each; the ladder keeps those that
+/// help.
+fn lists(
+    asked: &Asked<'_>,
+    policy: &Stored,
+    caller: Option<&PodFacts>,
+    principal: Option<&str>,
+    port: &str,
+) -> Vec<String> {
+    let path = asked.question.to.path.split(['?', '#']).next();
+    let authority = asked.question.to.authority();
+    let given = asked
+        .question
+        .headers
+        .iter()
+        .find(|(name, _)| name == "host")
+        .map(|(_, value)| value.as_str());
+    let host = Some(given.unwrap_or(&authority));
+    let added = [
+        ("from", "source", "principals", principal),
+        (
+            "from",
+            "source",
+            "namespaces",
+            caller.map(|caller| caller.namespace.as_str()),
+        ),
+        (
+            "to",
+            "operation",
+            "methods",
+            Some(asked.question.method.as_str()),
+        ),
+        ("to", "operation", "paths", path),
+        ("to", "operation", "ports", Some(port)),
+        ("to", "operation", "hosts", host),
+    ];
+    let mut patches = Vec::new();
+    for rule in policy.spec_list("rules") {
+        for (entries, part, key, value) in added {
+            let parts = rule
+                .get(entries)
+                .map_or(&[][..], Node::items)
+                .iter()
+                .filter_map(|entry| entry.get(part));
+            for (list, value) in parts
+                .filter_map(|part| part.get(key))
+                .zip(value.into_iter().cycle())
+            {
+                let at = policy.path_of(list);
+                patches.push(format!(
+                    r#"[{{"op":"add","path":"{at}/-","value":{}}}]"#,
+                    escape(value)
+                ));
+            }
+        }
+    }
+    patches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshladder_capture::snapshot::{Builder, DocId};
+    use meshladder_mesh::Mesh;
+
+    #[test]
+    fn a_policy_that_asks_for_a_token_is_not_gone_round() {
+        for (rule, expected) in [
+            (
+                "{when: [{key: 'request.auth.claims[group]', values: [admin]}]}",
+                true,
+            ),
+            ("{from: [{source: {requestPrincipals: ['*']}}]}", true),
+            (
+                "{from: [{source: {principals: [cluster.local/ns/shop/sa/web]}}], to: [{operation: {paths: [/a]}}]}",
+                false,
+            ),
+        ] {
+            let text = format!(
+                "kind: AuthorizationPolicy\nmetadata: {{name: a, namespace: shop}}\nspec: {{rules: [{rule}]}}\n"
+            );
+            let mut builder = Builder::new();
+            builder.add(DocId::new("k8s/a.yaml"), "a.yaml", text.into_bytes());
+            let mesh = Mesh::build(&builder.finish());
+            let policy = mesh
+                .objects
+                .get("AuthorizationPolicy", "shop", "a")
+                .expect("it is there");
+            assert_eq!(denial::wants_token(policy), expected, "{rule}");
+        }
+    }
+}

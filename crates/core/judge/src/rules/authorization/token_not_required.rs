@@ -1,0 +1,70 @@
+//! See the page beside this file.
+
+use super::denial::{has_token, is_dry_run, wants_token};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::policies::{Workload, reaches};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0912",
+    name: "token-not-required",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Info,
+    claim: "where tokens are checked, a policy also requires one",
+    needs: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("token_not_required.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let root = &facts.mesh.config.root_namespace;
+    for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
+        out.examined();
+        let is_asked = |pod: &&Stored| {
+            asked.is_none_or(|asked| {
+                asked
+                    .servers
+                    .iter()
+                    .any(|server| server.reference() == pod.id)
+            })
+        };
+        let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
+        let Some(pod) = pods.find(|pod| reaches(&authentication.node, &Workload::of(pod), root))
+        else {
+            continue;
+        };
+        let policies = facts
+            .mesh
+            .policies("AuthorizationPolicy", &Workload::of(pod));
+        if policies
+            .iter()
+            .any(|policy| !is_dry_run(policy) && wants_token(policy))
+        {
+            continue;
+        }
+        let message = format!(
+            "{} checks tokens, and no AuthorizationPolicy requires one: a request without any token passes",
+            authentication.id
+        );
+        let proof = Evidence::object(authentication, "which tokens are accepted");
+        let finding = out.find(authentication.id.clone(), message, proof);
+        finding.hits(pod.id.clone()).when_asked(Severity::Warning);
+        // Who asks why a call without a token works expected that it does not.
+        let works =
+            |asked: &Asked<'_>| asked.seen.is_some_and(Seen::is_success) && !has_token(asked);
+        if asked.is_some_and(works) {
+            finding.severity(Severity::Warning);
+        }
+        finding.fix(Fix::advice(
+            "if a token is a must, add an AuthorizationPolicy with `requestPrincipals: [\"*\"]`",
+        ));
+    }
+}

@@ -1,0 +1,119 @@
+//! See the page beside this file.
+
+use super::token_slip;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::ObjectRef;
+use meshladder_mesh::policies::Workload;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0915",
+    name: "token-refused",
+    aka: &[],
+    rung: Rung::Authorization,
+    severity: Severity::Error,
+    claim: "the token of the request is one that the workload accepts",
+    needs: &[],
+    uses: &[
+        "k8s/requestauthentications.security.istio.io.json",
+        "k8s/pods.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("token_refused.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = refusals(facts, asked);
+    let Some((reason, told)) = told
+        .into_iter()
+        .find(|(reason, _)| !is_of_keys(facts, asked, reason))
+    else {
+        return;
+    };
+    let at = told
+        .pod
+        .or(asked.servers.first().copied())
+        .map(|pod| pod.workload().to_string());
+    let message = format!(
+        "{} refuses the token of the request: {reason}",
+        at.unwrap_or_else(|| asked.host.clone())
+    );
+    let policies = authentications(facts, asked);
+    if let Some(slip) = token_slip::slip(asked, &policies, &reason) {
+        let message = format!("{message}: {} is to blame, {}", slip.policy.id, slip.what);
+        let proof = Evidence::of(slip.policy, slip.node, "what the token does not fit");
+        let finding = out.find(slip.policy.id.clone(), message, proof);
+        finding.see(told.proof).confidence(Confidence::Likely);
+        finding
+            .hits
+            .extend(asked.servers.iter().map(|pod| pod.reference()));
+        finding.fix(slip.fix);
+        return;
+    }
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    for policy in policies {
+        finding.see(Evidence::object(policy, "which tokens are accepted"));
+    }
+    finding.fix(Fix::advice(advice(&reason)));
+    let accept = match reason.as_str() {
+        "Audiences in Jwt are not allowed" => {
+            "if it should be accepted, add its audience to `audiences`"
+        }
+        "Jwt issuer is not configured" => "if it should be accepted, add its issuer to `jwtRules`",
+        _ => return,
+    };
+    finding.fix(Fix::advice(accept));
+}
+
+/// The refusals of tokens: Envoy's words, and who tells them.
+pub(super) fn refusals<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<(String, Told<'r>)> {
+    let told = witness::told(facts, asked).into_iter();
+    told.filter_map(|told| {
+        let reason = told
+            .details
+            .strip_prefix("jwt_authn_access_denied{")?
+            .strip_suffix('}')?;
+        Some((reason.replace('_', " "), told))
+    })
+    .collect()
+}
+
+/// Whether the proxy's keys are at fault, rather than the token: other rules tell that.
+fn is_of_keys(facts: &Facts<'_>, asked: &Asked<'_>, reason: &str) -> bool {
+    reason.starts_with("Jwks remote fetch")
+        || (super::jwks_not_fetched::is_about_keys(reason)
+            && super::jwks_not_fetched::placeholder(facts, asked).is_some())
+}
+
+/// The RequestAuthentications that reach the servers.
+pub(super) fn authentications<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+) -> Vec<&'r meshladder_mesh::Stored> {
+    let server = asked
+        .servers
+        .first()
+        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    server
+        .map(|pod| {
+            facts
+                .mesh
+                .policies("RequestAuthentication", &Workload::of(pod))
+        })
+        .unwrap_or_default()
+}
+
+fn advice(reason: &str) -> &'static str {
+    match reason {
+        "Jwt is expired" => "get a fresh token",
+        "Audiences in Jwt are not allowed" => "get a token for an audience that is accepted",
+        "Jwt issuer is not configured" => "get a token from an issuer that is accepted",
+        "Jwt is missing" => "send a token",
+        _ => "get a valid token from an issuer that is accepted",
+    }
+}

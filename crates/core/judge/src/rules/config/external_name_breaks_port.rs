@@ -1,0 +1,121 @@
+//! See the page beside this file.
+
+use super::{SERVICES, met, patch};
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::fleet::Rejected;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::envoy::dump::Section;
+use meshladder_mesh::services::{Protocol, ServicePort, ports};
+use meshladder_mesh::{ObjectRef, Stored};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0517",
+    name: "external-name-breaks-port",
+    aka: &["IST0150"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "no Service of type ExternalName declares an HTTP port",
+    needs: &[SERVICES],
+    uses: &["proxies/"],
+    explains: &["ML04", "ML06"],
+    docs: include_str!("external_name_breaks_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let external =
+        |service: &&Stored| service.spec_at(["type"]).and_then(|t| t.str()) == Some("ExternalName");
+    for service in facts.mesh.objects.of("Service", "").filter(external) {
+        for port in ports(service).filter(|port| asked.is_none_or(|asked| meets(asked, port))) {
+            out.examined();
+            if port.protocol.is_http() || port.protocol == Protocol::Sniffed {
+                tell(facts, service, &port, out);
+            }
+        }
+    }
+}
+
+/// A port's routes are refused or lost as a whole, whatever the host.
+fn meets(asked: &Asked<'_>, port: &ServicePort<'_>) -> bool {
+    asked.question.to.port == port.number && met::fails(asked)
+}
+
+fn tell(facts: &Facts<'_>, service: &Stored, port: &ServicePort<'_>, out: &mut Sink) {
+    let refused: Vec<(ObjectRef, &Rejected)> = facts
+        .fleet
+        .proxies
+        .iter()
+        .flat_map(|(id, summary)| {
+            let pod = ObjectRef::new("Pod", &id.namespace, &id.pod);
+            summary
+                .rejected
+                .iter()
+                .filter(|r| is_for(r, port))
+                .map(move |rejected| (pod.clone(), rejected))
+        })
+        .collect();
+    let name = if port.name.is_empty() {
+        "without a name".to_owned()
+    } else {
+        format!("named {}", port.name)
+    };
+    let message = match refused.as_slice() {
+        [] => format!(
+            "{} is of type ExternalName and has port {} {name}",
+            service.id, port.number
+        ),
+        refused => format!(
+            "{} proxies refuse all routes of port {}: {} is of type ExternalName and has that port {name}",
+            refused.len(),
+            port.number,
+            service.id
+        ),
+    };
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the port"),
+    );
+    for (pod, rejected) in &refused {
+        finding.hits(pod.clone());
+        finding.see(Evidence::offset(
+            &rejected.doc,
+            rejected.at,
+            rejected.details.clone(),
+        ));
+    }
+    grade(finding, facts, refused.is_empty());
+    finding.fix(patch::set(service, port.node, "name", "\"tcp\""));
+    finding.fix(Fix::advice(
+        "start the port's name with tcp, or use a ServiceEntry for the host instead",
+    ));
+}
+
+/// Since 1.21 istiod takes such a Service for another name of what it points at, and nothing
+/// breaks.
+fn grade(finding: &mut Finding, facts: &Facts<'_>, is_quiet: bool) {
+    let is_old = |version: &str| {
+        let mut parts = version
+            .split('.')
+            .map(|part| part.parse::<u32>().unwrap_or(u32::MAX));
+        (parts.next(), parts.next()) < (Some(1), Some(21))
+    };
+    if is_quiet {
+        let old = facts
+            .fleet
+            .streams
+            .iter()
+            .any(|stream| !stream.version.is_empty() && is_old(&stream.version));
+        finding.severity(if old {
+            Severity::Warning
+        } else {
+            Severity::Info
+        });
+    }
+}
+
+fn is_for(rejected: &Rejected, port: &ServicePort<'_>) -> bool {
+    rejected.section == Section::Routes
+        && rejected.name == port.number.to_string()
+        && rejected.details.to_ascii_lowercase().contains("domains")
+}

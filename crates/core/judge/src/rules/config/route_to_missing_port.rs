@@ -1,0 +1,137 @@
+//! See the page beside this file.
+
+use super::clients::Clients;
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use crate::finding::{Evidence, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::gateways::{gateway_name, servers};
+use meshladder_mesh::services::number;
+use meshladder_mesh::traffic::{Destination, binds_mesh, destinations};
+use meshladder_mesh::{Mesh, Stored};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0506",
+    name: "route-to-missing-port",
+    aka: &["KIA1101"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every port that a VirtualService routes to is one that the Service has",
+    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
+    uses: &[GATEWAYS, PODS, SIDECARS],
+    explains: &["ML06", "ML07"],
+    docs: include_str!("route_to_missing_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let clients = Clients::of(facts.mesh);
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for to in destinations(service, &facts.mesh.domain) {
+            let owners: Vec<&Stored> = facts.mesh.registered(&to.host).collect();
+            if owners.is_empty() || asked.is_some_and(|asked| !meets(facts, asked, service, &to)) {
+                continue;
+            }
+            out.examined();
+            let Some(wanted) = missing(facts.mesh, service, &to, &owners) else {
+                continue;
+            };
+            let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
+            tell(service, &to, &owners, wanted, is_used, out);
+        }
+    }
+}
+
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
+    let is_seen = met::scope(facts, asked)
+        .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
+    let is_delegate = service.spec_list("hosts").is_empty();
+    let port = to.port.map(|port| port.to_string());
+    is_seen
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
+        && met::clusters(asked).any(|cluster| {
+            cluster.host == to.host && port.as_deref().is_none_or(|port| port == cluster.port)
+        })
+}
+
+/// The port that istiod asks the Service for and that it does not have. Without one in the route it
+/// is the Service's only port, else the listener's: for a gateway the port of its server.
+fn missing(mesh: &Mesh, service: &Stored, to: &Destination<'_>, owners: &[&Stored]) -> Option<u16> {
+    let ports: Vec<u16> = owners.iter().flat_map(|owner| ports_of(owner)).collect();
+    if let Some(port) = to.port {
+        return (!ports.contains(&port)).then_some(port);
+    }
+    if ports.len() < 2 || binds_mesh(service) {
+        return None;
+    }
+    let named = service.spec_strings("gateways").filter_map(|entry| {
+        let (namespace, name) = gateway_name(entry, &service.id.namespace);
+        mesh.gateway(namespace, name)
+    });
+    let hosts = service.spec_list("hosts");
+    let takes = named.flat_map(servers).filter(|server| {
+        hosts
+            .iter()
+            .any(|host| server.takes(service, host, &mesh.domain))
+    });
+    takes
+        .map(|server| server.port)
+        .find(|port| !ports.contains(port))
+}
+
+/// A Service writes `port`, a ServiceEntry `number`.
+fn ports_of(owner: &Stored) -> impl Iterator<Item = u16> + '_ {
+    owner
+        .spec_list("ports")
+        .iter()
+        .filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?))
+}
+
+fn tell(
+    service: &Stored,
+    to: &Destination<'_>,
+    owners: &[&Stored],
+    wanted: u16,
+    is_used: bool,
+    out: &mut Sink,
+) {
+    let owner = owners[0];
+    let ports: Vec<u16> = owners.iter().flat_map(|owner| ports_of(owner)).collect();
+    let has: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let message = match to.port {
+        Some(_) => format!(
+            "{} routes to port {wanted} of {}, which has {}",
+            service.id,
+            owner.id,
+            has.join(", ")
+        ),
+        None => format!(
+            "{} names no port of {}, which has {}, so the gateway's own port {wanted} is taken",
+            service.id,
+            owner.id,
+            has.join(", ")
+        ),
+    };
+    let at = to.node.get("port").unwrap_or(to.node);
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "where it routes to"),
+    );
+    finding.see(Evidence::of(
+        owner,
+        owner.spec_at(["ports"]).unwrap_or(&owner.node),
+        "the ports there are",
+    ));
+    finding.hits(owner.id.clone());
+    if !is_used {
+        finding.severity(Severity::Info);
+    }
+    for port in ports.iter().take(2) {
+        finding.fix(patch::set(
+            service,
+            to.node,
+            "port",
+            &format!(r#"{{"number":{port}}}"#),
+        ));
+    }
+}

@@ -1,0 +1,110 @@
+//! See the page beside this file.
+
+use super::clients::Clients;
+use super::nearest::nearest_service;
+use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::scope::Scope;
+use meshladder_mesh::traffic::{Destination, destinations};
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0505",
+    name: "route-to-unknown-host",
+    aka: &["IST0101", "KIA1101"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every host that a VirtualService routes to is one that its clients know",
+    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
+    uses: &[GATEWAYS, PODS, SIDECARS],
+    explains: &["ML0504", "ML0506", "ML06", "ML07"],
+    docs: include_str!("route_to_unknown_host.md"),
+    check: Check::Either(check),
+};
+
+/// Names of Services in several clusters at once are kept by no object of this one.
+const OF_SEVERAL_CLUSTERS: &str = ".svc.clusterset.local";
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let clients = Clients::of(facts.mesh);
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        let to = destinations(service, &facts.mesh.domain);
+        let scopes = match asked {
+            Some(asked) if to.iter().any(|to| meets(facts, asked, service, to)) => {
+                met::scope(facts, asked).into_iter().collect()
+            }
+            Some(_) => continue,
+            None => clients.of_virtual_service(service),
+        };
+        for to in to
+            .iter()
+            .filter(|to| !to.host.ends_with(OF_SEVERAL_CLUSTERS))
+        {
+            if asked.is_none_or(|asked| meets(facts, asked, service, to)) {
+                out.examined();
+                judge(facts.mesh, service, to, &scopes, out);
+            }
+        }
+    }
+}
+
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
+    let is_seen = met::scope(facts, asked)
+        .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
+    let is_delegate = service.spec_list("hosts").is_empty();
+    is_seen
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
+        && met::clusters(asked).any(|cluster| cluster.host == to.host)
+}
+
+fn judge(
+    mesh: &Mesh,
+    service: &Stored,
+    to: &Destination<'_>,
+    scopes: &[Scope<'_>],
+    out: &mut Sink,
+) {
+    let owner = mesh.registered(&to.host).next();
+    let is_visible = |scope: &Scope<'_>| {
+        mesh.registered(&to.host)
+            .any(|o| mesh.is_exported_to(o, scope.namespace))
+    };
+    // Hidden from some of the clients is their affair: they may never call it.
+    if owner.is_some() && (scopes.is_empty() || scopes.iter().any(is_visible)) {
+        return;
+    }
+    let meant = nearest_service(mesh, &to.host).filter(|_| owner.is_none());
+    let why = match (&owner, &meant) {
+        (Some(owner), _) => format!("{} is not exported to any of its clients", owner.id),
+        (None, Some(meant)) => format!("no Service or ServiceEntry has that name; {meant} is one"),
+        (None, None) => "no Service or ServiceEntry has that name".to_owned(),
+    };
+    let message = format!("{} routes to host {}: {why}", service.id, to.host);
+    let at = to.node.get("host").unwrap_or(to.node);
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "the host it routes to"),
+    );
+    if scopes.is_empty() {
+        finding.severity(Severity::Info);
+    }
+    for host in service.spec_list("hosts").iter().filter_map(Node::str) {
+        let own = mesh.service_of_host(&mesh.domain.fqdn(host, &service.id.namespace));
+        if let Some(own) = own {
+            finding.hits(own.id.clone());
+        }
+    }
+    if let Some(owner) = owner {
+        finding.see(Evidence::object(owner, "what has the name"));
+    }
+    if let Some(meant) = meant {
+        finding.fix(patch::replace(service, at, &escape(&meant)));
+    }
+    finding.fix(Fix::advice(
+        "write the full name of a Service that exists, or create a ServiceEntry for the host",
+    ));
+}

@@ -1,0 +1,96 @@
+//! See the page beside this file.
+
+use super::entries::{Entry, entries, has_dns_capture};
+use super::{SERVICE_ENTRIES, met};
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::host::covers;
+use meshladder_mesh::services::Protocol;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0519",
+    name: "tcp-entry-takes-whole-port",
+    aka: &["IST0134"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every ServiceEntry for TCP has an address, so that it takes no other host's connections",
+    needs: &[SERVICE_ENTRIES],
+    uses: &[],
+    explains: &["ML06", "ML07", "ML10"],
+    docs: include_str!("tcp_entry_takes_whole_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let all: Vec<Entry<'_>> = entries(facts.mesh).filter(takes_port).collect();
+    let captures = has_dns_capture(facts.mesh);
+    for (i, entry) in all.iter().enumerate() {
+        out.examined();
+        let rival = all[..i].iter().find(|other| {
+            other.port == entry.port
+                && other.object.id != entry.object.id
+                && hosts(other) != hosts(entry)
+        });
+        match asked {
+            Some(asked) if takes_from(asked, entry) => {
+                tell(entry, rival, out);
+            }
+            Some(_) => {}
+            None => {
+                let severity = if rival.is_some() && !captures {
+                    Severity::Warning
+                } else {
+                    Severity::Info
+                };
+                tell(entry, rival, out)
+                    .severity(severity)
+                    .when_asked(Severity::Warning);
+            }
+        }
+    }
+}
+
+/// With `NONE` a connection goes on to where the client wanted it.
+fn takes_port(entry: &Entry<'_>) -> bool {
+    entry.protocol == Protocol::Tcp && !entry.has_address() && entry.resolution() != "NONE"
+}
+
+fn hosts<'m>(entry: &Entry<'m>) -> Vec<&'m str> {
+    entry.hosts().collect()
+}
+
+/// Whether a request for another host was sent to this one.
+fn takes_from(asked: &Asked<'_>, entry: &Entry<'_>) -> bool {
+    let wanted = met::authority(asked);
+    let is_own = entry.hosts().any(|host| covers(host, &wanted));
+    !is_own
+        && asked.question.to.port == entry.port
+        && met::clusters(asked).any(|cluster| entry.hosts().any(|host| host == cluster.host))
+}
+
+fn tell<'o>(entry: &Entry<'_>, rival: Option<&Entry<'_>>, out: &'o mut Sink) -> &'o mut Finding {
+    let beside = rival
+        .map(|rival| format!(", and so does {}: the first wins", rival.object.id))
+        .unwrap_or_default();
+    let message = format!(
+        "{} has no address, so it takes every connection to port {} that nothing else takes{beside}",
+        entry.object.id, entry.port
+    );
+    let finding = out.find(
+        entry.object.id.clone(),
+        message,
+        Evidence::of(entry.object, entry.node, "TCP, and no address"),
+    );
+    if let Some(rival) = rival {
+        finding.see(Evidence::of(
+            rival.object,
+            rival.node,
+            "another one on the same port",
+        ));
+        finding.hits(rival.object.id.clone());
+    }
+    finding.fix(Fix::advice(
+        "give the ServiceEntry `addresses`, or turn DNS capture on so that istiod allocates them",
+    ));
+    finding
+}

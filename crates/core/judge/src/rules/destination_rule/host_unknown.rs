@@ -1,0 +1,60 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2104",
+    name: "host-unknown",
+    aka: &["IST0174", "KIA0202"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "the host of every DestinationRule is a Service or a ServiceEntry it can see",
+    needs: &[DESTINATION_RULES, SERVICES, SERVICE_ENTRIES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("host_unknown.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mut services = facts.mesh.objects.of("Service", "");
+    // Files that hold neither kind say nothing about hosts outside the mesh.
+    let is_bare =
+        services.all(Stored::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
+    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        let Some(node) = rule.spec_at(["host"]) else {
+            continue;
+        };
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        out.examined();
+        // A wildcard is for whatever there will be.
+        let is_left_open =
+            host.starts_with('*') || is_bare && facts.mesh.domain.service_name(&host).is_none();
+        if is_left_open || !known(facts.mesh, rule, &host).is_empty() {
+            continue;
+        }
+        let written = node
+            .str()
+            .filter(|written| *written != host)
+            .map(|written| format!(" (written {written})"));
+        let message = format!(
+            "{} is for {host}{}, which no Service or ServiceEntry that it can see has",
+            rule.id,
+            written.unwrap_or_default()
+        );
+        out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, node, "the host it is for"),
+        )
+        .fix(Fix::advice(
+            "name a Service or a ServiceEntry that is exported to this namespace",
+        ));
+    }
+}

@@ -1,0 +1,84 @@
+//! See the page beside this file.
+
+use super::{met, outliers};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::envoy::name::ClusterName;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0710",
+    name: "all-endpoints-ejected",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "outlier detection leaves the request an endpoint",
+    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0711", "ML10"],
+    docs: include_str!("all_endpoints_ejected.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
+    for cluster in asked.clusters() {
+        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else {
+            continue;
+        };
+        out.examined();
+        let name = ClusterName::parse(cluster);
+        let (Some(name), true) = (
+            name,
+            !hosts.is_empty() && hosts.iter().all(|host| host.ejected),
+        ) else {
+            continue;
+        };
+        let scope = facts.mesh.scope(client);
+        let detection =
+            outliers::of_client(facts, scope, name.host, name.port.parse().ok(), name.subset);
+        let Some((rule, detection)) =
+            detection.filter(|(_, node)| outliers::permits_all(node, hosts.len()))
+        else {
+            continue;
+        };
+        let percent = outliers::max_ejection_percent(detection);
+        let message = format!(
+            "{} lets outlier detection eject {percent} % of {}, and the proxy of {} has ejected all {}",
+            rule.id,
+            name.host,
+            client.id,
+            met::count(hosts.len(), "endpoint")
+        );
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, detection, "what ejects endpoints"),
+        );
+        finding.see(proof).hits(client.id.clone());
+        if let Some(service) = facts.mesh.service_of_host(name.host) {
+            finding.hits(service.id.clone());
+        }
+        if hosts.len() > 1 {
+            let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
+            finding.fix(met::put(rule, "add", &path, "50"));
+        } else {
+            let remove = format!(
+                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
+                rule.path_of(detection)
+            );
+            finding.fix(Fix::json_patch(&rule.id, remove));
+            finding.fix(Fix::advice("a single endpoint cannot be spared"));
+        }
+        finding.fix(met::restart(facts.mesh, client));
+    }
+}

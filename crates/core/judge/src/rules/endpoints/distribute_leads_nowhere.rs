@@ -1,0 +1,101 @@
+//! See the page beside this file.
+
+use super::{locality, met};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0716",
+    name: "distribute-leads-nowhere",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every locality distribution leads to a locality that has pods",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &["k8s/nodes.json"],
+    explains: &["ML07"],
+    docs: include_str!("distribute_leads_nowhere.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let services = met::services(facts, asked);
+    let client = asked
+        .and_then(|asked| met::client_pod(facts, asked))
+        .map(|pod| locality::of_pod(mesh, pod));
+    for rule in mesh.objects.of_kind("DestinationRule") {
+        let host = facts.mesh.domain.fqdn(
+            rule.spec_at(["host"])
+                .and_then(Node::str)
+                .unwrap_or_default(),
+            &rule.id.namespace,
+        );
+        let Some(met) = services.iter().find(|met| met.host(facts) == host) else {
+            continue;
+        };
+        let setting = rule.spec_at([
+            "trafficPolicy",
+            "loadBalancer",
+            "localityLbSetting",
+            "distribute",
+        ]);
+        let pods = met.pods(mesh, None);
+        let places: Vec<String> = pods
+            .iter()
+            .map(|pod| locality::of_pod(mesh, pod))
+            .filter(|l| !l.is_empty())
+            .collect();
+        for entry in setting.map_or(&[][..], Node::items) {
+            out.examined();
+            let Some(to) = entry.get("to") else { continue };
+            let from = entry.str_at("from").unwrap_or_default();
+            let concerns = asked.is_none()
+                || client
+                    .as_ref()
+                    .is_some_and(|client| locality::covers(from, client));
+            let leads = to
+                .members()
+                .iter()
+                .any(|m| places.iter().any(|place| locality::covers(&m.key, place)));
+            if places.is_empty() || leads || !concerns {
+                continue;
+            }
+            let wanted: Vec<&str> = to.members().iter().map(|m| &*m.key).collect();
+            let message = format!(
+                "{} sends calls from {from} to {} in {} only, where it has no pod; its pods are in {}",
+                rule.id,
+                met.service.id,
+                wanted.join(", "),
+                distinct(&places)
+            );
+            let finding = out.find(
+                rule.id.clone(),
+                message,
+                Evidence::of(rule, to, "where calls are sent"),
+            );
+            met::hit(finding, met.service, &pods, asked);
+            if asked.is_none() {
+                finding.severity(Severity::Warning);
+            }
+            let remove = format!(
+                "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
+                rule.path_of(entry)
+            );
+            finding.fix(Fix::json_patch(&rule.id, remove));
+            finding.fix(Fix::advice(
+                "use failover instead of distribute, or distribute to localities that have pods",
+            ));
+        }
+    }
+}
+
+fn distinct(places: &[String]) -> String {
+    let places: std::collections::BTreeSet<&str> = places.iter().map(String::as_str).collect();
+    places.into_iter().collect::<Vec<_>>().join(", ")
+}

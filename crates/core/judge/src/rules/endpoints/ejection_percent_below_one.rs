@@ -1,0 +1,63 @@
+//! See the page beside this file.
+
+use super::{met, outliers};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0713",
+    name: "ejection-percent-below-one",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Info,
+    claim: "maxEjectionPercent is at least one endpoint",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("ejection_percent_below_one.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let met = met::services(facts, asked);
+    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        let Some(detection) = rule.spec_at(["trafficPolicy", "outlierDetection"]) else {
+            continue;
+        };
+        let host = rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let full = facts.mesh.domain.fqdn(host, &rule.id.namespace);
+        let Some(met) = met.iter().find(|met| met.host(facts) == full) else {
+            continue;
+        };
+        out.examined();
+        let pods = met.pods(facts.mesh, None).len();
+        let percent = outliers::max_ejection_percent(detection);
+        if pods == 0 || percent * pods as u64 >= 100 {
+            continue;
+        }
+        let message = format!(
+            "{} may eject {percent} % of {}, less than one of its {}: Envoy ejects none of them, and older ones one",
+            rule.id,
+            met.service.id,
+            met::count(pods, "pod")
+        );
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, detection, "the share that may be ejected"),
+        );
+        finding.hits(met.service.id.clone());
+        finding.fix(Fix::advice(format!(
+            "set maxEjectionPercent to at least {}",
+            100_usize.div_ceil(pods)
+        )));
+    }
+}

@@ -1,0 +1,98 @@
+//! See the page beside this file.
+
+use super::{met, slices};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::DocId;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0707",
+    name: "endpoint-gone",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every endpoint that the client's proxy may choose is one that Kubernetes has",
+    needs: &[
+        "proxies/",
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    uses: &["k8s/sidecars.networking.istio.io.json", "logs/"],
+    explains: &["ML10"],
+    docs: include_str!("endpoint_gone.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
+    let scope = facts.mesh.scope(client);
+    for cluster in asked.clusters() {
+        let Some(name) = ClusterName::parse(cluster) else {
+            continue;
+        };
+        let Some(service) = facts.mesh.service_of_host(name.host) else {
+            continue;
+        };
+        let is_service = facts
+            .mesh
+            .registry(scope, name.host)
+            .first()
+            .is_some_and(|first| first.id == service.id);
+        let (Some((hosts, proof)), true) = (met::hosts_of(&doc, cluster), is_service) else {
+            continue;
+        };
+        out.examined();
+        let known = slices::addresses(facts.mesh, service, None);
+        let is_gone = |address: &str| {
+            address.parse::<std::net::IpAddr>().is_ok()
+                && !known.iter().any(|one| one.address == address)
+                && !slices::has_pod(facts.mesh, address)
+        };
+        let gone: Vec<_> = hosts.iter().filter(|host| is_gone(&host.address)).collect();
+        let Some(first) = gone.first() else { continue };
+        let message = format!(
+            "the proxy of {} still sends {} to {}:{}, an address that no pod and no EndpointSlice has",
+            client.id, name.host, first.address, first.port
+        );
+        let subject = met::workload_ref(facts.mesh, client);
+        let finding = out.find(subject, message, proof);
+        finding.hits(client.id.clone()).hits(service.id.clone());
+        let at = |host: &str| {
+            gone.iter()
+                .any(|gone| host == format!("{}:{}", gone.address, gone.port))
+        };
+        for line in asked
+            .client_log
+            .iter()
+            .filter(|line| at(&line.upstream_host))
+            .take(1)
+        {
+            finding.see(Evidence::line(
+                &DocId::new(&line.doc),
+                line.number,
+                "a request that went there",
+            ));
+        }
+        let works = asked.seen.is_some_and(crate::rules::Seen::is_success);
+        if works {
+            finding.severity(if gone.len() == hosts.len() {
+                Severity::Warning
+            } else {
+                Severity::Info
+            });
+        }
+        finding.fix(Fix::look(format!(
+            "meshladder proxy-status {}.{}",
+            client.id.name, client.id.namespace
+        )));
+        finding.fix(met::restart(facts.mesh, client));
+    }
+}

@@ -1,0 +1,103 @@
+//! See the page beside this file.
+
+use super::met::{self, Met};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::services::is_ready;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0705",
+    name: "endpoint-slices-empty",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every Service with ready pods, or without a selector, has endpoints in its EndpointSlices",
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
+    uses: &["k8s/serviceentries.networking.istio.io.json"],
+    explains: &["ML0707", "ML0708", "ML0709"],
+    docs: include_str!("endpoint_slices_empty.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        if met
+            .service
+            .spec_at(["type"])
+            .and_then(meshladder_text::tree::Node::str)
+            == Some("ExternalName")
+        {
+            continue;
+        }
+        out.examined();
+        if facts
+            .mesh
+            .endpoints(met.service)
+            .iter()
+            .any(|endpoint| endpoint.is_ready)
+            || has_entry(facts, &met)
+        {
+            continue;
+        }
+        let id = &met.service.id;
+        let ready: Vec<_> = met
+            .pods(facts.mesh, None)
+            .into_iter()
+            .filter(|pod| is_ready(pod))
+            .collect();
+        let slices = facts.mesh.endpoint_slices(met.service).next();
+        let proof = slices.map_or_else(
+            || {
+                Evidence::document(
+                    &DocId::new("k8s/endpointslices.discovery.k8s.io.json"),
+                    "no EndpointSlice of the Service",
+                )
+            },
+            |slice| Evidence::object(slice, "an EndpointSlice without a ready endpoint"),
+        );
+        match (met::selector(met.service).is_some(), ready.is_empty()) {
+            (true, false) => {
+                let pods = met::count(ready.len(), "ready pod");
+                let message =
+                    format!("{id} selects {pods}, but no EndpointSlice of it has a ready endpoint");
+                let finding = out.find(id.clone(), message, proof);
+                met::hit(finding, met.service, &ready, asked);
+                // Pods and slices are not read in the same instant.
+                finding.confidence(Confidence::Likely);
+                finding.fix(Fix::look(format!(
+                    "kubectl get endpointslices -n {} -l kubernetes.io/service-name={}",
+                    id.namespace, id.name
+                )));
+                finding.fix(Fix::advice(
+                    "see whether the kube-controller-manager, which fills EndpointSlices, is well",
+                ));
+            }
+            (false, _) => {
+                let message =
+                    format!("{id} has no selector, and nobody made an EndpointSlice for it");
+                let finding = out.find(id.clone(), message, proof);
+                met::hit(finding, met.service, &[], asked);
+                if asked.is_none() {
+                    finding.severity(Severity::Info);
+                }
+                finding.fix(Fix::advice(format!(
+                    "give {id} a selector, or an EndpointSlice with the addresses it stands for"
+                )));
+            }
+            (true, true) => {}
+        }
+    }
+}
+
+/// A ServiceEntry of the same host brings endpoints of its own.
+fn has_entry(facts: &Facts<'_>, met: &Met<'_>) -> bool {
+    facts
+        .mesh
+        .registered(&met.host(facts))
+        .any(|object| object.id.kind == "ServiceEntry")
+}

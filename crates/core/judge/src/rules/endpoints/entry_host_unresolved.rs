@@ -1,0 +1,86 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0730",
+    name: "entry-host-unresolved",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "proxies can resolve the names that a ServiceEntry leaves to DNS",
+    needs: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/services.json",
+        "proxies/",
+    ],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "logs/",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("entry_host_unresolved.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.has("UH"));
+    let is_seen = asked.seen.is_some_and(|seen| seen.has("UH"));
+    let Some(client) = met::client_pod(facts, asked).filter(|_| told.is_some() || is_seen) else {
+        return;
+    };
+    let Some(entry) = witness::outside(facts, asked) else {
+        return;
+    };
+    let resolution = entry.spec_at(["resolution"]);
+    if !resolution
+        .and_then(Node::str)
+        .is_some_and(|how| how.starts_with("DNS"))
+    {
+        return;
+    }
+    let Some(clusters) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
+    let empty = asked
+        .clusters()
+        .find_map(|name| met::hosts_of(&clusters, name).filter(|(hosts, _)| hosts.is_empty()));
+    let Some((_, proof)) = empty else { return };
+    let written = entry
+        .spec_list("endpoints")
+        .iter()
+        .find_map(|endpoint| endpoint.get("address"));
+    let named = written
+        .or_else(|| entry.spec_at(["hosts"]))
+        .unwrap_or(&entry.node);
+    let name = written.and_then(Node::str).unwrap_or(&asked.host);
+    let message = format!(
+        "{} leaves {name} to DNS, and the proxy of {} got no address for it",
+        entry.id, client.id
+    );
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, named, "the name"),
+    );
+    finding
+        .see(proof)
+        .confidence(Confidence::Likely)
+        .hits(client.id.clone());
+    finding.evidence.extend(told.map(|told| told.proof));
+    finding.fix(Fix::advice(
+        "correct the name, or give `endpoints` with addresses",
+    ));
+    finding.fix(Fix::look(format!(
+        "kubectl exec {} -n {} -c istio-proxy -- getent hosts {name}",
+        client.id.name, client.id.namespace
+    )));
+}

@@ -1,0 +1,185 @@
+//! See the page beside this file.
+
+use super::met;
+use super::service_selects_no_pods::{Near, nearest_of};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0724",
+    name: "entry-without-endpoints",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every ServiceEntry with resolution STATIC has an endpoint, or selects one",
+    needs: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/pods.json",
+        "k8s/services.json",
+    ],
+    uses: &[WORKLOAD_ENTRIES, "k8s/sidecars.networking.istio.io.json"],
+    explains: &["ML10"],
+    docs: include_str!("entry_without_endpoints.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for entry in entries(facts, asked) {
+        out.examined();
+        let is_static = entry.spec_at(["resolution"]).and_then(Node::str) == Some("STATIC");
+        if !is_static || has_endpoints(facts.mesh, entry) {
+            continue;
+        }
+        match facts
+            .unread(WORKLOAD_ENTRIES)
+            .filter(|_| selector(entry).is_some())
+        {
+            Some(fact) if asked.is_some() => out.unknown(fact),
+            Some(_) => {}
+            None => tell(facts.mesh, entry, asked, out),
+        }
+    }
+}
+
+/// The ServiceEntries that the request is sent to; without a request all there are.
+fn entries<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<&'f Stored> {
+    let Some(asked) = asked else {
+        return facts.mesh.objects.of_kind("ServiceEntry").iter().collect();
+    };
+    let Some(scope) = met::client_scope(facts, asked) else {
+        return Vec::new();
+    };
+    let hosts = asked
+        .clusters()
+        .filter_map(ClusterName::parse)
+        .map(|cluster| cluster.host);
+    let first = hosts.filter_map(|host| facts.mesh.registry(scope, host).into_iter().next());
+    let mut found: Vec<&Stored> = first
+        .filter(|owner| owner.id.kind == "ServiceEntry")
+        .collect();
+    found.dedup_by(|a, b| a.id == b.id);
+    found
+}
+
+/// Its own endpoints, those of others in its namespace with the same host, and whom its selector
+/// finds. "Only one of `endpoints` or `workloadSelector` can be specified."
+fn has_endpoints(mesh: &Mesh, entry: &Stored) -> bool {
+    let own = |entry: &Stored| {
+        let selected = || {
+            selector(entry)
+                .is_some_and(|labels| selectable(mesh, entry).any(|(_, has)| fits(labels, has)))
+        };
+        !entry.spec_list("endpoints").is_empty() || selected()
+    };
+    let others = entry
+        .spec_strings("hosts")
+        .flat_map(|host| mesh.registered(host));
+    own(entry)
+        || others
+            .filter(|other| other.id != entry.id && other.id.namespace == entry.id.namespace)
+            .any(|other| other.id.kind == "Service" || own(other))
+}
+
+fn fits(selector: &Node, labels: &Node) -> bool {
+    has_labels(selector, Some(labels))
+}
+
+fn selector(entry: &Stored) -> Option<&Node> {
+    entry
+        .spec_at(["workloadSelector", "labels"])
+        .filter(|labels| !labels.members().is_empty())
+}
+
+/// "… select WorkloadEntry objects and Kubernetes pods … in the same namespace": each with its
+/// labels.
+fn selectable<'m>(mesh: &'m Mesh, entry: &Stored) -> impl Iterator<Item = (&'m Stored, &'m Node)> {
+    let namespace = entry.id.namespace.clone();
+    let entries = mesh.objects.in_namespace("WorkloadEntry", &namespace);
+    let entries: Vec<_> = entries
+        .filter_map(|entry| Some((entry, entry.spec_at(["labels"])?)))
+        .collect();
+    let pods: Vec<_> = mesh
+        .objects
+        .in_namespace("Pod", &namespace)
+        .filter_map(|pod| Some((pod, pod.labels()?)))
+        .collect();
+    entries.into_iter().chain(pods)
+}
+
+fn tell(mesh: &Mesh, entry: &Stored, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let selector = selector(entry);
+    let near = selector.and_then(|labels| nearest_of(entry, labels, selectable(mesh, entry)));
+    let hosts = entry.spec_strings("hosts").collect::<Vec<_>>().join(", ");
+    let why = match (selector, &near) {
+        (Some(labels), Some(near)) => format!(
+            "selects {}, which nothing in {} has; {} has {}={}",
+            met::labels_in_words(labels),
+            entry.id.namespace,
+            near.object.id,
+            near.key,
+            near.value
+        ),
+        (Some(labels), None) => {
+            format!(
+                "selects {}, which nothing in {} has",
+                met::labels_in_words(labels),
+                entry.id.namespace
+            )
+        }
+        (None, _) => "is STATIC without endpoints".to_owned(),
+    };
+    let at = selector
+        .or_else(|| entry.spec_at(["resolution"]))
+        .unwrap_or(&entry.node);
+    let message = format!("{} {why}, so {hosts} has no endpoint", entry.id);
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, at, "where endpoints should come from"),
+    );
+    let works = asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success));
+    // A workload may be away for a while; an entry without any place for endpoints never works.
+    if works
+        || (asked.is_none()
+            && selector.is_some()
+            && !near.as_ref().is_some_and(|near| near.is_typo))
+    {
+        finding
+            .severity(Severity::Info)
+            .when_asked(Severity::Warning);
+    } else if asked.is_none() {
+        finding.severity(Severity::Warning);
+    }
+    finding.hits.extend(
+        asked
+            .and_then(|asked| asked.client)
+            .map(meshladder_mesh::PodFacts::reference),
+    );
+    if let Some(Near { object, labels, .. }) = &near {
+        finding.see(Evidence::of(
+            object,
+            labels,
+            format!("the labels of {}", object.id),
+        ));
+    }
+    finding
+        .fixes
+        .extend(near.map(|near| near.fix(&entry.id, "workloadSelector/labels")));
+    if selector.is_none()
+        && entry
+            .spec_strings("hosts")
+            .all(|host| !host.starts_with('*'))
+    {
+        let dns = Fix::merge(&entry.id, "{\"spec\":{\"resolution\":\"DNS\"}}");
+        finding.fix(dns.unchecked("whether DNS knows the host, no object tells"));
+    }
+    finding.fix(Fix::advice(
+        "give it the addresses at which the host is served",
+    ));
+}

@@ -1,0 +1,77 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0715",
+    name: "failover-without-outlier-detection",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Warning,
+    claim: "a DestinationRule with locality failover has the outlier detection that makes it act",
+    needs: &["k8s/destinationrules.networking.istio.io.json"],
+    uses: &["k8s/services.json"],
+    explains: &[],
+    docs: include_str!("failover_without_outlier_detection.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let met = asked.map(|_| met::services(facts, asked));
+    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(
+                rule.spec_at(["host"])
+                    .and_then(Node::str)
+                    .unwrap_or_default(),
+                &rule.id.namespace,
+            )
+            .into_owned();
+        if met
+            .as_ref()
+            .is_some_and(|met| !met.iter().any(|met| met.host(facts) == host))
+        {
+            continue;
+        }
+        out.examined();
+        let Some(policy) = rule.spec_at(["trafficPolicy"]) else {
+            continue;
+        };
+        let setting = policy.at(["loadBalancer", "localityLbSetting"]);
+        let failover = setting.and_then(|setting| {
+            setting
+                .get("failover")
+                .or_else(|| setting.get("failoverPriority"))
+        });
+        let Some(failover) = failover.filter(|_| policy.get("outlierDetection").is_none()) else {
+            continue;
+        };
+        let message = format!(
+            "{} asks for locality failover of {host}, which does nothing without outlierDetection",
+            rule.id
+        );
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, failover, "what is asked for"),
+        );
+        if let Some(service) = facts.mesh.service_of_host(&host) {
+            finding.hits(service.id.clone());
+        }
+        // A request that is answered has not needed it.
+        if asked.is_some_and(|asked| asked.seen.is_none_or(crate::rules::Seen::is_success)) {
+            finding.severity(Severity::Info);
+        }
+        let detection =
+            "{\"consecutive5xxErrors\":5,\"interval\":\"10s\",\"baseEjectionTime\":\"30s\"}";
+        finding.fix(Fix::merge(
+            &rule.id,
+            format!("{{\"spec\":{{\"trafficPolicy\":{{\"outlierDetection\":{detection}}}}}}}"),
+        ));
+    }
+}

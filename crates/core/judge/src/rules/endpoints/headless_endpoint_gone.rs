@@ -1,0 +1,73 @@
+//! See the page beside this file.
+
+use super::{met, slices};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::snapshot::DocId;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0718",
+    name: "headless-endpoint-gone",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "clients of a headless Service call addresses that it still has",
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "logs/",
+    ],
+    uses: &[],
+    explains: &["ML10"],
+    docs: include_str!("headless_endpoint_gone.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    for met in met::services(facts, Some(asked)) {
+        if met.service.spec_at(["clusterIP"]).and_then(Node::str) != Some("None") {
+            continue;
+        }
+        out.examined();
+        let known = slices::addresses(facts.mesh, met.service, None);
+        let is_gone = |host: &str| {
+            let address = host.rsplit_once(':').map_or(host, |(address, _)| address);
+            !address.is_empty()
+                && !known.iter().any(|one| one.address == address)
+                && !slices::has_pod(facts.mesh, address)
+        };
+        // Only the last line tells what happens now.
+        let last = asked
+            .client_log
+            .iter()
+            .rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
+        let Some(line) =
+            last.filter(|line| !line.upstream_host.is_empty() && is_gone(&line.upstream_host))
+        else {
+            continue;
+        };
+        let message = format!(
+            "{} still calls {} of the headless {}, an address that it no longer has: whoever resolved the name keeps the old answer",
+            asked.client.map_or_else(
+                || "the client".to_owned(),
+                |client| client.workload().to_string()
+            ),
+            line.upstream_host,
+            met.service.id
+        );
+        let proof = Evidence::line(
+            &DocId::new(&line.doc),
+            line.number,
+            "a call to an address that is gone",
+        );
+        let finding = out.find(met.service.id.clone(), message, proof);
+        finding.confidence(Confidence::Likely);
+        met::hit(finding, met.service, &[], Some(asked));
+        finding.fix(Fix::advice(format!(
+            "let the client resolve again and reconnect, or give {} a cluster IP so that proxies choose the pod",
+            met.service.id
+        )));
+    }
+}

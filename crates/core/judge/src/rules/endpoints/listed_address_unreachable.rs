@@ -1,0 +1,95 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_mesh::services::Endpoint;
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0725",
+    name: "listed-address-unreachable",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "the addresses that somebody listed for a Service without a selector take connections",
+    needs: &[
+        "k8s/services.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "logs/",
+    ],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("listed_address_unreachable.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(line) = witness::unconnected(asked) else {
+        return;
+    };
+    let Some(cluster) = ClusterName::parse(&line.cluster) else {
+        return;
+    };
+    let is_listed = |owner: &&Stored| owner.id.kind == "Service" && met::selector(owner).is_none();
+    let Some(service) = met::owner(facts, asked, cluster.host).filter(is_listed) else {
+        return;
+    };
+    let address = line
+        .upstream_host
+        .rsplit_once(':')
+        .map_or("", |(address, _)| address.trim_matches(['[', ']']));
+    let listed = facts.mesh.endpoints(service);
+    let Some(endpoint) = listed.iter().find(|endpoint| endpoint.address == address) else {
+        return;
+    };
+    let subject = lister(endpoint.slice);
+    let message = format!(
+        "connections to {}, which {subject} lists for {}, are not answered",
+        line.upstream_host, service.id
+    );
+    let finding = out.find(subject, message, shown(endpoint));
+    finding.see(witness::line_shows(line));
+    finding.hits(service.id.clone());
+    // Whether the address is wrong or its owner is away, no document tells.
+    finding.confidence(Confidence::Likely);
+    finding
+        .hits
+        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+    finding.fix(Fix::advice(format!(
+        "list the address and port at which {} is served",
+        service.id
+    )));
+    finding.fix(Fix::look(format!(
+        "kubectl get endpointslices -n {} -l kubernetes.io/service-name={} -o yaml",
+        service.id.namespace, service.id.name
+    )));
+}
+
+/// The object that somebody wrote the address into: "The mirroring controller … copies Endpoints to
+/// EndpointSlices".
+fn lister(slice: &Stored) -> ObjectRef {
+    let owners = slice
+        .node
+        .at(["metadata", "ownerReferences"])
+        .map_or(&[][..], Node::items);
+    let endpoints = owners
+        .iter()
+        .find(|owner| owner.str_at("kind") == Some("Endpoints"));
+    match endpoints.and_then(|owner| owner.str_at("name")) {
+        Some(name) => ObjectRef::new("Endpoints", &slice.id.namespace, name),
+        None => slice.id.clone(),
+    }
+}
+
+fn shown(endpoint: &Endpoint<'_>) -> Evidence {
+    let at = endpoint.node.get("addresses").unwrap_or(endpoint.node);
+    Evidence::of(endpoint.slice, at, "the address")
+}

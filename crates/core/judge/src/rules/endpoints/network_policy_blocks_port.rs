@@ -1,0 +1,360 @@
+//! See the page beside this file.
+
+mod wanted;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use super::met;
+use crate::finding::{Confidence, Evidence, Rung, Severity};
+use crate::rules::sync::repairs;
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
+use meshladder_sim::walk::Caller;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0722",
+    name: "network-policy-blocks-port",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "no NetworkPolicy keeps a caller from the port of the pods that it calls",
+    needs: &[
+        "k8s/pods.json",
+        "k8s/networkpolicies.networking.k8s.io.json",
+    ],
+    uses: &[
+        "proxies/",
+        "logs/",
+        "k8s/namespaces.json",
+        "k8s/services.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/gateways.networking.istio.io.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+    ],
+    explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
+    docs: include_str!("network_policy_blocks_port.md"),
+    check: Check::Either(check),
+};
+
+/// One connection that the call needs.
+struct Way<'f> {
+    from: End<'f>,
+    to: End<'f>,
+    port: u16,
+    passage: Passage<'f>,
+}
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
+        return;
+    }
+    if let Some(asked) = asked {
+        of_request(facts, asked, out);
+    } else {
+        of_logs(facts, out);
+        wanted::of_objects(facts, out);
+    }
+}
+
+fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    if !asked.seen.is_none_or(is_of_connection) {
+        return;
+    }
+    let ways = ways(facts, asked);
+    for way in &ways {
+        out.examined();
+        let Passage::Blocked(blocked) = &way.passage else {
+            continue;
+        };
+        let failed = asked
+            .client_log
+            .iter()
+            .rfind(|line| is_to(line, way))
+            .filter(|line| is_failure(line));
+        if failed.is_none() && has_passed(asked, way, blocked) {
+            continue;
+        }
+        let others = ways.iter().filter(|other| other.port == way.port);
+        let is_first = !out
+            .findings
+            .iter()
+            .any(|finding| finding.subject == blocked[0].opening.policy.id);
+        if is_first {
+            let is_only_way = others.clone().all(|other| other.passage.is_blocked());
+            tell(facts, Some(asked), way, blocked, failed, out);
+            let finding = out.findings.last_mut().expect("it was just told");
+            if failed.is_none() && asked.seen.is_none_or(|seen| seen.flags.is_empty()) {
+                finding.confidence(Confidence::Likely);
+            }
+            if !is_only_way && failed.is_none() {
+                finding.severity(Severity::Warning);
+            }
+        }
+    }
+    if asked.seen.is_some_and(|seen| seen.has("UF"))
+        && let Some(Passage::Unknown(fact, _)) = ways
+            .iter()
+            .map(|way| &way.passage)
+            .find(|way| !is_allowed(way))
+    {
+        out.unknown(fact.clone());
+    }
+}
+
+/// Nobody asked: what the proxies' logs say of connections that failed, each address by its last
+/// line.
+fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
+    for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
+        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+            continue;
+        };
+        let Some(log) = met::proxy_log(facts, stored) else {
+            continue;
+        };
+        let outbound = access_log::lines(&log).filter(|line| line.cluster.starts_with("outbound|"));
+        let last: BTreeMap<String, Line> = outbound
+            .map(|line| (line.upstream_host.clone(), line))
+            .collect();
+        for line in last.values() {
+            out.examined();
+            let Ok(address) = line.upstream_host.parse::<SocketAddr>() else {
+                continue;
+            };
+            let way = way(facts, End::Pod(stored), address);
+            if let (Passage::Blocked(blocked), true) = (&way.passage, is_failure(line)) {
+                tell(facts, None, &way, blocked, Some(line), out);
+            }
+        }
+    }
+}
+
+/// A dropped connection is one that is never made: no answer, `UF` after the connect timeout, `UT`
+/// when the route's own is shorter, `DC` when the caller's is.
+fn is_of_connection(seen: &Seen) -> bool {
+    let flagged = seen
+        .flags
+        .iter()
+        .any(|flag| ["UF", "UT", "DC", "URX"].contains(&flag.as_str()));
+    flagged || (seen.flags.is_empty() && [0, 502, 503, 504].contains(&seen.code))
+}
+
+fn is_failure(line: &Line) -> bool {
+    line.flags.iter().any(|flag| flag == "UF")
+}
+
+fn is_allowed(passage: &Passage<'_>) -> bool {
+    matches!(passage, Passage::Allowed(_))
+}
+
+fn is_to(line: &Line, way: &Way<'_>) -> bool {
+    let address = line.upstream_host.parse::<SocketAddr>();
+    address.is_ok_and(|address| {
+        address.port() == way.port && addresses(way.to).contains(&address.ip())
+    })
+}
+
+/// Whether a request of the caller came through since the policies are there: then they are not
+/// enforced, or not as they are read. A connection that was kept alive comes through too, so a
+/// failure to connect that was seen weighs more.
+fn has_passed(asked: &Asked<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
+    let policies = blocked.iter().flat_map(|end| &end.policies);
+    let made = policies
+        .filter_map(|part| {
+            part.policy
+                .node
+                .at(["metadata", "creationTimestamp"])?
+                .str()
+        })
+        .max();
+    let callers = addresses(way.from);
+    let is_of_caller = |line: &Line| {
+        line.remote
+            .parse::<SocketAddr>()
+            .is_ok_and(|at| callers.contains(&at.ip()))
+    };
+    let mut lines: Box<dyn Iterator<Item = &Line>> = match way.from {
+        End::Unknown(_) => Box::new(asked.client_log.iter()),
+        _ => Box::new(asked.server_log.iter().filter(|line| is_of_caller(line))),
+    };
+    let is_seen = asked.seen.is_some_and(|seen| seen.has("UF"));
+    !is_seen && made.is_some_and(|made| lines.any(|line| line.start.as_str() > made))
+}
+
+fn addresses(end: End<'_>) -> Vec<IpAddr> {
+    match end {
+        End::Pod(pod) => meshladder_mesh::ips(&pod.node),
+        End::Address(address) => vec![address],
+        End::Unknown(_) => Vec::new(),
+    }
+}
+
+fn way<'f>(facts: &Facts<'f>, from: End<'f>, to: SocketAddr) -> Way<'f> {
+    let passage = facts
+        .mesh
+        .connection(from, End::Address(to.ip()), to.port(), "TCP");
+    let pod = facts
+        .mesh
+        .pod_at(to.ip())
+        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    Way {
+        from,
+        to: pod.map_or(End::Address(to.ip()), End::Pod),
+        port: to.port(),
+        passage,
+    }
+}
+
+/// From each proxy to the endpoints that it may choose, and to the first of them.
+fn ways<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
+    let sends = asked
+        .trace
+        .hops
+        .iter()
+        .filter(|hop| hop.direction != "inbound");
+    let between = sends.flat_map(|hop| {
+        let pod = hop
+            .proxy
+            .split_once('/')
+            .and_then(|(ns, name)| facts.mesh.objects.get("Pod", ns, name));
+        let addresses = hop
+            .endpoints
+            .iter()
+            .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
+        let addresses = addresses.filter(|address| !address.ip().is_loopback());
+        addresses.filter_map(move |address| Some(way(facts, End::Pod(pod?), address)))
+    });
+    first_way(facts, asked).into_iter().chain(between).collect()
+}
+
+/// For a caller that no proxy speaks for, and for one whose proxy does not tell where it sends the
+/// call.
+fn first_way<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
+    let first = asked.trace.hops.first();
+    let port = asked.question.to.port;
+    let (from, service) = match (&asked.question.from, asked.client, first) {
+        (Caller::Outside, _, Some(gateway)) => {
+            let is_gateway = |pod: &&meshladder_mesh::PodFacts| {
+                format!("{}/{}", pod.namespace, pod.name) == gateway.proxy
+            };
+            let mut services = facts.mesh.services.iter();
+            let leads = services.find(|service| {
+                service.ports.iter().any(|(number, _)| *number == port)
+                    && facts.mesh.pods_of(service).any(|pod| is_gateway(&pod))
+            });
+            (End::Unknown("a caller outside the cluster"), leads)
+        }
+        (_, Some(client), hop)
+            if hop.is_none_or(|hop| hop.direction == "inbound" || hop.endpoints.is_empty()) =>
+        {
+            let Some(pod) = facts
+                .mesh
+                .objects
+                .get("Pod", &client.namespace, &client.name)
+            else {
+                return Vec::new();
+            };
+            let called = asked.service.map(|s| (&s.namespace, &s.name));
+            (
+                End::Pod(pod),
+                facts
+                    .mesh
+                    .services
+                    .iter()
+                    .find(|s| Some((&s.namespace, &s.name)) == called),
+            )
+        }
+        _ => return Vec::new(),
+    };
+    let reaches = service
+        .map(|service| facts.mesh.reach_service(from, service, port, "TCP"))
+        .unwrap_or_default();
+    reaches
+        .into_iter()
+        .map(|reach| Way {
+            from,
+            to: reach.to,
+            port: reach.port,
+            passage: reach.passage,
+        })
+        .collect()
+}
+
+fn tell(
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    way: &Way<'_>,
+    blocked: &[Blocked<'_>],
+    failed: Option<&Line>,
+    out: &mut Sink,
+) {
+    let first = &blocked[0];
+    let policy = first.opening.policy;
+    let (from, to) = (named(facts, way.from), named(facts, way.to));
+    let message = match first.direction {
+        Direction::Egress => format!(
+            "{} does not let {from} call out to {to} (TCP {})",
+            policy.id, way.port
+        ),
+        Direction::Ingress => format!(
+            "{} does not let {from} in to {to} (TCP {})",
+            policy.id, way.port
+        ),
+    };
+    let message = format!("{message}, so connections are not answered and time out");
+    let lists = first
+        .policies
+        .iter()
+        .find(|part| part.policy.id == policy.id)
+        .unwrap_or(&first.policies[0]);
+    let all = Evidence::of(
+        lists.policy,
+        lists.node,
+        format!("all that {} lets through", lists.policy.id),
+    );
+    let near = first
+        .nearest
+        .as_ref()
+        .map(|near| Evidence::of(near.policy, near.field, near.what.clone()));
+    let finding = out.find(
+        policy.id.clone(),
+        message,
+        near.clone().unwrap_or_else(|| all.clone()),
+    );
+    if near.is_some() {
+        finding.see(all);
+    }
+    if let Some(line) = failed {
+        let shows = format!("a connection to {} that failed", line.upstream_host);
+        finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
+    }
+    for end in [way.from, way.to] {
+        if let End::Pod(pod) = end {
+            finding.hits(pod.id.clone());
+        }
+    }
+    if let Some(service) = asked.and_then(|asked| asked.service) {
+        finding.hits(meshladder_mesh::ObjectRef::new(
+            "Service",
+            &service.namespace,
+            &service.name,
+        ));
+    }
+    repairs(finding, blocked);
+}
+
+/// `shop/cart`
+fn named(facts: &Facts<'_>, end: End<'_>) -> String {
+    match end {
+        End::Pod(pod) => format!(
+            "{}/{}",
+            pod.id.namespace,
+            met::workload_ref(facts.mesh, pod).name
+        ),
+        End::Address(address) => address.to_string(),
+        End::Unknown(what) => what.to_owned(),
+    }
+}

@@ -1,0 +1,128 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use super::met::{self, Met};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::is_ready;
+use meshladder_sim::trace::Kind;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0728",
+    name: "no-endpoint-on-node",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "a Service that keeps calls on the caller's node has a ready pod on every node that it is called from",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &[],
+    explains: &["ML0708", "ML10"],
+    docs: include_str!("no_endpoint_on_node.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        let Some(policy) = met
+            .service
+            .spec_at(["internalTrafficPolicy"])
+            .filter(|policy| policy.str() == Some("Local"))
+        else {
+            continue;
+        };
+        out.examined();
+        let pods = met.pods(facts.mesh, None);
+        let has: BTreeSet<&str> = pods
+            .iter()
+            .filter(|pod| is_ready(pod))
+            .filter_map(|pod| node_of(pod))
+            .collect();
+        // Without any ready pod it is another matter.
+        if has.is_empty() {
+            continue;
+        }
+        match asked {
+            Some(asked) => of_request(facts, asked, &met, policy, &has, out),
+            None => of_nodes(facts, &met, policy, &has, out),
+        }
+    }
+}
+
+fn node_of(pod: &Stored) -> Option<&str> {
+    pod.spec_at(["nodeName"]).and_then(Node::str)
+}
+
+fn of_request(
+    facts: &Facts<'_>,
+    asked: &Asked<'_>,
+    met: &Met<'_>,
+    policy: &Node,
+    has: &BTreeSet<&str>,
+    out: &mut Sink,
+) {
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(node) = node_of(client).filter(|node| !has.contains(node)) else {
+        return;
+    };
+    let is_empty = asked.ends(Kind::NoEndpoints).next().is_some()
+        || asked.seen.is_some_and(|seen| seen.has("UH"));
+    if !is_empty {
+        return;
+    }
+    let message = format!(
+        "{} keeps calls on the caller's node, and {node}, where {} is, has no ready pod of it",
+        met.service.id, client.id
+    );
+    let finding = out.find(
+        met.service.id.clone(),
+        message,
+        Evidence::of(met.service, policy, "who may answer"),
+    );
+    let at = client.spec_at(["nodeName"]).unwrap_or(&client.node);
+    finding.see(Evidence::of(client, at, "where the caller is"));
+    met::hit(finding, met.service, &[], Some(asked));
+    finding.hits(client.id.clone());
+    finding.fix(everywhere(met));
+}
+
+/// Without a request: the nodes that have proxies and no pod of the Service. Who calls from there
+/// is not known.
+fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str>, out: &mut Sink) {
+    let proxies = facts.mesh.pods.iter().filter(|pod| pod.has_proxy);
+    let stored = proxies.filter_map(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    let without: BTreeSet<&str> = stored
+        .filter_map(node_of)
+        .filter(|node| !has.contains(node))
+        .collect();
+    let names: Vec<&str> = without.into_iter().collect();
+    if names.is_empty() {
+        return;
+    }
+    let message = format!(
+        "{} keeps calls on the caller's node, and {} has no ready pod of it",
+        met.service.id,
+        names.join(", ")
+    );
+    let finding = out.find(
+        met.service.id.clone(),
+        message,
+        Evidence::of(met.service, policy, "who may answer"),
+    );
+    finding
+        .severity(Severity::Info)
+        .when_asked(Severity::Warning);
+    finding.hits(met.service.id.clone());
+    finding.fix(everywhere(met));
+}
+
+fn everywhere(met: &Met<'_>) -> Fix {
+    Fix::merge(
+        &met.service.id,
+        "{\"spec\":{\"internalTrafficPolicy\":\"Cluster\"}}",
+    )
+}

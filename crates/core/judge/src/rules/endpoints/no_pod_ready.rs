@@ -1,0 +1,152 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0704",
+    name: "no-pod-ready",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every Service that selects pods has a ready one",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+    ],
+    explains: &["ML07", "ML0906", "ML10"],
+    docs: include_str!("no_pod_ready.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services_and_subsets(facts, asked) {
+        out.examined();
+        let pods = met.pods(facts.mesh, met.subset_labels(facts, asked));
+        let unready: Vec<(&Stored, Why<'_>)> = pods
+            .iter()
+            .filter_map(|pod| Some((*pod, why(pod)?)))
+            .collect();
+        let published = met::is_true(met.service.spec_at(["publishNotReadyAddresses"]));
+        let Some((pod, why)) = unready
+            .first()
+            .filter(|_| unready.len() == pods.len() && !published)
+        else {
+            continue;
+        };
+        let subject = met::workload_ref(facts.mesh, pod);
+        // What the whole Service lacks is not told again of its subsets.
+        if out
+            .findings
+            .iter()
+            .any(|f| f.subject == subject && f.hits.contains(&met.service.id))
+        {
+            continue;
+        }
+        let of = if met.subset.is_empty() {
+            String::new()
+        } else {
+            format!("subset {} of ", met.subset)
+        };
+        let message = format!(
+            "none of the {} of {of}{} is ready: {}",
+            met::count(pods.len(), "pod"),
+            met.service.id,
+            why.words
+        );
+        let finding = out.find(
+            subject,
+            message,
+            Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)),
+        );
+        met::hit(finding, met.service, &pods, asked);
+        for (pod, why) in &unready[1..] {
+            finding.see(Evidence::of(
+                pod,
+                why.node,
+                format!("why {} is not ready", pod.id),
+            ));
+        }
+        let (namespace, name) = (&pod.id.namespace, &pod.id.name);
+        finding.fix(Fix::look(format!(
+            "kubectl describe pod {name} -n {namespace}"
+        )));
+        if let Some(container) = why.container {
+            finding.fix(Fix::look(format!(
+                "kubectl logs {name} -n {namespace} -c {container} --previous"
+            )));
+        }
+    }
+}
+
+/// Why a pod is not ready.
+struct Why<'m> {
+    node: &'m Node,
+    words: String,
+    container: Option<&'m str>,
+}
+
+fn why(pod: &Stored) -> Option<Why<'_>> {
+    let status = pod.node.get("status")?;
+    let conditions = status.get("conditions").map_or(&[][..], Node::items);
+    let failed = |kind: &str| {
+        conditions.iter().find(|c| {
+            c.str_at("type") == Some(kind) && c.str_at("status").is_some_and(|s| s != "True")
+        })
+    };
+    if let Some(condition) = failed("PodScheduled") {
+        let words = format!(
+            "{} cannot be scheduled: {}",
+            pod.id,
+            condition.str_at("message").unwrap_or("no reason given")
+        );
+        return Some(Why {
+            node: condition,
+            words: words.trim_end_matches('.').to_owned(),
+            container: None,
+        });
+    }
+    let ready = failed("Ready")?;
+    let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
+    let statuses = lists.flat_map(|list| status.get(list).map_or(&[][..], Node::items));
+    for container in statuses.filter(|c| !met::is_true(c.get("ready"))) {
+        let name = container.str_at("name");
+        let waits = container.at(["state", "waiting"]);
+        // An init container that is done is not ready either, and need not be.
+        if waits.is_none()
+            && container
+                .at(["state", "terminated"])
+                .is_some_and(|t| t.str_at("reason") == Some("Completed"))
+        {
+            continue;
+        }
+        let reason = waits.and_then(|waiting| waiting.str_at("reason"));
+        let words = match (name, reason) {
+            (Some(name), Some(reason)) => format!("container {name} of {} waits: {reason}", pod.id),
+            (Some(name), None) => {
+                format!("container {name} of {} fails its readiness probe", pod.id)
+            }
+            (None, _) => continue,
+        };
+        return Some(Why {
+            node: container,
+            words,
+            container: name.filter(|_| reason == Some("CrashLoopBackOff")),
+        });
+    }
+    let message = ready
+        .str_at("message")
+        .or(ready.str_at("reason"))
+        .unwrap_or("no reason given");
+    Some(Why {
+        node: ready,
+        words: format!("{}: {message}", pod.id),
+        container: None,
+    })
+}

@@ -1,0 +1,79 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::{Node, Value};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0721",
+    name: "pods-not-created",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every workload behind a Service gets the pods it asks for",
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/deployments.apps.json",
+    ],
+    uses: &[
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML07", "ML10"],
+    docs: include_str!("pods_not_created.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        out.examined();
+        let subset = met.subset_labels(facts, asked);
+        if !met.pods(facts.mesh, subset).is_empty() {
+            continue;
+        }
+        for workload in met.workloads(facts.mesh, subset) {
+            let Some(condition) = failure(workload) else {
+                continue;
+            };
+            let why = condition
+                .str_at("message")
+                .unwrap_or("no reason given")
+                .trim_end_matches('.');
+            let message = format!(
+                "no pod of {} can be created, so {} has no endpoint: {why}",
+                workload.id, met.service.id
+            );
+            let proof = Evidence::of(workload, condition, "why no pod is created");
+            let finding = out.find(workload.id.clone(), message, proof);
+            met::hit(finding, met.service, &[], asked);
+            let (kind, name) = (workload.id.kind.to_lowercase(), &workload.id.name);
+            finding.fix(Fix::look(format!(
+                "kubectl describe {kind} {name} -n {}",
+                workload.id.namespace
+            )));
+        }
+    }
+}
+
+/// The condition of a workload that asks for pods and cannot have them.
+fn failure(workload: &Stored) -> Option<&Node> {
+    let is_zero = |node: &Node| matches!(&node.value, Value::Number(text) if &**text == "0");
+    let wants = workload
+        .spec_at(["replicas"])
+        .is_none_or(|replicas| !is_zero(replicas));
+    let conditions = workload
+        .node
+        .at(["status", "conditions"])
+        .map_or(&[][..], Node::items);
+    let failed = |c: &&Node| {
+        c.str_at("type") == Some("ReplicaFailure") && c.str_at("status") == Some("True")
+    };
+    conditions.iter().find(failed).filter(|_| wants)
+}

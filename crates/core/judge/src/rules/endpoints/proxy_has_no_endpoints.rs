@@ -1,0 +1,106 @@
+//! See the page beside this file.
+
+use super::{met, slices};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_mesh::selector::has_labels;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0708",
+    name: "proxy-has-no-endpoints",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "the client's proxy has the endpoints that Kubernetes has",
+    needs: &[
+        "proxies/",
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("proxy_has_no_endpoints.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+        return;
+    };
+    let scope = facts.mesh.scope(client);
+    for met in met::services(facts, Some(asked)) {
+        let cluster = asked.clusters().find(|cluster| {
+            ClusterName::parse(cluster)
+                .is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
+        });
+        let is_service = facts
+            .mesh
+            .registry(scope, &met.host(facts))
+            .first()
+            .is_some_and(|first| first.id == met.service.id);
+        let Some((hosts, proof)) = cluster
+            .and_then(|cluster| met::hosts_of(&doc, cluster))
+            .filter(|_| is_service)
+        else {
+            continue;
+        };
+        // A headless Service's cluster goes where the client wants, and has no hosts until somebody
+        // has called.
+        if met
+            .service
+            .spec_at(["clusterIP"])
+            .and_then(meshladder_text::tree::Node::str)
+            == Some("None")
+        {
+            continue;
+        }
+        out.examined();
+        let subset = met.subset_labels(facts, Some(asked));
+        // A subset that nobody defines has no labels to look for.
+        if !hosts.is_empty() || (subset.is_none() && !met.subset.is_empty()) {
+            continue;
+        }
+        let pods = met.pods(facts.mesh, subset);
+        let fits = |address: &&slices::Listed<'_>| {
+            let is_one = |pod: &&&meshladder_mesh::Stored| {
+                pod.node
+                    .at(["status", "podIP"])
+                    .and_then(meshladder_text::tree::Node::str)
+                    == Some(address.address)
+            };
+            address.is_ready
+                && subset.is_none_or(|labels| {
+                    pods.iter()
+                        .find(is_one)
+                        .is_some_and(|pod| has_labels(labels, pod.labels()))
+                })
+        };
+        let known = slices::addresses(facts.mesh, met.service, met.port);
+        let ready: Vec<_> = known.iter().filter(fits).collect();
+        let Some(first) = ready.first() else { continue };
+        let message = format!(
+            "the proxy of {} has no endpoint for {}, while its EndpointSlices have {}",
+            client.id,
+            met.service.id,
+            met::count(ready.len(), "ready endpoint")
+        );
+        let subject = met::workload_ref(facts.mesh, client);
+        let finding = out.find(subject, message, proof);
+        finding.see(Evidence::object(first.slice, "what Kubernetes has"));
+        finding.hits(client.id.clone()).hits(met.service.id.clone());
+        finding.fix(Fix::look(format!(
+            "meshladder proxy-status {}.{}",
+            client.id.name, client.id.namespace
+        )));
+        finding.fix(met::restart(facts.mesh, client));
+    }
+}

@@ -1,0 +1,153 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::scope::Scope;
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0720",
+    name: "service-entry-shadows-service",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "no ServiceEntry takes a Kubernetes Service's name away from its clients",
+    needs: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/services.json",
+    ],
+    uses: &["k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    explains: &["ML07", "ML10"],
+    docs: include_str!("service_entry_shadows_service.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let client = asked.and_then(|asked| met::client_scope(facts, asked));
+    if asked.is_some() && client.is_none() {
+        return;
+    }
+    let asked_hosts: Option<Vec<String>> = asked.map(|asked| {
+        met::services(facts, Some(asked))
+            .iter()
+            .map(|met| met.host(facts))
+            .collect()
+    });
+    for entry in mesh.objects.of_kind("ServiceEntry") {
+        for host in entry.spec_list("hosts") {
+            let Some(name) = host.str() else { continue };
+            let Some(service) = mesh.service_of_host(name) else {
+                continue;
+            };
+            if asked_hosts
+                .as_ref()
+                .is_some_and(|hosts| !hosts.iter().any(|h| h == name))
+            {
+                continue;
+            }
+            out.examined();
+            let scope = client.unwrap_or_else(|| mesh.namespace_scope(&entry.id.namespace));
+            if is_first(mesh, scope, name, entry) && leads_elsewhere(mesh, entry, service) {
+                shadowed(facts, asked, (entry, host), service, scope, out);
+            }
+        }
+    }
+}
+
+fn shadowed(
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    (entry, host): (&Stored, &Node),
+    service: &Stored,
+    scope: Scope<'_>,
+    out: &mut Sink,
+) {
+    let mesh = facts.mesh;
+    let clients = mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.namespace == scope.namespace && pod.has_proxy);
+    let clients: Vec<_> = clients.map(meshladder_mesh::PodFacts::reference).collect();
+    let places: Vec<&str> = addresses(entry).collect();
+    let to = if places.is_empty() {
+        "its own endpoints".to_owned()
+    } else {
+        places.join(", ")
+    };
+    let message = format!(
+        "for clients in {} {} takes the place of {}: {} leads them to {to}, not to the Service's pods",
+        scope.namespace,
+        entry.id,
+        service.id,
+        host.str().unwrap_or_default()
+    );
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, host, "the Service's own name"),
+    );
+    finding.see(Evidence::of(
+        service,
+        met::selector(service).unwrap_or(&service.node),
+        "the Service that is shadowed",
+    ));
+    // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
+    // the Service's name.
+    let works = asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success));
+    let serves = places.iter().any(|place| {
+        place
+            .parse()
+            .is_ok_and(|address| mesh.pod_at(address).is_some())
+    });
+    if (works && !serves) || clients.is_empty() {
+        finding.severity(Severity::Info);
+    } else if asked.is_none() || serves {
+        finding.severity(Severity::Warning);
+    }
+    finding.hits(service.id.clone());
+    match asked.and_then(|asked| met::client_pod(facts, asked)) {
+        Some(client) => _ = finding.hits(client.id.clone()),
+        None => clients
+            .into_iter()
+            .for_each(|client| _ = finding.hits(client)),
+    }
+    if entry.spec_list("hosts").len() > 1 {
+        let remove = format!(
+            "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
+            entry.path_of(host)
+        );
+        finding.fix(Fix::json_patch(&entry.id, remove));
+    }
+    finding.fix(Fix::delete(&entry.id));
+    finding.fix(Fix::advice(format!("give {} a name of its own", entry.id)));
+}
+
+/// Whether it is the one whose endpoints such a client uses.
+fn is_first(mesh: &Mesh, scope: Scope<'_>, host: &str, entry: &Stored) -> bool {
+    mesh.registry(scope, host)
+        .first()
+        .is_some_and(|first| first.id == entry.id)
+}
+
+/// Whether it has other endpoints than the Service.
+pub(in crate::rules) fn leads_elsewhere(mesh: &Mesh, entry: &Stored, service: &Stored) -> bool {
+    if entry.spec_at(["workloadSelector"]).is_some() {
+        return false;
+    }
+    let pods = mesh.selected_pods(service);
+    let own: Vec<&str> = pods
+        .iter()
+        .filter_map(|pod| pod.node.at(["status", "podIP"])?.str())
+        .collect();
+    addresses(entry).any(|address| !own.contains(&address)) || addresses(entry).next().is_none()
+}
+
+fn addresses(entry: &Stored) -> impl Iterator<Item = &str> {
+    entry
+        .spec_list("endpoints")
+        .iter()
+        .filter_map(|endpoint| endpoint.str_at("address"))
+}

@@ -1,0 +1,156 @@
+//! See the page beside this file.
+
+use super::met::{self, Met};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0727",
+    name: "service-selects-another-workload",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Warning,
+    claim: "a Service that is named like a workload leads to that workload, and to no other that has a Service",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/replicasets.apps.json",
+    ],
+    explains: &["ML07", "ML08", "ML09", "ML10"],
+    docs: include_str!("service_selects_another_workload.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        let Some(selector) = met::selector(met.service) else {
+            continue;
+        };
+        out.examined();
+        let mesh = facts.mesh;
+        let name = &met.service.id.name;
+        let pods = met.pods(mesh, None);
+        let (of_own, others): (Vec<&Stored>, Vec<&Stored>) = pods
+            .iter()
+            .partition(|pod| is_named_like(&met::workload_ref(mesh, pod).name, name));
+        let Some(other) = others.first() else {
+            continue;
+        };
+        let mut own = workloads(mesh, &met.service.id.namespace);
+        let Some(first) = own.find(|workload| is_named_like(&workload.id.name, name)) else {
+            continue;
+        };
+        let other = met::workload_ref(mesh, other);
+        if of_own.is_empty() && !is_selected(mesh, first) {
+            let message = format!(
+                "{} selects the pods of {other}, and nothing selects those of {}",
+                met.service.id, first.id
+            );
+            tell(&met, selector, message, (first, &others), asked, out);
+        } else if !of_own.is_empty() && others.iter().all(|pod| has_own_service(mesh, pod)) {
+            let message = format!(
+                "{} selects the pods of {other} beside those of {}, so some of its calls go there",
+                met.service.id, first.id
+            );
+            tell(&met, selector, message, (first, &others), asked, out);
+        }
+    }
+}
+
+fn workloads<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = &'m Stored> {
+    let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    kinds.flat_map(move |kind| {
+        mesh.objects
+            .in_namespace(kind, namespace)
+            .collect::<Vec<_>>()
+    })
+}
+
+/// `cart` and `cart-v2` are named like the Service `cart`; `cart-db` is another thing.
+fn is_named_like(workload: &str, service: &str) -> bool {
+    let is_version = |rest: &str| {
+        rest.strip_prefix("-v")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    workload
+        .strip_prefix(service)
+        .is_some_and(|rest| rest.is_empty() || is_version(rest))
+}
+
+/// Whether any Service selects what a workload makes.
+fn is_selected(mesh: &Mesh, workload: &Stored) -> bool {
+    !mesh
+        .services_selecting(&workload.id.namespace, met::template_labels(workload))
+        .is_empty()
+}
+
+/// Whether a Service that is named like a pod's workload selects the pod.
+fn has_own_service(mesh: &Mesh, pod: &Stored) -> bool {
+    let workload = met::workload_ref(mesh, pod);
+    mesh.services_of(pod)
+        .iter()
+        .any(|service| is_named_like(&workload.name, &service.id.name))
+}
+
+fn tell(
+    met: &Met<'_>,
+    selector: &Node,
+    message: String,
+    (own, others): (&Stored, &[&Stored]),
+    asked: Option<&Asked<'_>>,
+    out: &mut Sink,
+) {
+    let id = &met.service.id;
+    let finding = out.find(
+        id.clone(),
+        message,
+        Evidence::of(met.service, selector, "what the Service selects"),
+    );
+    if let Some(labels) = met::template_labels(own) {
+        finding.see(Evidence::of(
+            own,
+            labels,
+            format!("the labels that {} gives its pods", own.id),
+        ));
+    }
+    // Names are only names.
+    finding.confidence(Confidence::Likely);
+    met::hit(finding, met.service, others, asked);
+    finding.hits(own.id.clone());
+    offer(finding, id, selector, own);
+}
+
+/// The labels of the selector as the workload has them; where they fit already, those by which it
+/// knows its own pods.
+fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Stored) {
+    let Some(labels) = met::template_labels(own) else {
+        return;
+    };
+    let pair = |key: &str, value: Option<&str>| {
+        format!(
+            "{}:{}",
+            escape(key),
+            value.map_or("null".to_owned(), escape)
+        )
+    };
+    let wrong = selector
+        .members()
+        .iter()
+        .filter(|m| labels.str_at(&m.key) != m.value.str());
+    let mut pairs: Vec<String> = wrong.map(|m| pair(&m.key, labels.str_at(&m.key))).collect();
+    if pairs.is_empty() {
+        let known = own
+            .spec_at(["selector", "matchLabels"])
+            .map_or(&[][..], Node::members);
+        pairs.extend(known.iter().map(|m| pair(&m.key, m.value.str())));
+    }
+    finding.fix(Fix::merge(
+        id,
+        format!("{{\"spec\":{{\"selector\":{{{}}}}}}}", pairs.join(",")),
+    ));
+}

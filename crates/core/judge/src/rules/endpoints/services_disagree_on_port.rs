@@ -1,0 +1,113 @@
+//! See the page beside this file.
+
+use std::collections::BTreeMap;
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::policies::age;
+use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0719",
+    name: "services-disagree-on-port",
+    aka: &["IST0137", "IST0116"],
+    rung: Rung::Endpoints,
+    severity: Severity::Warning,
+    claim: "Services that lead to one port of a pod agree on its protocol",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("services_disagree_on_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mut told = Vec::new();
+    for met in met::services(facts, asked) {
+        out.examined();
+        let Some(pod) = met
+            .pods(facts.mesh, None)
+            .into_iter()
+            .find(|pod| has_proxy(facts, pod))
+        else {
+            continue;
+        };
+        for (number, mut claims) in claims(facts, pod) {
+            claims.sort_by_key(|(service, _)| age(&service.node));
+            let Some(((first, port), others)) = claims.split_first() else {
+                continue;
+            };
+            let Some((other, clash)) = others.iter().find(|(_, other)| kind(other) != kind(port))
+            else {
+                continue;
+            };
+            let is_asked = first.id == met.service.id || other.id == met.service.id;
+            if !is_asked || told.contains(&(first.id.clone(), other.id.clone(), number)) {
+                continue;
+            }
+            told.push((first.id.clone(), other.id.clone(), number));
+            let message = format!(
+                "{} and {} both lead to port {number} of {}, one as {} and one as {}: the pod's proxy can use only one",
+                first.id,
+                other.id,
+                met::workload_ref(facts.mesh, pod),
+                kind(port),
+                kind(clash)
+            );
+            let finding = out.find(
+                other.id.clone(),
+                message,
+                Evidence::of(other, clash.node, "the younger Service's port"),
+            );
+            finding.see(Evidence::of(first, port.node, "the older Service's port"));
+            finding.hits(first.id.clone());
+            met::hit(finding, other, &[pod], asked);
+            // What is sniffed may still be told apart on the wire.
+            if [port, clash]
+                .iter()
+                .any(|port| port.protocol == Protocol::Sniffed)
+            {
+                finding.severity(Severity::Info);
+            }
+            finding.fix(Fix::advice(
+                "give both ports a name or appProtocol that says the same protocol",
+            ));
+        }
+    }
+}
+
+/// For each port of a pod, the Services' ports that lead there.
+fn claims<'m>(
+    facts: &Facts<'m>,
+    pod: &'m Stored,
+) -> BTreeMap<u16, Vec<(&'m Stored, ServicePort<'m>)>> {
+    let mut claims: BTreeMap<u16, Vec<_>> = BTreeMap::new();
+    for service in facts.mesh.services_of(pod) {
+        for port in ports(service) {
+            if let Some(number) =
+                target_port(&port, pod).filter(|_| !matches!(port.protocol, Protocol::Udp))
+            {
+                claims.entry(number).or_default().push((service, port));
+            }
+        }
+    }
+    claims
+}
+
+/// What matters to a listener.
+fn kind(port: &ServicePort<'_>) -> &'static str {
+    match port.protocol {
+        Protocol::Sniffed => "whatever it finds",
+        protocol if protocol.is_http() => "HTTP",
+        _ => "TCP",
+    }
+}
+
+fn has_proxy(facts: &Facts<'_>, pod: &Stored) -> bool {
+    facts
+        .mesh
+        .pod(&pod.id.namespace, &pod.id.name)
+        .is_some_and(|pod| pod.has_proxy)
+}

@@ -1,0 +1,106 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::{ServicePort, number, ports};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0726",
+    name: "slice-lacks-port",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "an EndpointSlice that somebody wrote has the ports of its Service, by their names",
+    needs: &[
+        "k8s/services.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    explains: &["ML0708", "ML10"],
+    docs: include_str!("slice_lacks_port.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        let slices: Vec<&Stored> = facts.mesh.endpoint_slices(met.service).collect();
+        if met::selector(met.service).is_some() || slices.is_empty() {
+            continue;
+        }
+        out.examined();
+        for port in
+            ports(met.service).filter(|port| met.port.is_none_or(|asked| asked == port.number))
+        {
+            if let Some(slice) = slices
+                .first()
+                .filter(|_| !slices.iter().any(|slice| has(slice, &port)))
+            {
+                tell(met.service, &port, slice, asked, out);
+            }
+        }
+    }
+}
+
+/// "The name of this port. All ports in an EndpointSlice must have a unique name": the Service's
+/// port of that name.
+fn has(slice: &Stored, port: &ServicePort<'_>) -> bool {
+    listed(slice)
+        .iter()
+        .any(|listed| listed.str_at("name").unwrap_or_default() == port.name)
+}
+
+fn listed(slice: &Stored) -> &[Node] {
+    slice.node.get("ports").map_or(&[][..], Node::items)
+}
+
+fn tell(
+    service: &Stored,
+    port: &ServicePort<'_>,
+    slice: &Stored,
+    asked: Option<&Asked<'_>>,
+    out: &mut Sink,
+) {
+    let name = if port.name.is_empty() {
+        "without a name".to_owned()
+    } else {
+        format!("named {}", port.name)
+    };
+    let message = format!(
+        "{} has no port {name}, as port {} of {} is, so the Service's port has no endpoint",
+        slice.id, port.number, service.id
+    );
+    let at = slice.node.get("ports").unwrap_or(&slice.node);
+    let finding = out.find(
+        slice.id.clone(),
+        message,
+        Evidence::of(slice, at, "the ports it has"),
+    );
+    finding.see(Evidence::of(service, port.node, "the Service's port"));
+    met::hit(finding, service, &[], asked);
+    if asked.is_none() {
+        finding.severity(Severity::Warning);
+    }
+    if let [only] = listed(slice)
+        && only.get("port").and_then(number).is_some()
+        && ports(service).count() == 1
+    {
+        let op = if only.get("name").is_some() {
+            "replace"
+        } else {
+            "add"
+        };
+        finding.fix(met::put(
+            slice,
+            op,
+            &format!("{}/name", slice.path_of(only)),
+            &escape(port.name),
+        ));
+    }
+}

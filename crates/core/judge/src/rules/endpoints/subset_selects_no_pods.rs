@@ -1,0 +1,197 @@
+//! See the page beside this file.
+
+use super::met::{self, Met};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::selector;
+use meshladder_mesh::traffic::destinations;
+use meshladder_mesh::{ObjectRef, PodFacts, ServiceFacts, Stored};
+use meshladder_text::json::escape;
+use meshladder_text::tree::{Member, Node};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0701",
+    name: "subset-selects-no-pods",
+    aka: &["IST0173", "KIA0203"],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every subset that a DestinationRule defines selects a pod",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/workloadentries.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("subset_selects_no_pods.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+        let host = rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        let Some(service) = facts.mesh.service_named(host, &rule.id.namespace) else {
+            continue;
+        };
+        for subset in rule.spec_list("subsets") {
+            let name = subset.str_at("name").unwrap_or_default();
+            if asked.is_none_or(|asked| meets(facts, asked, service, name)) {
+                out.examined();
+                subset_of(facts, asked, rule, service, subset, out);
+            }
+        }
+    }
+}
+
+/// Whether the request may be sent to the subset.
+fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &ServiceFacts, subset: &str) -> bool {
+    let host = facts.mesh.domain.service(&service.name, &service.namespace);
+    asked
+        .clusters()
+        .any(|cluster| cluster.ends_with(&format!("|{subset}|{host}")))
+}
+
+fn subset_of(
+    facts: &Facts<'_>,
+    asked: Option<&Asked<'_>>,
+    rule: &Stored,
+    service: &ServiceFacts,
+    subset: &Node,
+    out: &mut Sink,
+) {
+    let pods: Vec<&PodFacts> = facts.mesh.pods_of(service).collect();
+    let Some(labels) = subset.get("labels") else {
+        return;
+    };
+    let stored = |pod: &PodFacts| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+    let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Stored::labels));
+    // A Service without any pod is another matter, and so is a workload that should have made the
+    // subset's pods.
+    if pods.is_empty()
+        || pods.iter().any(|pod| has(pod))
+        || is_made_by_workload(facts, service, labels)
+    {
+        return;
+    }
+    // Endpoints may also be WorkloadEntries, in the place of pods.
+    let mut entries = facts
+        .mesh
+        .objects
+        .in_namespace("WorkloadEntry", &service.namespace);
+    if entries.any(|entry| selector::has_labels(labels, entry.spec_at(["labels"]))) {
+        return;
+    }
+    let name = subset.str_at("name").unwrap_or_default();
+    let message = format!(
+        "subset {name} of {} wants pods labelled {}, and none of the {} of Service {}/{} is",
+        rule.id,
+        met::labels_in_words(labels),
+        met::count(pods.len(), "pod"),
+        service.namespace,
+        service.name
+    );
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, labels, format!("what subset {name} selects")),
+    );
+    finding.hits(ObjectRef::new("Service", &service.namespace, &service.name));
+    // Whether a workload should have made such pods, Deployments tell, or else the ReplicaSets that
+    // they made.
+    let sets = "k8s/replicasets.apps.json";
+    finding.unsettled.extend(
+        facts
+            .unread("k8s/deployments.apps.json")
+            .filter(|_| facts.unread(sets).is_some()),
+    );
+    // A subset that no route leads to harms nobody.
+    if asked.is_none() && !is_used(facts, service, name) {
+        finding.severity(Severity::Info);
+    }
+    for stored in pods.iter().filter_map(|pod| stored(pod)) {
+        let labels = stored.labels().unwrap_or(&stored.node);
+        finding.see(Evidence::of(
+            stored,
+            labels,
+            format!("the labels that {} has", stored.id),
+        ));
+    }
+    if let Some(fix) = fitting(rule, subset, labels, &pods) {
+        finding.fix(fix);
+    }
+    finding.fix(Fix::advice(format!(
+        "make the labels of subset {name} equal to those of the pods it is meant for"
+    )));
+}
+
+fn is_made_by_workload(facts: &Facts<'_>, service: &ServiceFacts, labels: &Node) -> bool {
+    let stored = facts.mesh.service(&service.namespace, &service.name);
+    let met = stored.map(|service| Met {
+        service,
+        port: None,
+        subset: String::new(),
+    });
+    met.is_some_and(|met| !met.workloads(facts.mesh, Some(labels)).is_empty())
+}
+
+fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
+    let host = facts.mesh.domain.service(&service.name, &service.namespace);
+    let services = facts.mesh.objects.of_kind("VirtualService").iter();
+    services
+        .flat_map(|service| destinations(service, &facts.mesh.domain))
+        .any(|to| to.subset == Some(subset) && to.host == host)
+}
+
+/// One label is wrong, and one value of it is left that no other subset has.
+fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> Option<Fix> {
+    let taken: Vec<&Node> = rule
+        .spec_list("subsets")
+        .iter()
+        .filter_map(|other| other.get("labels"))
+        .collect();
+    let wrong = |m: &&Member| {
+        !pods
+            .iter()
+            .any(|pod| pod.labels.get(&m.key) == m.value.str())
+    };
+    let mut members = labels.members().iter().filter(wrong);
+    let (Some(member), None) = (members.next(), members.next()) else {
+        return None;
+    };
+    let is_free = |value: &str| {
+        !taken
+            .iter()
+            .any(|labels| labels.str_at(&member.key) == Some(value))
+    };
+    let mut values: Vec<&str> = pods
+        .iter()
+        .filter_map(|pod| pod.labels.get(&member.key))
+        .collect();
+    values.sort_unstable();
+    values.dedup();
+    values.retain(|value| is_free(value));
+    let [value] = values.as_slice() else {
+        return None;
+    };
+    let index = rule
+        .spec_list("subsets")
+        .iter()
+        .position(|other| std::ptr::eq(other, subset))?;
+    let key = member.key.replace('~', "~0").replace('/', "~1");
+    Some(met::put(
+        rule,
+        "replace",
+        &format!("/spec/subsets/{index}/labels/{key}"),
+        &escape(value),
+    ))
+}

@@ -1,0 +1,209 @@
+//! See the page beside this file.
+
+use super::met::{self, Met};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::{ServicePort, number, ports, target_port};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0706",
+    name: "target-port-not-open",
+    aka: &["KIA0701"],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "every Service's targetPort is a port that its pods listen on",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &["logs/"],
+    explains: &["ML07", "ML10"],
+    docs: include_str!("target_port_not_open.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services(facts, asked) {
+        let pods = met.pods(facts.mesh, None);
+        let wanted = |port: &ServicePort<'_>| met.port.is_none_or(|number| number == port.number);
+        for (index, port) in ports(met.service)
+            .enumerate()
+            .filter(|(_, port)| wanted(port))
+        {
+            out.examined();
+            let at = Lead {
+                met: &met,
+                index,
+                port,
+                pods: &pods,
+            };
+            match port.target_port.filter(|target| number(target).is_none()) {
+                Some(name) => at.named(name, asked, out),
+                None => at.numbered(facts, asked, out),
+            }
+        }
+    }
+}
+
+/// One port of a Service, and the pods behind it.
+struct Lead<'m> {
+    met: &'m Met<'m>,
+    index: usize,
+    port: ServicePort<'m>,
+    pods: &'m [&'m Stored],
+}
+
+impl Lead<'_> {
+    /// A name that no container gives to a port leads nowhere.
+    fn named(&self, name: &Node, asked: Option<&Asked<'_>>, out: &mut Sink) {
+        if self.pods.is_empty()
+            || self
+                .pods
+                .iter()
+                .any(|pod| target_port(&self.port, pod).is_some())
+        {
+            return;
+        }
+        let id = &self.met.service.id;
+        let message = format!(
+            "{id} leads port {} to a port named {}, which no container of its {} has",
+            self.port.number,
+            name.str().unwrap_or_default(),
+            met::count(self.pods.len(), "pod")
+        );
+        let finding = out.find(
+            id.clone(),
+            message,
+            Evidence::of(self.met.service, name, "the name of the port"),
+        );
+        met::hit(finding, self.met.service, self.pods, asked);
+        self.repair(finding);
+    }
+
+    /// Containers need not declare their ports, so a number that none declares is a lead; a refused
+    /// connection proves it.
+    fn numbered(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+        let Some(target) = self
+            .pods
+            .first()
+            .and_then(|pod| target_port(&self.port, pod))
+        else {
+            return;
+        };
+        let declared = self.declared();
+        if declared.is_empty() || declared.iter().any(|(_, number)| *number == target) {
+            return;
+        }
+        let refused = self.pods.iter().find_map(|pod| refused(facts, pod, target));
+        let suffers = asked.is_some_and(|asked| asked.saw(503));
+        let (id, list) = (&self.met.service.id, words(&declared));
+        let message = match &refused {
+            Some(_) => format!(
+                "{id} leads port {} to {target}, where its pods refuse connections; they declare {list}",
+                self.port.number
+            ),
+            None => format!(
+                "{id} leads port {} to {target}, which its pods do not declare; they declare {list}",
+                self.port.number
+            ),
+        };
+        let node = self.port.target_port.unwrap_or(self.port.node);
+        let finding = out.find(
+            id.clone(),
+            message,
+            Evidence::of(self.met.service, node, "where the Service leads"),
+        );
+        met::hit(finding, self.met.service, self.pods, asked);
+        match refused {
+            Some(line) => {
+                let shows = format!("nobody listens on {target}: {}", line.failure);
+                finding.see(Evidence::line(&DocId::new(line.doc), line.number, shows));
+            }
+            None if suffers => _ = finding.confidence(Confidence::Likely),
+            None => {
+                _ = finding
+                    .severity(Severity::Info)
+                    .confidence(Confidence::Possible)
+            }
+        }
+        self.repair(finding);
+    }
+
+    /// The ports that the application's containers declare.
+    fn declared(&self) -> Vec<(&str, u16)> {
+        let Some(pod) = self.pods.first() else {
+            return Vec::new();
+        };
+        let containers = pod
+            .spec_list("containers")
+            .iter()
+            .filter(|c| c.str_at("name") != Some("istio-proxy"));
+        let ports =
+            containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+        ports
+            .filter_map(|port| {
+                Some((
+                    port.str_at("name").unwrap_or_default(),
+                    number(port.get("containerPort")?)?,
+                ))
+            })
+            .collect()
+    }
+
+    fn repair(&self, finding: &mut crate::finding::Finding) {
+        let declared = self.declared();
+        let best = declared
+            .iter()
+            .find(|(_, number)| *number == self.port.number);
+        let best = best.or_else(|| {
+            declared
+                .iter()
+                .find(|(name, _)| !name.is_empty() && *name == self.port.name)
+        });
+        let only = || {
+            if let [only] = declared.as_slice() {
+                Some(only)
+            } else {
+                None
+            }
+        };
+        if let Some((_, number)) = best.or_else(only) {
+            let path = format!("/spec/ports/{}/targetPort", self.index);
+            finding.fix(met::put(
+                self.met.service,
+                "add",
+                &path,
+                &number.to_string(),
+            ));
+        }
+        if let Some(pod) = self.pods.first() {
+            let (namespace, name) = (&pod.id.namespace, &pod.id.name);
+            finding.fix(Fix::look(format!(
+                "kubectl get pod {name} -n {namespace} -o jsonpath='{{.spec.containers[*].ports}}'"
+            )));
+        }
+    }
+}
+
+fn words(declared: &[(&str, u16)]) -> String {
+    declared
+        .iter()
+        .map(|(_, number)| number.to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The last time that a pod's proxy could not connect to its application on that port.
+fn refused(facts: &Facts<'_>, pod: &Stored, port: u16) -> Option<Line> {
+    let log = met::proxy_log(facts, pod)?;
+    let cluster = format!("inbound|{port}||");
+    let is_refusal = |line: &Line| {
+        let why = format!("{} {}", line.failure, line.details)
+            .replace('_', " ")
+            .to_ascii_lowercase();
+        line.cluster == cluster
+            && (why.contains("connection refused") || why.contains("connect error: 111"))
+    };
+    access_log::lines(&log).filter(is_refusal).last()
+}

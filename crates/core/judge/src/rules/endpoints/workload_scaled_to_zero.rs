@@ -1,0 +1,95 @@
+//! See the page beside this file.
+
+use super::met;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::{Node, Value};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0703",
+    name: "workload-scaled-to-zero",
+    aka: &[],
+    rung: Rung::Endpoints,
+    severity: Severity::Error,
+    claim: "a Service that is called has a workload with replicas",
+    needs: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/deployments.apps.json",
+    ],
+    uses: &[
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/virtualservices.networking.istio.io.json",
+    ],
+    explains: &["ML07", "ML0906", "ML10"],
+    docs: include_str!("workload_scaled_to_zero.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for met in met::services_and_subsets(facts, asked) {
+        out.examined();
+        let subset = met.subset_labels(facts, asked);
+        let workloads = met.workloads(facts.mesh, subset);
+        let idle = workloads
+            .iter()
+            .all(|workload| replicas(workload).is_some());
+        if workloads.is_empty() || !idle || !met.pods(facts.mesh, subset).is_empty() {
+            continue;
+        }
+        for workload in workloads {
+            let Some(node) = replicas(workload) else {
+                continue;
+            };
+            // What the whole Service lacks is not told again of its subsets.
+            if out
+                .findings
+                .iter()
+                .any(|f| f.subject == workload.id && f.hits.contains(&met.service.id))
+            {
+                continue;
+            }
+            let of = if met.subset.is_empty() {
+                String::new()
+            } else {
+                format!("subset {} of ", met.subset)
+            };
+            let message = format!(
+                "{} is scaled to zero, so {of}{} has no endpoint",
+                workload.id, met.service.id
+            );
+            let finding = out.find(
+                workload.id.clone(),
+                message,
+                Evidence::of(workload, node, "no replicas"),
+            );
+            met::hit(finding, met.service, &[], asked);
+            // Nobody may need it just now.
+            if asked.is_none() {
+                finding.severity(Severity::Warning);
+            }
+            finding.see(Evidence::of(
+                met.service,
+                selector_or_all(met.service),
+                "the Service that selects its pods",
+            ));
+            finding.fix(Fix::merge(&workload.id, "{\"spec\":{\"replicas\":1}}"));
+        }
+    }
+}
+
+/// `spec.replicas`, when it is zero.
+fn replicas(workload: &Stored) -> Option<&Node> {
+    let node = workload.spec_at(["replicas"])?;
+    matches!(&node.value, Value::Number(text) if &**text == "0").then_some(node)
+}
+
+fn selector_or_all(service: &Stored) -> &Node {
+    met::selector(service).unwrap_or(&service.node)
+}

@@ -1,0 +1,90 @@
+//! See the page beside this file.
+
+use super::container::{self, PROXY};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::is_ready;
+use meshladder_text::time::Time;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0311",
+    name: "app-before-proxy",
+    aka: &[],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "no application ends because its proxy was not up yet",
+    needs: &["k8s/pods.json"],
+    uses: &[],
+    explains: &["ML07"],
+    docs: include_str!("app_before_proxy.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for (pod, stored) in container::enrolled(facts) {
+        out.examined();
+        // Both see to it that the proxy is up first.
+        if container::is_native(stored) || holds(stored) {
+            continue;
+        }
+        let Some((name, end)) = failed_at_start(stored) else {
+            continue;
+        };
+        let workload = pod.workload();
+        let message = format!(
+            "container {name} of {}/{} ended while its proxy was still starting",
+            pod.namespace, pod.name
+        );
+        let finding = out.find(
+            workload.clone(),
+            message,
+            Evidence::of(stored, end, "how it ended"),
+        );
+        finding
+            .confidence(Confidence::Possible)
+            .hits(pod.reference());
+        if is_ready(stored) {
+            finding.severity(Severity::Info);
+        }
+        let annotation = r#"{"spec":{"template":{"metadata":{"annotations":{"proxy.istio.io/config":"holdApplicationUntilProxyStarts: true"}}}}}"#;
+        if workload.kind != "Pod" {
+            finding.fix(
+                Fix::merge(&workload, annotation).unchecked("it shows when the pod is made again"),
+            );
+        }
+        finding.fix(Fix::look(format!(
+            "kubectl logs {} -n {} -c {name} --previous",
+            pod.name, pod.namespace
+        )));
+    }
+}
+
+/// `holdApplicationUntilProxyStarts` puts the proxy first, with a hook that waits.
+fn holds(pod: &Stored) -> bool {
+    let first = pod.spec_list("containers").first();
+    first.is_some_and(|container| {
+        container.str_at("name") == Some(PROXY)
+            && container.at(["lifecycle", "postStart"]).is_some()
+    })
+}
+
+/// A container that ended with an error within seconds of the proxy's start.
+fn failed_at_start(pod: &Stored) -> Option<(&str, &Node)> {
+    const STARTING: i64 = 15;
+    let time = |node: Option<&Node>| node.and_then(Node::str).and_then(Time::parse);
+    let proxy = time(container::status(pod, PROXY)?.at(["state", "running", "startedAt"]))?;
+    let apps = container::statuses(pod).filter(|status| status.str_at("name") != Some(PROXY));
+    let mut ended = apps.filter_map(|status| {
+        Some((
+            status.str_at("name")?,
+            status.at(["lastState", "terminated"])?,
+        ))
+    });
+    ended.find(|(_, end)| {
+        let finished = time(end.get("finishedAt"));
+        container::count(end, "exitCode") != 0
+            && finished.is_some_and(|finished| finished.seconds_since(proxy) < STARTING)
+    })
+}

@@ -1,0 +1,233 @@
+//! See the page beside this file.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::injection::{Injector, Injectors, Template};
+use meshladder_mesh::selector::has_labels;
+use meshladder_mesh::services::number;
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::tree::Node;
+use meshladder_text::tri::Tri;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0301",
+    name: "injection-webhook-unserved",
+    aka: &["IST0139"],
+    rung: Rung::Enrolment,
+    severity: Severity::Error,
+    claim: "every webhook that must be asked about a pod answers",
+    needs: &[
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+        "k8s/services.json",
+        "k8s/endpointslices.discovery.k8s.io.json",
+    ],
+    uses: &[
+        "k8s/namespaces.json",
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/events.json",
+        "k8s/pods.json",
+        "k8s/configmaps.json",
+    ],
+    explains: &["ML0302", "ML0307", "ML05", "ML06", "ML07", "ML10"],
+    docs: include_str!("injection_webhook_unserved.md"),
+    check: Check::Mesh(check),
+};
+
+const KINDS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
+
+/// A workload that lacks pods, and the event that says why.
+struct Refused<'f> {
+    workload: &'f Stored,
+    event: Option<&'f Stored>,
+}
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    let mut by_config: BTreeMap<&ObjectRef, Vec<Injector<'_>>> = BTreeMap::new();
+    for hook in &injectors.webhooks {
+        out.examined();
+        if hook.fails_closed() && injectors.served(*hook).answers == Tri::No {
+            by_config.entry(&hook.config.id).or_default().push(*hook);
+        }
+    }
+    for hooks in by_config.into_values() {
+        tell(facts, &injectors, &hooks, out);
+    }
+}
+
+fn tell(facts: &Facts<'_>, injectors: &Injectors<'_>, hooks: &[Injector<'_>], out: &mut Sink) {
+    let selected = selected(facts, injectors, hooks);
+    let (Some(hook), false) = (hooks.first(), selected.is_empty()) else {
+        return;
+    };
+    let config = &hook.config.id;
+    let served = injectors.served(*hook);
+    let refused: Vec<Refused<'_>> = selected
+        .iter()
+        .filter_map(|workload| refused(facts, workload))
+        .collect();
+    let harm = match refused.len() {
+        0 => format!("the next pod of {} workloads is refused", selected.len()),
+        1..=3 => {
+            let names: Vec<String> = refused.iter().map(|r| r.workload.id.to_string()).collect();
+            format!("the pods of {} are refused", names.join(", "))
+        }
+        count => format!("the pods of {count} workloads are refused"),
+    };
+    let message = format!(
+        "{config} must be asked about every new pod and does not answer, so {harm}: {}",
+        served.what
+    );
+    // A Service that nothing stands behind is what to look at; a webhook that outlived its Service
+    // is left over.
+    let subject = served.service.map_or(config, |service| &service.id);
+    let finding = out.find(
+        subject.clone(),
+        message,
+        Evidence::of(hook.config, served.node, "whom the API server asks"),
+    );
+    finding.hits(config.clone());
+    if refused.is_empty() {
+        finding.severity(Severity::Warning);
+        finding
+            .hits
+            .extend(selected.iter().map(|workload| workload.id.clone()));
+    }
+    for refused in &refused {
+        sufferers(facts, refused, finding);
+    }
+    if served.service.is_none() {
+        finding.fix(Fix::delete(config));
+    } else {
+        finding.fix(Fix::advice(
+            "bring istiod back: its Service has no ready endpoint",
+        ));
+        for path in ["k8s/pods.json", "k8s/deployments.apps.json"] {
+            finding.unsettled.extend(facts.unread(path));
+        }
+    }
+    finding.fix(Fix::look(
+        "kubectl get events -A --field-selector reason=FailedCreate",
+    ));
+}
+
+/// Puts the workloads on a finding of which events say, in these words, that a webhook refused
+/// their pods, and the Services they serve.
+pub(in crate::rules) fn hit_refused(facts: &Facts<'_>, words: &str, finding: &mut Finding) {
+    let workloads = KINDS
+        .into_iter()
+        .flat_map(|kind| facts.mesh.objects.of_kind(kind));
+    let refused = workloads.filter_map(|workload| refused(facts, workload));
+    let says_so = |event: &Stored| {
+        event
+            .node
+            .str_at("message")
+            .is_some_and(|message| message.contains(words))
+    };
+    for refused in refused.filter(|refused| refused.event.is_some_and(says_so)) {
+        sufferers(facts, &refused, finding);
+    }
+}
+
+/// The workloads whose pods one of the webhooks is asked about.
+fn selected<'f>(
+    facts: &Facts<'f>,
+    injectors: &Injectors<'f>,
+    hooks: &[Injector<'f>],
+) -> Vec<&'f Stored> {
+    let workloads = KINDS
+        .into_iter()
+        .flat_map(|kind| facts.mesh.objects.of_kind(kind));
+    let asks = |workload: &&Stored| {
+        let Some(template) = Template::of(workload) else {
+            return false;
+        };
+        let candidates = injectors.injection(template).candidates;
+        candidates.iter().any(|candidate| {
+            candidate.selects == Tri::Yes
+                && hooks
+                    .iter()
+                    .any(|hook| std::ptr::eq(hook.node, candidate.injector.node))
+        })
+    };
+    workloads.filter(asks).collect()
+}
+
+/// A workload that has fewer pods than it wants, of which an event says that a webhook failed, or
+/// whose status does.
+fn refused<'f>(facts: &Facts<'f>, workload: &'f Stored) -> Option<Refused<'f>> {
+    let wanted = workload.spec_at(["replicas"]).and_then(number).unwrap_or(1);
+    let count = |key: &str| {
+        workload
+            .node
+            .at(["status", key])
+            .and_then(number)
+            .unwrap_or_default()
+    };
+    let event = facts
+        .mesh
+        .objects
+        .in_namespace("Event", &workload.id.namespace)
+        .find(|event| {
+            let about = event
+                .node
+                .at(["involvedObject", "name"])
+                .and_then(Node::str)
+                .unwrap_or_default();
+            let is_it = about == workload.id.name
+                || about
+                    .strip_prefix(workload.id.name.as_str())
+                    .is_some_and(is_hash);
+            let message = event.node.str_at("message").unwrap_or_default();
+            is_it
+                && event.node.str_at("reason") == Some("FailedCreate")
+                && message.contains("failed calling webhook")
+        });
+    let is_short = count("readyReplicas") < wanted;
+    (is_short && (event.is_some() || count("replicas") < wanted))
+        .then_some(Refused { workload, event })
+}
+
+/// `-5fc4c65588`, what a ReplicaSet adds to the name of its Deployment.
+fn is_hash(rest: &str) -> bool {
+    rest.strip_prefix('-')
+        .is_some_and(|hash| !hash.is_empty() && hash.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+/// A workload suffers, and the Services that its pods would serve.
+pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Stored, finding: &mut Finding) {
+    finding.hits(workload.id.clone());
+    let labels = workload.spec_at(["template", "metadata", "labels"]);
+    for service in facts
+        .mesh
+        .objects
+        .in_namespace("Service", &workload.id.namespace)
+    {
+        let selector = service
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty());
+        if selector.is_some_and(|selector| has_labels(selector, labels)) {
+            finding.hits(service.id.clone());
+        }
+    }
+}
+
+fn sufferers(facts: &Facts<'_>, refused: &Refused<'_>, finding: &mut Finding) {
+    let workload = refused.workload;
+    hit_workload(facts, workload, finding);
+    if let Some(event) = refused.event {
+        let message = event.node.get("message").unwrap_or(&event.node);
+        finding.see(Evidence::of(event, message, "what the API server said"));
+    }
+    let status = workload.node.get("status").unwrap_or(&workload.node);
+    finding.see(Evidence::of(
+        workload,
+        status,
+        format!("{} lacks pods", workload.id),
+    ));
+}

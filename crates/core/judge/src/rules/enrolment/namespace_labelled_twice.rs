@@ -1,0 +1,66 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::PodFacts;
+use meshladder_mesh::injection::{INJECTION, REVISION};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0304",
+    name: "namespace-labelled-twice",
+    aka: &["IST0123"],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "no namespace asks for injection in two ways",
+    needs: &["k8s/namespaces.json"],
+    uses: &[
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+        "k8s/pods.json",
+        "k8s/configmaps.json",
+    ],
+    explains: &[],
+    docs: include_str!("namespace_labelled_twice.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    for namespace in facts.mesh.objects.of("Namespace", "") {
+        let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
+            continue;
+        };
+        out.examined();
+        let (Some(injection), Some(revision)) = (labels.injection, labels.revision) else {
+            continue;
+        };
+        let value = |node: &Node| node.str().unwrap_or_default().to_owned();
+        let message = format!(
+            "{} has both {INJECTION}={} and {REVISION}={}: the first decides, and the revision is not heeded",
+            namespace.id,
+            value(injection),
+            value(revision)
+        );
+        let finding = out.find(
+            namespace.id.clone(),
+            message,
+            Evidence::of(namespace, revision, "not heeded"),
+        );
+        finding.see(Evidence::of(namespace, injection, "this decides"));
+        if value(injection) == "enabled" && value(revision) == "default" {
+            finding.severity(Severity::Info);
+        }
+        let pods = facts
+            .mesh
+            .pods
+            .iter()
+            .filter(|pod| pod.namespace == namespace.id.name);
+        finding.hits.extend(pods.map(PodFacts::reference));
+        for label in [INJECTION, REVISION] {
+            finding.fix(Fix::merge(
+                &namespace.id,
+                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+            ));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::selector::accepts;
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0318",
+    name: "namespace-not-discovered",
+    aka: &[],
+    rung: Rung::Enrolment,
+    severity: Severity::Error,
+    claim: "istiod sees every namespace that has proxies",
+    needs: &[
+        "k8s/namespaces.json",
+        "k8s/pods.json",
+        "k8s/configmaps.json",
+    ],
+    uses: &["k8s/services.json", "k8s/events.json"],
+    explains: &[
+        "ML0313", "ML04", "ML05", "ML06", "ML07", "ML08", "ML09", "ML10",
+    ],
+    docs: include_str!("namespace_not_discovered.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let config = &facts.mesh.config;
+    let selectors = config
+        .tree
+        .as_ref()
+        .and_then(|tree| tree.get("discoverySelectors"))
+        .map_or(&[][..], Node::items);
+    let settings = config
+        .object
+        .as_ref()
+        .and_then(|id| facts.mesh.objects.find(id));
+    let (false, Some(settings)) = (selectors.is_empty(), settings) else {
+        return;
+    };
+    let enrolled = facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.has_proxy)
+        .map(|pod| pod.namespace.as_str());
+    for name in enrolled.collect::<BTreeSet<&str>>() {
+        let Some(namespace) = facts.mesh.objects.get("Namespace", "", name) else {
+            continue;
+        };
+        out.examined();
+        let is_seen = selectors
+            .iter()
+            .any(|selector| accepts(selector, namespace.labels()));
+        if !is_seen && *name != *config.root_namespace {
+            tell(facts, namespace, settings, selectors, out);
+        }
+    }
+}
+
+fn tell(
+    facts: &Facts<'_>,
+    namespace: &Stored,
+    settings: &Stored,
+    selectors: &[Node],
+    out: &mut Sink,
+) {
+    let name = &namespace.id.name;
+    let message = format!(
+        "istiod does not look at {}: no discoverySelector of {} accepts its labels, so others do not know its Services \
+         and its new pods get no root certificate",
+        namespace.id, settings.id
+    );
+    let labels = namespace.labels().unwrap_or(&namespace.node);
+    let finding = out.find(
+        namespace.id.clone(),
+        message,
+        Evidence::of(namespace, labels, "its labels"),
+    );
+    let mesh = settings.node.at(["data", "mesh"]).unwrap_or(&settings.node);
+    finding.see(Evidence::of(settings, mesh, "discoverySelectors"));
+    let waits = |event: &&Stored| {
+        let message = event.node.str_at("message").unwrap_or_default();
+        message.contains("istio-ca-root-cert") && message.contains("not found")
+    };
+    if let Some(event) = facts.mesh.objects.in_namespace("Event", name).find(waits) {
+        let message = event.node.get("message").unwrap_or(&event.node);
+        finding.see(Evidence::of(
+            event,
+            message,
+            "a pod that waits for its root certificate",
+        ));
+    }
+    for pod in facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.namespace == *name && pod.has_proxy)
+    {
+        finding.hits(pod.reference());
+    }
+    for service in facts.mesh.objects.in_namespace("Service", name) {
+        finding.hits(service.id.clone());
+    }
+    let wanted = selectors
+        .iter()
+        .find(|selector| selector.get("matchExpressions").is_none());
+    if let Some(wanted) = wanted.and_then(|selector| selector.get("matchLabels")) {
+        let pair = |label: &meshladder_text::tree::Member| {
+            format!(
+                "{}:{}",
+                escape(&label.key),
+                escape(label.value.str().unwrap_or_default())
+            )
+        };
+        let pairs: Vec<String> = wanted.members().iter().map(pair).collect();
+        let patch = format!(r#"{{"metadata":{{"labels":{{{}}}}}}}"#, pairs.join(","));
+        finding.fix(Fix::merge(&namespace.id, patch));
+    }
+    finding.fix(Fix::advice(format!(
+        "or widen discoverySelectors in {}",
+        settings.id
+    )));
+}

@@ -1,0 +1,185 @@
+//! Pods that run without a proxy, and what decided so.
+
+use crate::finding::{Evidence, Finding, Severity};
+use crate::rules::{Asked, Facts};
+use meshladder_mesh::injection::{Injection, Injectors, Template};
+use meshladder_mesh::policies::{Workload, selector};
+use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_sim::trace::Kind;
+use meshladder_text::tri::Tri;
+
+/// What the rules built on this look at when it is there.
+pub(super) const USES: &[&str] = &[
+    "k8s/namespaces.json",
+    "k8s/deployments.apps.json",
+    "k8s/replicasets.apps.json",
+    "k8s/statefulsets.apps.json",
+    "k8s/daemonsets.apps.json",
+    "k8s/services.json",
+    "k8s/configmaps.json",
+    "k8s/authorizationpolicies.security.istio.io.json",
+    "k8s/requestauthentications.security.istio.io.json",
+];
+
+/// A pod without a proxy.
+pub(super) struct Outsider<'m> {
+    pub(super) pod: &'m PodFacts,
+    pub(super) object: &'m Stored,
+    /// What it is made from, as it is now: its workload's template, else the pod itself.
+    pub(super) template: Template<'m>,
+    /// What would be decided if it were made again.
+    pub(super) injection: Injection<'m>,
+}
+
+/// Every pod that runs without a proxy; with a request only its ends.
+pub(super) fn all<'m>(
+    facts: &Facts<'m>,
+    injectors: &Injectors<'m>,
+    asked: Option<&Asked<'_>>,
+) -> Vec<Outsider<'m>> {
+    let pods = facts
+        .mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.running && !pod.has_proxy && is_asked_about(asked, pod));
+    let outsiders = pods.filter_map(|pod| {
+        let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+        // The kubelet makes a static pod, and no webhook sees it.
+        object
+            .annotation("kubernetes.io/config.mirror")
+            .is_none()
+            .then_some(())?;
+        let maker = facts.mesh.workload_of(object).and_then(Template::of);
+        let template = maker.or_else(|| Template::of(object))?;
+        Some(Outsider {
+            pod,
+            object,
+            template,
+            injection: injectors.injection(template),
+        })
+    });
+    outsiders.collect()
+}
+
+fn is_asked_about(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
+    let same = |other: &&PodFacts| other.name == pod.name && other.namespace == pod.namespace;
+    asked.is_none_or(|asked| asked.client.iter().chain(&asked.servers).any(same))
+}
+
+impl<'m> Outsider<'m> {
+    /// Whether it would get a proxy if it were made again.
+    pub(super) fn is_expected(&self) -> bool {
+        self.injection.expected == Tri::Yes
+    }
+
+    /// Whether it gets none, and that is certain.
+    pub(super) fn is_refused(&self) -> bool {
+        self.injection.expected == Tri::No
+    }
+
+    /// What it itself asks for.
+    pub(super) fn asks(&self) -> Option<&'m str> {
+        self.template.inject()?.1.str()
+    }
+
+    /// How bad it is. A pod may well stay outside; it matters when a policy for it is not enforced,
+    /// or when a call of it or to it was asked about and did not end well.
+    pub(super) fn severity(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Severity {
+        let policies = self.policies(facts);
+        let serves = !facts.mesh.services_of(self.object).is_empty();
+        let by_label = |policy: &&Stored| selector(policy.spec()).is_some();
+        if serves && policies.iter().any(by_label) {
+            Severity::Error
+        } else if (serves && !policies.is_empty()) || asked.is_some_and(|asked| self.fails(asked)) {
+            Severity::Warning
+        } else {
+            Severity::Info
+        }
+    }
+
+    /// The policies that are for it and that nothing enforces.
+    fn policies<'f>(&self, facts: &Facts<'f>) -> Vec<&'f Stored> {
+        let workload = Workload::of(self.object);
+        let kinds = ["AuthorizationPolicy", "RequestAuthentication"];
+        kinds
+            .into_iter()
+            .flat_map(|kind| facts.mesh.policies(kind, &workload))
+            .collect()
+    }
+
+    /// Whether it is the client of a call that ends as one in plaintext does.
+    fn fails(&self, asked: &Asked<'_>) -> bool {
+        let is_client = asked
+            .client
+            .is_some_and(|client| std::ptr::eq(client, self.pod) || client.name == self.pod.name);
+        let refused = |kind: Kind| matches!(kind, Kind::TlsMismatch | Kind::Reset | Kind::Denied);
+        is_client
+            && (asked.seen.is_some_and(|seen| !seen.is_success())
+                || asked
+                    .trace
+                    .branches
+                    .iter()
+                    .any(|branch| refused(branch.end.kind)))
+    }
+
+    /// Puts who suffers, and what is not enforced, on a finding.
+    pub(super) fn finish(
+        &self,
+        facts: &Facts<'_>,
+        asked: Option<&Asked<'_>>,
+        finding: &mut Finding,
+    ) {
+        finding.hits(self.pod.reference());
+        for service in facts.mesh.services_of(self.object) {
+            finding.hits(service.id.clone());
+        }
+        if let Some(asked) = asked.filter(|asked| self.fails(asked)) {
+            finding
+                .hits
+                .extend(asked.servers.iter().map(|server| server.reference()));
+            finding.hits.extend(
+                asked
+                    .service
+                    .map(|s| ObjectRef::new("Service", &s.namespace, &s.name)),
+            );
+        }
+        for policy in self.policies(facts).into_iter().take(2) {
+            let spec = policy.spec().unwrap_or(&policy.node);
+            finding.see(Evidence::of(
+                policy,
+                spec,
+                format!("{} is enforced by a proxy, and there is none", policy.id),
+            ));
+        }
+        let containers = self
+            .object
+            .spec_at(["containers"])
+            .unwrap_or(&self.object.node);
+        finding.see(Evidence::of(
+            self.object,
+            containers,
+            format!("{} has no istio-proxy", self.pod.name),
+        ));
+    }
+
+    /// `shop/payments`
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.pod.namespace, self.pod.workload().name)
+    }
+}
+
+/// What the pods of one workload have in common is told once.
+pub(super) fn first_of_each(outsiders: Vec<Outsider<'_>>) -> Vec<(Outsider<'_>, Vec<ObjectRef>)> {
+    let mut found: Vec<(Outsider<'_>, Vec<ObjectRef>)> = Vec::new();
+    for outsider in outsiders {
+        let pod = outsider.pod.reference();
+        match found
+            .iter_mut()
+            .find(|(first, _)| first.pod.workload() == outsider.pod.workload())
+        {
+            Some((_, pods)) => pods.push(pod),
+            None => found.push((outsider, vec![pod])),
+        }
+    }
+    found
+}

@@ -1,0 +1,66 @@
+//! See the page beside this file.
+
+use super::outsider;
+use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_text::tri::Tri;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0307",
+    name: "pod-older-than-injection",
+    aka: &["IST0103"],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "a pod that would get a proxy has one",
+    needs: &[
+        "k8s/pods.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
+    uses: super::outsider::USES,
+    explains: &["ML06", "ML08", "ML09", "ML10"],
+    docs: include_str!("pod_older_than_injection.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
+        out.examined();
+        if !outsider.is_expected() {
+            continue;
+        }
+        let workload = outsider.pod.workload();
+        // A webhook that fails open lets pods through without a proxy while istiod does not answer.
+        let hooks = outsider
+            .injection
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.selects == Tri::Yes);
+        let fails_open = hooks
+            .into_iter()
+            .any(|candidate| !candidate.injector.fails_closed());
+        let or = if fails_open {
+            ", or while the webhook, which fails open, did not answer"
+        } else {
+            ""
+        };
+        let message = format!(
+            "the pods of {} have no proxy, though they would get one today: they were made before injection was on{or}",
+            outsider.name()
+        );
+        let decision = &outsider.injection.decided_by;
+        let finding = out.find(
+            workload.clone(),
+            message,
+            Evidence::of(decision.object, decision.node, decision.what.clone()),
+        );
+        outsider.finish(facts, asked, finding);
+        finding.hits.extend(pods.into_iter().skip(1));
+        let kind = workload.kind.to_lowercase();
+        let restart = format!(
+            "kubectl rollout restart {kind}/{} -n {}",
+            workload.name, workload.namespace
+        );
+        finding.fix(Fix::command(Risk::Disruptive, restart));
+    }
+}

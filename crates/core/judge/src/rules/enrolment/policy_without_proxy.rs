@@ -1,0 +1,87 @@
+//! See the page beside this file.
+
+use super::outsider;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::injection::INJECTION;
+use meshladder_text::tree::Node;
+
+/// A namespace may well stay outside the mesh; one with policies for its pods was meant to be
+/// inside.
+pub(super) static RULE: Rule = Rule {
+    code: "ML0315",
+    name: "policy-without-proxy",
+    aka: &[],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "every namespace that has policies for its pods has them injected",
+    needs: &[
+        "k8s/pods.json",
+        "k8s/namespaces.json",
+        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
+    ],
+    uses: &[
+        "k8s/deployments.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/services.json",
+        "k8s/configmaps.json",
+        "k8s/authorizationpolicies.security.istio.io.json",
+        "k8s/requestauthentications.security.istio.io.json",
+    ],
+    explains: &["ML06", "ML08", "ML09", "ML10"],
+    docs: include_str!("policy_without_proxy.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let injectors = facts.mesh.injectors();
+    for outsider in outsider::all(facts, &injectors, asked) {
+        out.examined();
+        let decision = &outsider.injection.decided_by;
+        let labels = injectors.namespace_labels(&outsider.pod.namespace);
+        let asks = labels.is_some_and(|labels| labels.asks());
+        let by_namespace = decision.object.id.kind == "Namespace" && !asks && outsider.is_refused();
+        let own = |kind: &str| {
+            facts
+                .mesh
+                .objects
+                .in_namespace(kind, &outsider.pod.namespace)
+                .len()
+        };
+        let has_policies = own("AuthorizationPolicy") + own("RequestAuthentication") > 0;
+        let severity = outsider.severity(facts, None);
+        if !by_namespace || !has_policies || severity == Severity::Info {
+            continue;
+        }
+        let namespace = &decision.object.id;
+        if let Some(known) = out
+            .findings
+            .iter_mut()
+            .find(|finding| finding.subject == *namespace)
+        {
+            known.hits(outsider.pod.reference());
+            continue;
+        }
+        let message = format!(
+            "{namespace} has policies for {}, which no proxy enforces: {}",
+            outsider.name(),
+            decision.what
+        );
+        let node: &Node = decision.node;
+        let finding = out.find(
+            namespace.clone(),
+            message,
+            Evidence::of(decision.object, node, decision.what.clone()),
+        );
+        outsider.finish(facts, asked, finding);
+        finding.fix(Fix::merge(
+            namespace,
+            format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),
+        ));
+        finding.fix(Fix::advice(
+            "then restart the workloads of the namespace: injection happens when a pod is made",
+        ));
+    }
+}

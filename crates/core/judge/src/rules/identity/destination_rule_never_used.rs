@@ -1,0 +1,120 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::host::covers;
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0806",
+    name: "destination-rule-never-used",
+    aka: &["KIA0201", "KIA0204"],
+    rung: Rung::Identity,
+    severity: Severity::Warning,
+    claim: "every DestinationRule is the one that some client's calls fall under",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+    ],
+    explains: &[],
+    docs: include_str!("destination_rule_never_used.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let clients: BTreeSet<&str> = mesh
+        .pods
+        .iter()
+        .filter(|pod| pod.has_proxy)
+        .map(|pod| pod.namespace.as_str())
+        .collect();
+    let met = asked.map(|_| met::services(facts, asked));
+    for rule in mesh.objects.of_kind("DestinationRule") {
+        let Some(node) = rule.spec_at(["host"]) else {
+            continue;
+        };
+        let host = facts
+            .mesh
+            .domain
+            .fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
+        // Wildcards are for what may come.
+        let Some(service) = mesh.service_of_host(&host) else {
+            continue;
+        };
+        if met
+            .as_ref()
+            .is_some_and(|met| !met.iter().any(|met| covers(&host, &met.host(facts))))
+        {
+            continue;
+        }
+        out.examined();
+        if clients.is_empty()
+            || clients
+                .iter()
+                .any(|namespace| is_used(mesh, rule, namespace, &host))
+        {
+            continue;
+        }
+        let own = &rule.id.namespace;
+        let winner = clients.iter().find_map(|ns| {
+            mesh.destination_rule(mesh.namespace_scope(ns), &host)?
+                .rules
+                .first()
+                .copied()
+        });
+        let message = match winner {
+            Some(winner) => {
+                format!(
+                    "{} holds for no client: calls to {} fall under {}",
+                    rule.id, service.id, winner.id
+                )
+            }
+            None => format!(
+                "{} holds for no client: a rule counts in the client's namespace, the Service's or the root namespace, and in {own} no pod has a proxy",
+                rule.id
+            ),
+        };
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, node, "the host that it is for"),
+        );
+        finding.hits(service.id.clone());
+        if let Some(winner) = winner {
+            finding.see(Evidence::of(
+                winner,
+                winner.spec_at(["host"]).unwrap_or(&winner.node),
+                "the rule that is used",
+            ));
+        }
+        // What a request falls under is said by what it meets.
+        if asked.is_some() {
+            finding.severity(Severity::Info);
+        }
+        finding.fix(Fix::advice(format!(
+            "move it to {}, or into the namespace of the clients it is for",
+            service.id.namespace
+        )));
+    }
+}
+
+fn is_used(mesh: &Mesh, rule: &Stored, namespace: &str, host: &str) -> bool {
+    let selects = |node: &Node| node.at(["workloadSelector", "matchLabels"]).is_some();
+    // One with a selector is for some pods of its namespace.
+    if rule.spec().is_some_and(selects) {
+        return true;
+    }
+    let used = mesh.destination_rule(mesh.namespace_scope(namespace), host);
+    used.is_some_and(|used| used.rules.iter().any(|one| one.id == rule.id))
+}

@@ -1,0 +1,235 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::snapshot::{Coverage, Need};
+use meshladder_mesh::gateways::{Server, servers};
+use meshladder_mesh::services::{ports, target_port};
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_sim::trace::Kind;
+use meshladder_sim::walk::Scheme;
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0801",
+    name: "gateway-credential-missing",
+    aka: &["IST0161"],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
+    needs: &["k8s/gateways.networking.istio.io.json", "k8s/pods.json"],
+    uses: &["k8s/secrets.json", "k8s/services.json"],
+    explains: &["ML08", "ML04"],
+    docs: include_str!("gateway_credential_missing.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    for gateway in mesh.objects.of("Gateway", "networking.istio.io") {
+        let pods = mesh.gateway_pods(gateway);
+        for server in servers(gateway) {
+            if asked.is_some_and(|asked| !is_met(facts, asked, server)) {
+                continue;
+            }
+            let Some(name) = server.node.at(["tls", "credentialName"]) else {
+                continue;
+            };
+            out.examined();
+            // Passed through, nothing is decrypted; and other providers have names with a scheme.
+            let is_read = !matches!(server.tls_mode, Some("PASSTHROUGH" | "AUTO_PASSTHROUGH"));
+            let text = name.str().unwrap_or_default();
+            if !is_read || text.contains("://") || text.is_empty() {
+                continue;
+            }
+            let namespaces: BTreeSet<&str> =
+                pods.iter().map(|pod| pod.id.namespace.as_str()).collect();
+            for namespace in namespaces {
+                if !can_list_secrets(facts) {
+                    // Who may not read Secrets can still see a handshake fail, and then needs this
+                    // one.
+                    if asked.is_some_and(|asked| asked.trace.outcome.kind == Kind::TlsMismatch) {
+                        out.unknown(format!("Secret {namespace}/{text}"));
+                    }
+                } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
+                    tell(mesh, server, name, namespace, &wrong, &pods, out);
+                }
+            }
+        }
+    }
+}
+
+/// Whether Secrets were listed, so that one that is not there does not exist.
+pub(super) fn can_list_secrets(facts: &Facts<'_>) -> bool {
+    let coverage = facts.snapshot.coverage(&Need::of_path("k8s/secrets.json"));
+    matches!(coverage, Coverage::Complete | Coverage::Partial(_))
+}
+
+/// What is wrong with a credential.
+enum Wrong<'m> {
+    /// It is not there; perhaps elsewhere.
+    Missing(Vec<&'m Stored>),
+    /// It lacks this key.
+    Lacks(&'m Stored, &'static str),
+}
+
+fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) -> Option<Wrong<'m>> {
+    let Some(secret) = mesh.objects.get("Secret", namespace, name) else {
+        let named = |secret: &&Stored| secret.id.name == name;
+        return Some(Wrong::Missing(
+            mesh.objects
+                .of_kind("Secret")
+                .iter()
+                .filter(named)
+                .collect(),
+        ));
+    };
+    if let Some(key) = lacks(secret) {
+        return Some(Wrong::Lacks(secret, key));
+    }
+    let has_ca = |secret: &Stored| ["ca.crt", "cacert"].iter().any(|key| has(secret, key));
+    let beside = || {
+        mesh.objects
+            .get("Secret", namespace, &format!("{name}-cacert"))
+            .is_some_and(has_ca)
+    };
+    let wants_ca = matches!(mode, Some("MUTUAL" | "OPTIONAL_MUTUAL"));
+    (wants_ca && !has_ca(secret) && !beside()).then_some(Wrong::Lacks(secret, "ca.crt"))
+}
+
+/// The key that a server's Secret lacks. Both of `kubernetes.io/tls` and Istio's older names will
+/// do.
+fn lacks(secret: &Stored) -> Option<&'static str> {
+    // Without any data it was left out by who collected it.
+    secret.node.get("data").or(secret.node.get("stringData"))?;
+    if !has(secret, "tls.crt") && !has(secret, "cert") {
+        return Some("tls.crt");
+    }
+    (!has(secret, "tls.key") && !has(secret, "key")).then_some("tls.key")
+}
+
+fn has(secret: &Stored, key: &str) -> bool {
+    ["data", "stringData"]
+        .iter()
+        .any(|data| secret.node.at([data, key]).is_some())
+}
+
+fn tell(
+    mesh: &Mesh,
+    server: Server<'_>,
+    name: &Node,
+    namespace: &str,
+    wrong: &Wrong<'_>,
+    pods: &[&Stored],
+    out: &mut Sink,
+) {
+    let text = name.str().unwrap_or_default();
+    let id = &server.gateway.id;
+    let message = match wrong {
+        Wrong::Missing(elsewhere) => {
+            let places: Vec<&str> = elsewhere
+                .iter()
+                .map(|secret| secret.id.namespace.as_str())
+                .collect();
+            let there = if places.is_empty() {
+                String::new()
+            } else {
+                format!("; it is in {}", places.join(", "))
+            };
+            format!(
+                "{id} names the credential {text} for port {}, and {namespace}, where its pods run, has no such Secret{there}",
+                server.port
+            )
+        }
+        Wrong::Lacks(secret, key) => {
+            format!(
+                "{id} names the credential {text} for port {}, and {} has no {key}",
+                server.port, secret.id
+            )
+        }
+    };
+    let finding = out.find(
+        id.clone(),
+        message,
+        Evidence::of(server.gateway, name, "the Secret that is looked for"),
+    );
+    for pod in pods.iter().filter(|pod| pod.id.namespace == namespace) {
+        finding.hits(pod.id.clone());
+    }
+    match wrong {
+        Wrong::Missing(elsewhere) => {
+            for secret in elsewhere {
+                finding.see(Evidence::object(
+                    secret,
+                    "the Secret, where the gateway does not look",
+                ));
+            }
+            let fits = |secret: &&Stored| {
+                secret.node.get("type").and_then(Node::str) == Some("kubernetes.io/tls")
+                    && lacks(secret).is_none()
+            };
+            let own: Vec<_> = mesh
+                .objects
+                .in_namespace("Secret", namespace)
+                .filter(fits)
+                .collect();
+            if let [own] = own.as_slice() {
+                let path = server.gateway.path_of(name);
+                finding.fix(met::put(
+                    server.gateway,
+                    "replace",
+                    &path,
+                    &escape(&own.id.name),
+                ));
+            }
+            if let Some(secret) = elsewhere.first() {
+                finding.fix(Fix::command(
+                    Risk::Reversible,
+                    format!(
+                        "kubectl get secret {text} -n {} -o json | jq '.metadata={{name:.metadata.name}}' | kubectl apply -n {namespace} -f -",
+                        secret.id.namespace
+                    ),
+                ));
+            } else {
+                finding.fix(Fix::command(
+                    Risk::Reversible,
+                    format!(
+                        "kubectl create secret tls {text} -n {namespace} --cert=CERT --key=KEY"
+                    ),
+                ));
+            }
+        }
+        Wrong::Lacks(secret, key) => {
+            finding.see(Evidence::object(secret, format!("a Secret without {key}")));
+            finding.fix(Fix::advice(format!("add {key} to {}", secret.id)));
+        }
+    }
+}
+
+/// Whether a request to a gateway from outside is decrypted by this server.
+fn is_met(facts: &Facts<'_>, asked: &Asked<'_>, server: Server<'_>) -> bool {
+    let Some(pod) =
+        met::client_pod(facts, asked).filter(|_| asked.question.to.scheme == Scheme::Https)
+    else {
+        return false;
+    };
+    let port = asked.question.to.port;
+    let host = asked
+        .question
+        .sni
+        .clone()
+        .flatten()
+        .unwrap_or_else(|| asked.question.to.host.clone());
+    let services = facts.mesh.services_of(pod).into_iter().flat_map(ports);
+    let targets = services
+        .filter(|p| p.number == port)
+        .filter_map(|p| target_port(&p, pod));
+    let mut taken = targets
+        .chain([port])
+        .filter_map(|port| facts.mesh.server_for(pod, port, &host));
+    taken.any(|taken| std::ptr::eq(taken.node, server.node))
+}

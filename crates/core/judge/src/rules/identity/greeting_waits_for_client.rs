@@ -1,0 +1,78 @@
+//! See the page beside this file.
+
+use super::servers;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::config::SERVER_FIRST;
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::peer_authentication::MutualTls;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0816",
+    name: "greeting-waits-for-client",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Warning,
+    claim: "no client in plain text calls a port where the server speaks first and the mode is PERMISSIVE",
+    needs: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/peerauthentications.security.istio.io.json",
+    ],
+    uses: &["k8s/namespaces.json", "k8s/configmaps.json"],
+    explains: &["ML10"],
+    docs: include_str!("greeting_waits_for_client.md"),
+    check: Check::Request(check),
+};
+
+/// To tell TLS from plain text the proxy waits for the client's first bytes; the client waits for
+/// the greeting.
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let plain = asked.client.is_some_and(|client| !client.has_proxy)
+        || asked
+            .trace
+            .hops
+            .first()
+            .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
+    let failed = asked.seen.is_some_and(|seen| !seen.is_success());
+    if !plain || !failed {
+        return;
+    }
+    let open = servers::of_request(facts, asked)
+        .into_iter()
+        .find(|server| {
+            server.mode.mode == MutualTls::Permissive
+                && SERVER_FIRST.iter().any(|(port, _)| *port == server.port)
+        });
+    let Some(server) = open else { return };
+    let Some((_, speaks)) = SERVER_FIRST.iter().find(|(port, _)| *port == server.port) else {
+        return;
+    };
+    let message = format!(
+        "{} takes plain text and mutual TLS on port {} ({speaks}), so its proxy waits for the client to speak, and the client in plain text waits for the server",
+        met::workload_ref(facts.mesh, server.pod),
+        server.port
+    );
+    let (subject, proof) = match server.mode.by {
+        Some((policy, mode)) => (
+            policy.id.clone(),
+            Evidence::of(policy, mode, "both are taken"),
+        ),
+        None => (
+            met::workload_ref(facts.mesh, server.pod),
+            Evidence::object(server.pod, "no PeerAuthentication is for it"),
+        ),
+    };
+    let finding = out.find(subject, message, proof);
+    finding
+        .confidence(Confidence::Likely)
+        .hits(server.pod.id.clone());
+    finding
+        .hits
+        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+    finding.fix(Fix::advice(format!(
+        "set the mode of port {} to STRICT and give the client a proxy, or to DISABLE",
+        server.port
+    )));
+}

@@ -1,0 +1,62 @@
+//! See the page beside this file.
+
+use super::tls_port;
+use crate::finding::{Evidence, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_sim::walk::Scheme;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0811",
+    name: "http-port-gets-tls",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "a port that clients speak TLS to is declared TLS or HTTPS",
+    needs: &["k8s/serviceentries.networking.istio.io.json"],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML06", "ML10"],
+    docs: include_str!("http_port_gets_tls.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for port in tls_port::ports(facts, asked) {
+        out.examined();
+        let sends_tls = match asked {
+            Some(asked) => asked.question.to.scheme == Scheme::Https,
+            // Who lets the proxy start TLS speaks plain HTTP to port 443, and may.
+            None => port.number == 443 && port.client_tls(facts, None).is_none(),
+        };
+        if !port.protocol.is_http() || !sends_tls {
+            continue;
+        }
+        let declared = port.node.str_at("protocol").unwrap_or_default();
+        let message = format!(
+            "{} declares {}:{} as {declared}, so proxies expect plain HTTP there, and clients send TLS",
+            port.object.id, port.host, port.number
+        );
+        let protocol = port.node.get("protocol").unwrap_or(port.node);
+        let finding = out.find(
+            port.object.id.clone(),
+            message,
+            Evidence::of(port.object, protocol, "the protocol"),
+        );
+        if let Some(client) = asked.and_then(|asked| met::client_pod(facts, asked)) {
+            finding.hits(client.id.clone());
+        }
+        if asked.is_none() {
+            finding.severity(Severity::Warning);
+        } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success))
+        {
+            finding.severity(Severity::Info);
+        }
+        let path = format!("{}/protocol", port.object.path_of(port.node));
+        finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
+    }
+}

@@ -1,0 +1,89 @@
+//! See the page beside this file.
+
+use super::port_level::{Misplaced, misplaced};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::missed::{for_nobody, tell_nobody};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::policies::Workload;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0818",
+    name: "peer-authentication-misses-workload",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Warning,
+    claim: "every PeerAuthentication with a selector reaches a workload and its ports",
+    needs: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/replicasets.apps.json",
+        "k8s/jobs.batch.json",
+        "k8s/workloadentries.networking.istio.io.json",
+        "k8s/workloadgroups.networking.istio.io.json",
+        "k8s/configmaps.json",
+    ],
+    explains: &[],
+    docs: include_str!("peer_authentication_misses_workload.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    // What it does to a request that fails, ML0802 tells.
+    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+        return;
+    }
+    out.examined += facts.mesh.objects.of_kind("PeerAuthentication").len();
+    for policy in for_nobody(facts, &["PeerAuthentication"]) {
+        tell_nobody(facts, asked, policy, out);
+    }
+    for misplaced in misplaced(facts) {
+        tell(facts, &misplaced, out);
+    }
+}
+
+fn tell(facts: &Facts<'_>, misplaced: &Misplaced<'_>, out: &mut Sink) {
+    let Misplaced {
+        policy,
+        entry,
+        pod,
+        meant,
+    } = misplaced;
+    let workload = met::workload_ref(facts.mesh, pod);
+    let proof = Evidence::of(policy, &entry.value, "the port it names");
+    let Some((service, port)) = meant else {
+        // An application may well listen on a port that nothing names.
+        let message = format!(
+            "{} says what port {} of {workload} takes, which nothing names",
+            policy.id, entry.key
+        );
+        let finding = out.find(policy.id.clone(), message, proof);
+        finding.severity(Severity::Info);
+        finding.fix(Fix::advice(
+            "name the port on which the application listens, or drop the entry",
+        ));
+        return;
+    };
+    let message = format!(
+        "{} names port {} of {}, but {workload} listens on {port} for it, so that the entry does nothing",
+        policy.id, entry.key, service.id
+    );
+    let finding = out.find(policy.id.clone(), message, proof);
+    finding.see(Evidence::of(
+        service,
+        service.spec_at(["ports"]).unwrap_or(&service.node),
+        "where the port leads",
+    ));
+    finding.hits(pod.id.clone()).hits(service.id.clone());
+    finding.fixes.extend(misplaced.fix());
+    let is = facts.mesh.mutual_tls(&Workload::of(pod), *port).mode;
+    if misplaced.mode().is_none_or(|wanted| wanted == is) {
+        finding.severity(Severity::Info);
+    }
+}

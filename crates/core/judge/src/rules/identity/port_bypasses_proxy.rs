@@ -1,0 +1,202 @@
+//! See the page beside this file.
+
+use super::servers;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met::{self, Met};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::peer_authentication::MutualTls;
+use meshladder_mesh::services::{ports, target_port};
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_sim::listener::{Capture, Side};
+use meshladder_sim::request::Connection;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0814",
+    name: "port-bypasses-proxy",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "no call that needs a proxy is taken out of its hands",
+    needs: &["k8s/pods.json", "k8s/services.json"],
+    uses: &[
+        "k8s/peerauthentications.security.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0817", "ML10"],
+    docs: include_str!("port_bypasses_proxy.md"),
+    check: Check::Either(check),
+};
+
+const INBOUND: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+const OUTBOUND: [&str; 3] = [
+    "traffic.sidecar.istio.io/excludeOutboundPorts",
+    "traffic.sidecar.istio.io/excludeOutboundIPRanges",
+    "traffic.sidecar.istio.io/includeOutboundIPRanges",
+];
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    if let Some(asked) = asked {
+        outbound(facts, asked, out);
+    }
+    if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) {
+        return;
+    }
+    // A client without a proxy sends plain text, which is what the application takes.
+    if asked.is_some_and(|asked| asked.client.is_some_and(|client| !client.has_proxy)) {
+        return;
+    }
+    for met in met::services(facts, asked) {
+        out.examined();
+        inbound(facts, asked, &met, out);
+    }
+}
+
+/// Clients send mutual TLS to a pod that has a proxy, and here only the application gets it.
+fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mut Sink) {
+    let client = asked.and_then(|asked| met::client_scope(facts, asked));
+    for pod in met.pods(facts.mesh, None) {
+        let Some((text, node)) = annotation(pod, INBOUND) else {
+            continue;
+        };
+        let wanted =
+            ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+        let mut led = wanted.filter_map(|port| Some((port.number, target_port(&port, pod)?)));
+        let Some((number, port)) = led.find(|(_, port)| lists(text, *port)) else {
+            continue;
+        };
+        let scope = client.unwrap_or_else(|| facts.mesh.namespace_scope(&pod.id.namespace));
+        let rule = facts.mesh.destination_rule(scope, &met.host(facts));
+        let says = rule
+            .as_ref()
+            .and_then(|rule| rule.setting("tls", number, None));
+        let is_plain = says.is_some_and(|(_, tls)| tls.str_at("mode") == Some("DISABLE"));
+        // The label tells clients that a pod takes mutual TLS.
+        if is_plain || pod.label("security.istio.io/tlsMode") != Some("istio") {
+            continue;
+        }
+        let subject = met::workload_ref(facts.mesh, pod);
+        let message = format!(
+            "{subject} keeps port {port} from its proxy, so nobody takes the mutual TLS that clients of {} send there",
+            met.service.id
+        );
+        let finding = out.find(
+            subject.clone(),
+            message,
+            Evidence::of(pod, node, "ports that bypass the proxy"),
+        );
+        met::hit(finding, met.service, &[pod], asked);
+        if asked.is_none() {
+            finding.severity(Severity::Warning);
+        }
+        finding.fix(drop_annotation(&subject, INBOUND));
+        let host = met.host(facts);
+        finding.fix(Fix::advice(format!(
+            "or tell clients: a DestinationRule for {host} with tls mode DISABLE on port {number}"
+        )));
+        return;
+    }
+}
+
+/// The client's own calls leave as if it had no proxy.
+fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = asked.client.filter(|client| client.has_proxy) else {
+        return;
+    };
+    let Some(pod) = facts
+        .mesh
+        .objects
+        .get("Pod", &client.namespace, &client.name)
+    else {
+        return;
+    };
+    let Some((key, node)) = bypassed(pod, asked) else {
+        return;
+    };
+    let strict = servers::of_request(facts, asked)
+        .into_iter()
+        .find(|server| server.mode.mode == MutualTls::Strict);
+    let works = asked.seen.is_some_and(Seen::is_success);
+    let harm = match &strict {
+        Some(server) if !works => {
+            format!(
+                "so they leave in plain text, and {} takes only mutual TLS",
+                met::workload_ref(facts.mesh, server.pod)
+            )
+        }
+        _ => "so no route, no mutual TLS and no retry of the mesh acts on them".to_owned(),
+    };
+    let subject = client.workload();
+    let (host, port) = (&asked.host, asked.question.to.port);
+    let message =
+        format!("{subject} keeps its calls to {host}:{port} from its proxy ({key}), {harm}");
+    let finding = out.find(
+        subject.clone(),
+        message,
+        Evidence::of(pod, node, "what bypasses the proxy"),
+    );
+    finding.hits(client.reference());
+    match strict.filter(|_| !works) {
+        Some(server) => {
+            finding.hits(server.pod.id.clone());
+            if let Some((policy, mode)) = server.mode.by {
+                finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
+            }
+        }
+        // It may well be meant so; who asks about such a call should know.
+        None => {
+            finding.severity(if works {
+                Severity::Warning
+            } else {
+                Severity::Info
+            });
+        }
+    }
+    finding.fix(drop_annotation(&subject, key));
+}
+
+/// The annotation without which the call would go through the proxy.
+pub(in crate::rules) fn bypassed<'m>(
+    pod: &'m Stored,
+    asked: &Asked<'_>,
+) -> Option<(&'static str, &'m Node)> {
+    let address = asked.question.to.host.parse().ok();
+    let address = address.or_else(|| asked.service?.cluster_ips.first().copied())?;
+    let call = Connection {
+        destination: (address, asked.question.to.port),
+        source: None,
+        tls: None,
+        plain_http: None,
+    };
+    let value = |key: &str| annotation(pod, key).map(|(text, _)| text.to_owned());
+    let leaves = |capture: Capture| capture.leaves_alone(Side::Outbound, &call).is_some();
+    let decides = |key: &&str| {
+        !leaves(Capture::of_annotations(|other| {
+            value(other).filter(|_| other != *key)
+        }))
+    };
+    if !leaves(Capture::of_annotations(value)) {
+        return None;
+    }
+    let key = OUTBOUND.into_iter().find(decides)?;
+    Some((key, annotation(pod, key)?.1))
+}
+
+fn annotation<'m>(pod: &'m Stored, key: &str) -> Option<(&'m str, &'m Node)> {
+    let node = pod.node.at(["metadata", "annotations", key])?;
+    Some((node.str()?, node))
+}
+
+fn lists(text: &str, port: u16) -> bool {
+    text.split(',')
+        .any(|one| one.trim() == "*" || one.trim().parse() == Ok(port))
+}
+
+/// The pods change when their workload's template does.
+pub(in crate::rules) fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
+    let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
+    let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
+    Fix::merge(workload, patch).unchecked("it shows when the pod is made again")
+}

@@ -1,0 +1,71 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::snapshot::DocId;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0808",
+    name: "secret-not-delivered",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Error,
+    claim: "the proxies on the way have the certificates they need",
+    needs: &["k8s/pods.json", "logs/"],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "proxies/",
+    ],
+    explains: &["ML10"],
+    docs: include_str!("secret_not_delivered.md"),
+    check: Check::Request(check),
+};
+
+/// Envoy's words when a TLS context waits for SDS.
+const TEXT: &str = "secret is not supplied by sds";
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, asked) else {
+        return;
+    };
+    out.examined();
+    let waits = |text: &str| text.replace('_', " ").to_ascii_lowercase().contains(TEXT);
+    // A rule that brings certificates of its own is told by itself.
+    let brings_own = |tls: &Node| matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL"));
+    if witness::client_setting(facts, asked, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
+        return;
+    }
+    let Some(line) = asked
+        .client_log
+        .iter()
+        .rfind(|line| waits(&line.failure) || waits(&line.details))
+    else {
+        return;
+    };
+    let message = format!(
+        "the proxy of {} has no certificate yet: SDS has not supplied it, so it cannot speak TLS to {}",
+        client.id, line.cluster
+    );
+    let proof = Evidence::line(
+        &DocId::new(&line.doc),
+        line.number,
+        "Envoy waits for a secret",
+    );
+    let subject = met::workload_ref(facts.mesh, client);
+    let finding = out.find(subject, message, proof);
+    finding.hits(client.id.clone());
+    let (namespace, name) = (&client.id.namespace, &client.id.name);
+    finding.fix(Fix::look(format!(
+        "kubectl logs {name} -n {namespace} -c istio-proxy | grep -i -e csr -e sds -e ca"
+    )));
+    finding.fix(Fix::advice(
+        "see whether istiod signs certificates for the pod's service account, and whether the pod reaches it on 15012",
+    ));
+    finding.fix(met::restart(facts.mesh, client));
+}

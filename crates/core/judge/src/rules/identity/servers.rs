@@ -1,0 +1,75 @@
+//! The pods that a request may reach, and what their ports take.
+
+use crate::rules::endpoints::met::{self, Met};
+use crate::rules::{Asked, Facts};
+use meshladder_mesh::Stored;
+use meshladder_mesh::peer_authentication::PeerMode;
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::services::{ports, target_port};
+
+/// A pod with a proxy, and the mode of the port that is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Server<'f> {
+    pub(super) pod: &'f Stored,
+    pub(super) port: u16,
+    pub(super) mode: PeerMode<'f>,
+}
+
+/// The pods of a Service that have a proxy, with the modes of its ports.
+pub(super) fn of_service<'f>(facts: &Facts<'f>, met: &Met<'f>) -> Vec<Server<'f>> {
+    let mut found = Vec::new();
+    for pod in met.pods(facts.mesh, None) {
+        let wanted =
+            ports(met.service).filter(|port| met.port.is_none_or(|number| number == port.number));
+        for port in wanted.filter_map(|port| target_port(&port, pod)) {
+            found.extend(server(facts, pod, port));
+        }
+    }
+    found
+}
+
+/// The pods that a request may reach.
+pub(super) fn of_request<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Server<'f>> {
+    let called = asked
+        .question
+        .to
+        .host
+        .parse()
+        .ok()
+        .and_then(|address| facts.mesh.pod_at(address));
+    if let Some(pod) = called {
+        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        return stored
+            .and_then(|pod| server(facts, pod, asked.question.to.port))
+            .into_iter()
+            .collect();
+    }
+    met::services(facts, Some(asked))
+        .iter()
+        .flat_map(|met| of_service(facts, met))
+        .collect()
+}
+
+fn server<'f>(facts: &Facts<'f>, pod: &'f Stored, port: u16) -> Option<Server<'f>> {
+    let has_proxy = facts
+        .mesh
+        .pod(&pod.id.namespace, &pod.id.name)
+        .is_some_and(|pod| pod.has_proxy);
+    has_proxy.then(|| Server {
+        pod,
+        port,
+        mode: facts.mesh.mutual_tls(&Workload::of(pod), port),
+    })
+}
+
+/// Whether nothing that is known of the request speaks against its failing: it was not seen, or
+/// computed, to succeed.
+pub(super) fn may_fail(asked: &Asked<'_>) -> bool {
+    let works = asked.seen.is_some_and(crate::rules::Seen::is_success);
+    let passes = asked
+        .trace
+        .branches
+        .iter()
+        .all(|branch| branch.end.kind == meshladder_sim::trace::Kind::Forwarded);
+    !works && (!passes || asked.seen.is_some())
+}

@@ -1,0 +1,78 @@
+//! See the page beside this file.
+
+use super::tls_port;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::services::Protocol;
+use meshladder_text::json::escape;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0810",
+    name: "tls-twice",
+    aka: &[],
+    rung: Rung::Identity,
+    severity: Severity::Warning,
+    claim: "no DestinationRule starts TLS on a port whose clients start it themselves",
+    needs: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/destinationrules.networking.istio.io.json",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0817", "ML10"],
+    docs: include_str!("tls_twice.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    for port in tls_port::ports(facts, asked) {
+        out.examined();
+        if !matches!(port.protocol, Protocol::Https | Protocol::Tls) {
+            continue;
+        }
+        let Some((rule, tls)) = port.client_tls(facts, asked) else {
+            continue;
+        };
+        let Some(mode) = tls
+            .get("mode")
+            .filter(|mode| matches!(mode.str(), Some("SIMPLE" | "MUTUAL")))
+        else {
+            continue;
+        };
+        let message = format!(
+            "{} starts TLS to {}:{}, where clients start it themselves, as {} says: the server gets TLS inside TLS",
+            rule.id, port.host, port.number, port.object.id
+        );
+        let finding = out.find(
+            rule.id.clone(),
+            message,
+            Evidence::of(rule, mode, "the proxy starts TLS"),
+        );
+        finding.see(Evidence::of(
+            port.object,
+            port.node,
+            "the port's protocol: the client starts TLS",
+        ));
+        finding.hits(port.object.id.clone());
+        if let Some(client) = asked.and_then(|asked| met::client_pod(facts, asked)) {
+            finding.hits(client.id.clone());
+        }
+        if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
+            finding.severity(Severity::Info);
+        } else if asked.is_some() {
+            finding.severity(Severity::Error);
+        }
+        let path = escape(&rule.path_of(tls));
+        finding.fix(Fix::json_patch(
+            &rule.id,
+            format!("[{{\"op\":\"remove\",\"path\":{path}}}]"),
+        ));
+        finding.fix(Fix::advice(
+            "or let clients speak plain HTTP to a port whose protocol is HTTP",
+        ));
+    }
+}

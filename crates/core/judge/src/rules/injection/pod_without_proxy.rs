@@ -1,0 +1,59 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::has_proxy;
+use crate::rules::analyzed::{NAMESPACES, PODS};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::Value;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2802",
+    name: "pod-without-proxy",
+    aka: &["IST0103"],
+    rung: Rung::Enrolment,
+    severity: Severity::Warning,
+    claim: "every pod of an injected namespace has a proxy",
+    needs: &[PODS, NAMESPACES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("pod_without_proxy.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let injected = |namespace: &&Stored| namespace.label("istio-injection") == Some("enabled");
+    for namespace in facts
+        .mesh
+        .objects
+        .of_kind("Namespace")
+        .iter()
+        .filter(injected)
+    {
+        for pod in facts.mesh.objects.in_namespace("Pod", &namespace.id.name) {
+            out.examined();
+            if !is_left_out(pod) && !has_proxy(pod) {
+                let message = format!("{} has no proxy, though its namespace asks for one", pod.id);
+                out.find(
+                    pod.id.clone(),
+                    message,
+                    Evidence::object(pod, "no container istio-proxy"),
+                )
+                .fix(Fix::advice(
+                    "make the pod anew: a proxy is added when a pod is created",
+                ));
+            }
+        }
+    }
+}
+
+/// "the label takes precedence over the annotation"
+fn is_left_out(pod: &Stored) -> bool {
+    let inject = pod
+        .label("sidecar.istio.io/inject")
+        .or_else(|| pod.annotation("sidecar.istio.io/inject"));
+    let on_host = pod
+        .spec_at(["hostNetwork"])
+        .is_some_and(|on| on.value == Value::Bool(true));
+    inject == Some("false") || on_host
+}

@@ -1,0 +1,131 @@
+//! See the page beside this file.
+
+use super::effect::{self, authority, gateway, serving, sidecar};
+use super::http_route::{Call, Taken};
+use super::json;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Mesh;
+use meshladder_mesh::services::number;
+use meshladder_sim::walk::Scheme;
+use meshladder_text::tree::{Node, Value};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0611",
+    name: "answered-by-route",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "the request's route leads to a Service instead of answering by itself",
+    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    uses: effect::USES,
+    explains: &["ML10"],
+    docs: include_str!("answered_by_route.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let client = sidecar(mesh, asked);
+    let call = Call::of(asked, client);
+    to_https(mesh, asked, out);
+    for service in serving(mesh, asked, client) {
+        out.examined();
+        let Taken::Route(place, route) = call.takes(service) else {
+            continue;
+        };
+        let (node, key, code) = match (route.get("directResponse"), route.get("redirect")) {
+            (Some(node), _) => (
+                node,
+                "directResponse",
+                node.get("status").and_then(number).unwrap_or(200),
+            ),
+            (_, Some(node)) => (
+                node,
+                "redirect",
+                node.get("redirectCode").and_then(number).unwrap_or(301),
+            ),
+            _ => continue,
+        };
+        let is_loop = key == "redirect" && leads_back(node, asked, &call);
+        let does = match key {
+            "redirect" if is_loop => "sends the client back to the very same URL".to_owned(),
+            "redirect" => format!("sends the client elsewhere with {code}"),
+            _ => format!("answers {code} by itself"),
+        };
+        let message = format!("{} {does}: no Service gets the request", service.id);
+        let finding = out.find(
+            service.id.clone(),
+            message,
+            Evidence::of(service, node, "what the proxy answers"),
+        );
+        finding.hits.extend(client.map(|pod| pod.id.clone()));
+        finding.severity(severity(asked, code, is_loop));
+        finding.fix(Fix::json_patch(
+            &service.id,
+            format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]"),
+        ));
+        finding.fix(Fix::advice(format!(
+            "give the route a destination in place of its {key}"
+        )));
+    }
+}
+
+/// A server of a Gateway that sends all who come in plain text to HTTPS.
+fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
+    let plain = asked.question.to.scheme == Scheme::Http;
+    let Some(pod) = gateway(mesh, asked).filter(|_| plain) else {
+        return;
+    };
+    let Some(server) = mesh.server_for(pod, asked.question.to.port, &authority(asked)) else {
+        return;
+    };
+    out.examined();
+    let node = server
+        .node
+        .at(["tls", "httpsRedirect"])
+        .filter(|node| node.value == Value::Bool(true));
+    let Some(node) = node else { return };
+    let gateway = server.gateway;
+    let message = format!(
+        "{} sends requests to port {} on to HTTPS with 301: no Service gets them",
+        gateway.id, server.port
+    );
+    let finding = out.find(
+        gateway.id.clone(),
+        message,
+        Evidence::of(gateway, node, "httpsRedirect"),
+    );
+    finding.hits(pod.id.clone());
+    finding.severity(severity(asked, 301, false));
+    finding.fix(Fix::advice(format!("call https://{}", authority(asked))));
+    finding.fix(Fix::advice(
+        "behind a load balancer that ends TLS itself this goes in circles: take httpsRedirect out, or let the load \
+         balancer redirect",
+    ));
+}
+
+/// An answer that is an error is one; a redirect is what somebody wanted, unless it is what was
+/// asked about.
+fn severity(asked: &Asked<'_>, code: u16, is_loop: bool) -> Severity {
+    let seen = asked.seen.map(|seen| seen.code);
+    if seen.is_some_and(|seen| seen != code) {
+        Severity::Info
+    } else if is_loop || code >= 400 {
+        Severity::Error
+    } else if seen.is_some() {
+        Severity::Warning
+    } else {
+        Severity::Info
+    }
+}
+
+/// Whether a redirect leads to where the client comes from.
+fn leads_back(redirect: &Node, asked: &Asked<'_>, call: &Call<'_>) -> bool {
+    let same = |key: &str, own: &str| redirect.str_at(key).is_none_or(|to| to == own);
+    let port = redirect.get("port").map(json::text);
+    same("uri", call.path)
+        && same("scheme", call.scheme)
+        && same("authority", &authority(asked))
+        && port.is_none_or(|port| port == call.port.to_string())
+}

@@ -1,0 +1,76 @@
+//! See the page beside this file.
+
+use super::effect::{self, serving, sidecar};
+use super::http_route::{Call, Taken};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0610",
+    name: "fault-beside-retries",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Info,
+    claim: "no route has both a fault and retries or a timeout",
+    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("fault_beside_retries.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    match asked {
+        None => {
+            for service in mesh.objects.of_kind("VirtualService") {
+                for route in service.spec_list("http") {
+                    out.examined();
+                    find(service, route, out);
+                }
+            }
+        }
+        Some(asked) => {
+            let client = sidecar(mesh, asked);
+            for service in serving(mesh, asked, client) {
+                if let Taken::Route(_, route) = Call::of(asked, client).takes(service) {
+                    out.examined();
+                    find(service, route, out);
+                }
+            }
+        }
+    }
+}
+
+fn find(service: &Stored, route: &Node, out: &mut Sink) {
+    let Some(fault) = route
+        .get("fault")
+        .filter(|fault| !fault.members().is_empty())
+    else {
+        return;
+    };
+    let Some(idle) = ["retries", "timeout"]
+        .into_iter()
+        .find(|key| route.get(key).is_some())
+    else {
+        return;
+    };
+    let message = format!(
+        "{} has a fault and {idle} on one route: the {idle} do not act on the fault",
+        service.id
+    );
+    let message = message.replace("the timeout do", "the timeout does");
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, fault, "the fault"),
+    );
+    if let Some(node) = route.get(idle) {
+        finding.see(Evidence::of(service, node, "it does not act on the fault"));
+    }
+    finding.fix(Fix::advice(
+        "inject the fault in a VirtualService at the server's side, away from what should survive it",
+    ));
+}

@@ -1,0 +1,88 @@
+//! See the page beside this file.
+
+use super::effect::{self, serving, sidecar};
+use super::http_route::{Call, Taken};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::Stored;
+use meshladder_sim::Tri;
+use meshladder_sim::trace::Kind;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0628",
+    name: "match-missed-by-case",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "no route misses the request by upper and lower case alone",
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
+    uses: effect::USES,
+    explains: &["ML0613"],
+    docs: include_str!("match_missed_by_case.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let client = sidecar(facts.mesh, asked);
+    let call = Call::of(asked, client);
+    for service in serving(facts.mesh, asked, client) {
+        out.examined();
+        if let Some(route) = missed(&call, service) {
+            tell(asked, service, route, client, out);
+        }
+    }
+}
+
+/// The first route that stands before the one that is taken, and fits but for letter case.
+fn missed<'m>(call: &Call<'_>, service: &'m Stored) -> Option<&'m Node> {
+    let routes = service.spec_list("http");
+    let before = match call.takes(service) {
+        Taken::Route(place, _) => place,
+        Taken::Nothing => routes.len(),
+        Taken::Unknown => return None,
+    };
+    let loose = Call {
+        ignores_case: true,
+        ..call.clone()
+    };
+    routes[..before]
+        .iter()
+        .find(|route| loose.fits(route) == Tri::Yes)
+}
+
+fn tell(
+    asked: &Asked<'_>,
+    service: &Stored,
+    route: &Node,
+    client: Option<&Stored>,
+    out: &mut Sink,
+) {
+    let name = route
+        .str_at("name")
+        .map_or_else(|| "a route".to_owned(), |name| format!("route {name}"));
+    let message = format!(
+        "{name} of {} would take the request but for upper and lower case",
+        service.id
+    );
+    let at = route.get("match").unwrap_or(route);
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, at, "what it matches"),
+    );
+    finding.hits.extend(client.map(|pod| pod.id.clone()));
+    // Who says that the request went well asks why it went as it did.
+    let is_missed = asked.seen.is_some_and(Seen::is_success)
+        || asked.saw(404)
+        || asked.trace.outcome.kind == Kind::NoRoute;
+    if !is_missed {
+        finding.severity(Severity::Info);
+    }
+    finding.fix(Fix::advice(
+        "write the value as it is sent; for paths `ignoreUriCase: true` overlooks case, for headers a regex with (?i)",
+    ));
+}

@@ -1,0 +1,67 @@
+//! See the page beside this file.
+
+use super::effect::{self, authority, serving, sidecar};
+use super::http_route::{Call, Taken};
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_sim::trace::Kind;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0613",
+    name: "no-route-matches",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "a route of the VirtualService that has the host matches the request",
+    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("no_route_matches.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let client = sidecar(facts.mesh, asked);
+    let call = Call::of(asked, client);
+    let services = serving(facts.mesh, asked, client);
+    out.examined += services.len();
+    let not_routed =
+        asked.trace.outcome.kind == Kind::NoRoute && !asked.seen.is_some_and(Seen::is_success);
+    if !not_routed
+        || services
+            .iter()
+            .any(|service| !matches!(call.takes(service), Taken::Nothing))
+    {
+        return;
+    }
+    let Some(service) = services
+        .first()
+        .filter(|service| !service.spec_list("http").is_empty())
+    else {
+        return;
+    };
+    let message = format!(
+        "{} has no route for {} {} on {}",
+        service.id,
+        call.method,
+        call.path.split('?').next().unwrap_or_default(),
+        authority(asked)
+    );
+    let http = service.spec_at(["http"]).unwrap_or(&service.node);
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, http, "none of these matches the request"),
+    );
+    finding.hits.extend(client.map(|pod| pod.id.clone()));
+    for other in services.iter().skip(1) {
+        let http = other.spec_at(["http"]).unwrap_or(&other.node);
+        finding.see(Evidence::of(other, http, "none of these matches either"));
+    }
+    finding.fix(Fix::advice(
+        "add a route that matches it, at the end one without `match` for all the rest",
+    ));
+    finding.fix(Fix::advice(
+        "or send what a route matches: see the `match` of each",
+    ));
+}

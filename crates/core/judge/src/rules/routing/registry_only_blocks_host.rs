@@ -1,0 +1,152 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::services::number;
+use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_sim::trace::Kind;
+use meshladder_sim::walk::Scheme;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0614",
+    name: "registry-only-blocks-host",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "with REGISTRY_ONLY every host that is called is a Service or a ServiceEntry",
+    needs: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    uses: &[
+        "k8s/configmaps.json",
+        "k8s/pods.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &["ML0612", "ML07", "ML10"],
+    docs: include_str!("registry_only_blocks_host.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let Some(client) = sidecar(mesh, asked) else {
+        return;
+    };
+    let scope = mesh.scope(client);
+    let (registry_only, by) = mesh.is_registry_only(scope);
+    if !registry_only || asked.service.is_some() {
+        return;
+    }
+    out.examined();
+    if asked.trace.outcome.kind == Kind::Forwarded || asked.seen.is_some_and(Seen::is_success) {
+        return;
+    }
+    let port = asked.question.to.port;
+    match mesh.registry(scope, &asked.host).first() {
+        Some(entry) => without_port(entry, asked, client, out),
+        // What is hidden from the client is another matter.
+        None if mesh.registered(&asked.host).next().is_some() => {}
+        None => {
+            let (subject, proof) = setting(mesh, by);
+            let message = format!(
+                "{subject} lets proxies call only what is registered (REGISTRY_ONLY), and no Service or ServiceEntry is \
+                 for {}:{port}",
+                asked.host
+            );
+            let finding = out.find(subject, message, proof);
+            finding.hits(client.id.clone());
+            if asked.host.parse::<std::net::IpAddr>().is_err() {
+                finding.fix(entry(asked, &client.id.namespace));
+            }
+            if let Some((sidecar, _)) = by {
+                let mode = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"ALLOW_ANY\"}}}";
+                finding.fix(Fix::merge(&sidecar.id, mode));
+            }
+        }
+    }
+}
+
+/// The object that says REGISTRY_ONLY, and where it does.
+fn setting<'m>(
+    mesh: &'m Mesh,
+    by: Option<(&'m Stored, &'m meshladder_text::tree::Node)>,
+) -> (ObjectRef, Evidence) {
+    if let Some((sidecar, mode)) = by {
+        return (
+            sidecar.id.clone(),
+            Evidence::of(sidecar, mode, "only registered hosts may be called"),
+        );
+    }
+    let root = &mesh.config.root_namespace;
+    let id = mesh
+        .config
+        .object
+        .clone()
+        .unwrap_or_else(|| ObjectRef::new("ConfigMap", root, "istio"));
+    let proof = match mesh.objects.find(&id) {
+        Some(map) => {
+            let node = map.node.at(["data", "mesh"]).unwrap_or(&map.node);
+            Evidence::of(map, node, "outboundTrafficPolicy.mode is REGISTRY_ONLY")
+        }
+        None => Evidence::document(
+            &meshladder_capture::snapshot::DocId::new("istiod/"),
+            "outboundTrafficPolicy.mode is REGISTRY_ONLY",
+        ),
+    };
+    (id, proof)
+}
+
+fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Sink) {
+    let port = asked.question.to.port;
+    let has = entry
+        .spec_list("ports")
+        .iter()
+        .any(|p| p.get("number").or(p.get("port")).and_then(number) == Some(port));
+    if has || entry.id.kind != "ServiceEntry" {
+        return;
+    }
+    let message = format!(
+        "{} is for {} but has no port {port}, and the client may call only what is registered",
+        entry.id, asked.host
+    );
+    let node = entry.spec_at(["ports"]).unwrap_or(&entry.node);
+    let finding = out.find(
+        entry.id.clone(),
+        message,
+        Evidence::of(entry, node, "the ports it has"),
+    );
+    finding.hits(client.id.clone());
+    let protocol = protocol(asked);
+    let value = format!(
+        "{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}",
+        protocol.to_lowercase()
+    );
+    finding.fix(Fix::json_patch(
+        &entry.id,
+        format!("[{{\"op\":\"add\",\"path\":\"/spec/ports/-\",\"value\":{value}}}]"),
+    ));
+}
+
+fn protocol(asked: &Asked<'_>) -> &'static str {
+    match asked.question.to.scheme {
+        Scheme::Http => "HTTP",
+        Scheme::Https => "TLS",
+        Scheme::Tcp => "TCP",
+    }
+}
+
+/// A ServiceEntry for the host, in the client's namespace.
+fn entry(asked: &Asked<'_>, namespace: &str) -> Fix {
+    let (host, port, protocol) = (&asked.host, asked.question.to.port, protocol(asked));
+    let name = host.replace(['.', '*', '_'], "-");
+    let name = name.trim_matches('-');
+    let yaml = format!(
+        "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: {name}\n  namespace: {namespace}\nspec:\n  \
+         hosts: [{host}]\n  location: MESH_EXTERNAL\n  resolution: DNS\n  ports:\n  - number: {port}\n    name: {}-{port}\n    \
+         protocol: {protocol}\n",
+        protocol.to_lowercase()
+    );
+    Fix::create(&ObjectRef::new("ServiceEntry", namespace, name), yaml)
+}

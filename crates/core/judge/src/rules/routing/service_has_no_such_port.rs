@@ -1,0 +1,79 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::ObjectRef;
+use meshladder_mesh::services::ports;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0620",
+    name: "service-has-no-such-port",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "the Service that is called has the port that is called",
+    needs: &["k8s/services.json"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    explains: &["ML07", "ML08", "ML10", "ML0612", "ML0614"],
+    docs: include_str!("service_has_no_such_port.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some(facts_of) = asked.service else {
+        return;
+    };
+    let Some(service) = facts.mesh.service(&facts_of.namespace, &facts_of.name) else {
+        return;
+    };
+    out.examined();
+    let port = asked.question.to.port;
+    let known: Vec<u16> = ports(service).map(|port| port.number).collect();
+    // A headless Service resolves to its pods, which may listen on any port; an alias leads
+    // elsewhere.
+    let is_plain = !facts_of.cluster_ips.is_empty() && facts_of.kind != "ExternalName";
+    if known.is_empty()
+        || known.contains(&port)
+        || !is_plain
+        || asked.seen.is_some_and(Seen::is_success)
+    {
+        return;
+    }
+    // A ServiceEntry may add ports to the same host.
+    if facts
+        .mesh
+        .registered(&asked.host)
+        .any(|owner| owner.id.kind == "ServiceEntry")
+    {
+        return;
+    }
+    let list: Vec<_> = known.iter().map(u16::to_string).collect();
+    let message = format!(
+        "{} has no port {port}; it has {}",
+        service.id,
+        list.join(", ")
+    );
+    let node = service.spec_at(["ports"]).unwrap_or(&service.node);
+    let finding = out.find(
+        ObjectRef::new("Request", "", ""),
+        message,
+        Evidence::of(service, node, "its ports"),
+    );
+    finding.hits(service.id.clone());
+    finding
+        .hits
+        .extend(sidecar(facts.mesh, asked).map(|client| client.id.clone()));
+    for server in &asked.servers {
+        finding.hits(server.reference());
+    }
+    finding.fix(Fix::advice(format!(
+        "call {}:{}",
+        asked.host,
+        list.join(" or ")
+    )));
+    finding.fix(Fix::advice(format!("or give {} a port {port}", service.id)));
+}

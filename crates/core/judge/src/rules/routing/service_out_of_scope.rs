@@ -1,0 +1,142 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::export::export_node;
+use meshladder_mesh::scope::Scope;
+use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_sim::trace::Kind;
+use meshladder_text::json::escape;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0615",
+    name: "service-out-of-scope",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "the client's proxy is told of the Service that is called",
+    needs: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    explains: &[
+        "ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10",
+    ],
+    docs: include_str!("service_out_of_scope.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let Some(client) = sidecar(mesh, asked) else {
+        return;
+    };
+    let scope = mesh.scope(client);
+    let Some(owner) = mesh.registered(&asked.host).next() else {
+        return;
+    };
+    out.examined();
+    let known = format!("|{}", asked.host);
+    if !mesh.registry(scope, &asked.host).is_empty()
+        || asked.clusters().any(|cluster| cluster.ends_with(&known))
+    {
+        return;
+    }
+    let blocked = mesh.is_registry_only(scope).0;
+    let effect = if blocked {
+        "calls to it are refused"
+    } else {
+        "calls to it pass as if it were outside the mesh: in plain text, by no route and no policy of the mesh"
+    };
+    let finding = match hidden_by(mesh, scope, owner, &asked.host) {
+        Hidden::Export(node) => {
+            let message = format!(
+                "{} is not exported to namespace {}, so {effect}",
+                owner.id, scope.namespace
+            );
+            let node = node.unwrap_or(&owner.node);
+            let finding = out.find(
+                owner.id.clone(),
+                message,
+                Evidence::of(owner, node, "where it is exported to"),
+            );
+            finding.fix(export_fix(owner));
+            finding
+        }
+        Hidden::Import(sidecar, node) => {
+            let message = format!("{} does not import {}, so {effect}", sidecar.id, asked.host);
+            let finding = out.find(
+                sidecar.id.clone(),
+                message,
+                Evidence::of(sidecar, node, "all that is imported"),
+            );
+            let listeners = sidecar.spec_list("egress");
+            if let Some(place) = listeners
+                .iter()
+                .position(|listener| listener.get("port").is_none())
+            {
+                let entry = escape(&format!("{}/{}", owner.id.namespace, asked.host));
+                finding.fix(Fix::json_patch(
+                    &sidecar.id,
+                    format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                ));
+            }
+            finding
+        }
+        Hidden::Not => return,
+    };
+    finding.hits(client.id.clone());
+    finding.hits(ObjectRef::new(
+        &owner.id.kind,
+        &owner.id.namespace,
+        &owner.id.name,
+    ));
+    for server in &asked.servers {
+        finding.hits(server.reference());
+    }
+    for line in asked
+        .client_log
+        .iter()
+        .filter(|line| !line.cluster.starts_with("outbound|"))
+        .take(1)
+    {
+        let shows = format!("the client's proxy sent it to {}", line.cluster);
+        finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
+    }
+    let passes =
+        asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success);
+    finding.severity(if passes {
+        Severity::Warning
+    } else {
+        Severity::Error
+    });
+}
+
+enum Hidden<'m> {
+    Export(Option<&'m meshladder_text::tree::Node>),
+    Import(&'m Stored, &'m meshladder_text::tree::Node),
+    Not,
+}
+
+fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Stored, host: &str) -> Hidden<'m> {
+    if !mesh.is_exported_to(owner, scope.namespace) {
+        return Hidden::Export(export_node(owner));
+    }
+    let import = scope.imports(&owner.id.namespace, host);
+    match import.by.filter(|_| !import.holds) {
+        Some((sidecar, node)) => Hidden::Import(sidecar, node),
+        None => Hidden::Not,
+    }
+}
+
+fn export_fix(owner: &Stored) -> Fix {
+    let patch = if owner.id.kind == "Service" {
+        "{\"metadata\":{\"annotations\":{\"networking.istio.io/exportTo\":\"*\"}}}"
+    } else {
+        "{\"spec\":{\"exportTo\":[\"*\"]}}"
+    };
+    Fix::merge(&owner.id, patch)
+}

@@ -1,0 +1,100 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::config::is_registry_only;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0616",
+    name: "sidecar-is-no-firewall",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Info,
+    claim: "a Sidecar that leaves hosts out also refuses calls to them",
+    needs: &["k8s/sidecars.networking.istio.io.json"],
+    uses: &["k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("sidecar_is_no_firewall.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let own = asked.map(|asked| sidecar(mesh, asked).and_then(|client| mesh.scope(client).sidecar));
+    for object in mesh.objects.of_kind("Sidecar") {
+        if own.is_some_and(|own| own.is_none_or(|own| own.id != object.id)) {
+            continue;
+        }
+        out.examined();
+        let only = object
+            .spec()
+            .and_then(is_registry_only)
+            .unwrap_or(mesh.config.is_registry_only);
+        let passed = asked.filter(|asked| passes(asked));
+        if let Some(hosts) = shut(object)
+            .or_else(|| some_out(object).filter(|_| passed.is_some()))
+            .filter(|_| !only)
+        {
+            let what = if let Some(asked) = passed {
+                asked.host.as_str()
+            } else {
+                "all hosts"
+            };
+            let message = format!(
+                "{} leaves out {what}, and its proxies may still call any: outboundTrafficPolicy is ALLOW_ANY",
+                object.id
+            );
+            let finding = out.find(
+                object.id.clone(),
+                message,
+                Evidence::of(object, hosts, "nothing is imported"),
+            );
+            finding.when_asked(Severity::Warning);
+            // Who asks why a call works expected that it does not.
+            if passed.is_some() {
+                finding.severity(Severity::Warning);
+            }
+            let patch = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"REGISTRY_ONLY\"}}}";
+            finding.fix(Fix::merge(&object.id, patch));
+        }
+    }
+}
+
+/// Whether the request left for a host that the proxy was not told of, and got there.
+fn passes(asked: &Asked<'_>) -> bool {
+    asked.seen.is_some_and(Seen::is_success)
+        && asked
+            .clusters()
+            .any(|cluster| cluster == "PassthroughCluster")
+}
+
+/// The list of hosts of a Sidecar that does not import everything.
+fn some_out(object: &Stored) -> Option<&Node> {
+    let lists = || {
+        object
+            .spec_list("egress")
+            .iter()
+            .filter_map(|listener| listener.get("hosts"))
+    };
+    let has_all = lists()
+        .flat_map(Node::items)
+        .filter_map(Node::str)
+        .any(|host| host == "*/*");
+    lists().next().filter(|_| !has_all)
+}
+
+/// The list of hosts that lets nothing in: such a Sidecar is often meant to shut its pods off.
+fn shut(object: &Stored) -> Option<&Node> {
+    let mut lists = object
+        .spec_list("egress")
+        .iter()
+        .filter_map(|listener| listener.get("hosts"));
+    let first = lists.next()?;
+    let all = std::iter::once(first).chain(lists).flat_map(Node::items);
+    all.filter_map(Node::str)
+        .all(|host| host.starts_with("~/"))
+        .then_some(first)
+}

@@ -1,0 +1,102 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::scope::is_router;
+use meshladder_mesh::selector::has_labels;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0629",
+    name: "sidecar-not-used",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "every Sidecar is the one that some proxy goes by",
+    needs: &["k8s/sidecars.networking.istio.io.json", "k8s/pods.json"],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("sidecar_not_used.md"),
+    check: Check::Mesh(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let namespaced = |sidecar: &&Stored| *sidecar.id.namespace != *mesh.config.root_namespace;
+    for sidecar in mesh.objects.of_kind("Sidecar").iter().filter(namespaced) {
+        let proxies = mesh
+            .objects
+            .in_namespace("Pod", &sidecar.id.namespace)
+            .filter(|pod| {
+                !is_router(pod)
+                    && mesh
+                        .pod(&pod.id.namespace, &pod.id.name)
+                        .is_some_and(|pod| pod.has_proxy)
+            });
+        let proxies: Vec<&Stored> = proxies.collect();
+        let is_used = |pod: &&Stored| {
+            mesh.scope(pod)
+                .sidecar
+                .is_some_and(|used| used.id == sidecar.id)
+        };
+        out.examined();
+        // Without any proxy nobody has to go by it.
+        if proxies.is_empty() || proxies.iter().any(is_used) {
+            continue;
+        }
+        let wanted = labels(sidecar);
+        let meant: Vec<&Stored> = proxies
+            .into_iter()
+            .filter(|pod| wanted.is_none_or(|labels| has_labels(labels, pod.labels())))
+            .collect();
+        tell(facts, sidecar, &meant, out);
+    }
+}
+
+fn labels(sidecar: &Stored) -> Option<&Node> {
+    sidecar
+        .spec_at(["workloadSelector", "labels"])
+        .filter(|labels| !labels.members().is_empty())
+}
+
+fn tell(facts: &Facts<'_>, sidecar: &Stored, meant: &[&Stored], out: &mut Sink) {
+    let used = meant.first().and_then(|pod| facts.mesh.scope(pod).sidecar);
+    let at = sidecar
+        .spec_at(["workloadSelector"])
+        .unwrap_or(&sidecar.node);
+    let message = match used {
+        None => format!(
+            "{} selects no pod with a proxy, so it has no effect",
+            sidecar.id
+        ),
+        Some(used) if labels(used).is_some() && labels(sidecar).is_none() => {
+            format!(
+                "{} has no effect: every pod of the namespace has a Sidecar of its own, such as {}",
+                sidecar.id, used.id
+            )
+        }
+        Some(used) => format!(
+            "{} has no effect: {}, which is older, is used in its place",
+            sidecar.id, used.id
+        ),
+    };
+    let finding = out.find(
+        sidecar.id.clone(),
+        message,
+        Evidence::of(sidecar, at, "whom it is for"),
+    );
+    let is_beaten = used.is_some_and(|used| labels(used).is_some() == labels(sidecar).is_some());
+    if !is_beaten {
+        finding
+            .severity(Severity::Info)
+            .when_asked(Severity::Warning);
+    }
+    if let Some(used) = used {
+        finding.see(Evidence::object(used, "the Sidecar that is used"));
+    }
+    finding.hits.extend(meant.iter().map(|pod| pod.id.clone()));
+    finding.fix(Fix::advice(
+        "for a pod one Sidecar counts: make them one, or give each pods of its own",
+    ));
+}

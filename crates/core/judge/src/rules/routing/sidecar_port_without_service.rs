@@ -1,0 +1,205 @@
+//! See the page beside this file.
+
+use super::effect::sidecar;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::scope::Scope;
+use meshladder_mesh::services::{number, ports};
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0617",
+    name: "sidecar-port-without-service",
+    aka: &["KIA1004"],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "every egress listener of a Sidecar with a port has a Service on that port",
+    needs: &[
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+    ],
+    uses: &["k8s/pods.json"],
+    explains: &["ML0612", "ML0614", "ML0615", "ML07", "ML10"],
+    docs: include_str!("sidecar_port_without_service.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    let mesh = facts.mesh;
+    let client = asked.and_then(|asked| sidecar(mesh, asked));
+    for object in mesh.objects.of_kind("Sidecar") {
+        let own = client.and_then(|client| mesh.scope(client).sidecar);
+        if asked.is_some() && own.is_none_or(|own| own.id != object.id) {
+            continue;
+        }
+        if let Some(asked) = asked.filter(|asked| is_on_no_port(mesh, object, asked)) {
+            out.examined();
+            find_none(object, asked, out);
+            continue;
+        }
+        for (place, listener) in object.spec_list("egress").iter().enumerate() {
+            let Some(port) = listener.at(["port", "number"]).and_then(number) else {
+                continue;
+            };
+            if asked.is_some_and(|asked| asked.question.to.port != port) {
+                continue;
+            }
+            out.examined();
+            let wanted = asked.map(|asked| asked.host.as_str());
+            if !is_served(mesh, object, listener, port, wanted) {
+                find(object, place, listener, port, asked, out);
+            }
+        }
+    }
+}
+
+fn find(
+    object: &Stored,
+    place: usize,
+    listener: &Node,
+    port: u16,
+    asked: Option<&Asked<'_>>,
+    out: &mut Sink,
+) {
+    let message = match asked {
+        Some(asked) => {
+            format!(
+                "{} has a listener of its own for port {port}, which does not import {}",
+                object.id, asked.host
+            )
+        }
+        None => format!(
+            "{} has a listener for port {port}, and nothing that it imports has that port",
+            object.id
+        ),
+    };
+    let node = listener.get("port").unwrap_or(listener);
+    let finding = out.find(
+        object.id.clone(),
+        message,
+        Evidence::of(object, node, "only for this port"),
+    );
+    if let Some(hosts) = listener.get("hosts") {
+        finding.see(Evidence::of(
+            object,
+            hosts,
+            "all that it imports on this port",
+        ));
+    }
+    finding.hits.extend(
+        asked
+            .and_then(|asked| asked.client)
+            .map(meshladder_mesh::PodFacts::reference),
+    );
+    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+        finding.severity(Severity::Error);
+    }
+    let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
+    finding.fix(Fix::json_patch(&object.id, remove));
+    finding.fix(Fix::advice("or import the Services that have the port"));
+}
+
+/// Whether every listener has a port, none has the one that is called, and one would import the
+/// host.
+fn is_on_no_port(mesh: &Mesh, object: &Stored, asked: &Asked<'_>) -> bool {
+    let scope = Scope {
+        namespace: &object.id.namespace,
+        labels: None,
+        sidecar: Some(object),
+    };
+    let listeners = object.spec_list("egress");
+    let called = asked.question.to.port;
+    let other = |listener: &Node| {
+        listener
+            .at(["port", "number"])
+            .and_then(number)
+            .is_some_and(|port| port != called && port != 0)
+    };
+    let namespace = asked.service.map(|service| service.namespace.as_str());
+    let takes = |listener: &Node| {
+        let hosts = listener.get("hosts").map_or(&[][..], Node::items);
+        namespace.is_some_and(|namespace| {
+            hosts
+                .iter()
+                .any(|host| scope.entry_takes(host, namespace, &asked.host))
+        })
+    };
+    let fails = asked.seen.is_none_or(|seen| !seen.is_success());
+    fails
+        && !listeners.is_empty()
+        && listeners.iter().all(other)
+        && listeners.iter().any(takes)
+        && mesh.registered(&asked.host).next().is_some()
+}
+
+fn find_none(object: &Stored, asked: &Asked<'_>, out: &mut Sink) {
+    let (host, called) = (&asked.host, asked.question.to.port);
+    let message = format!(
+        "{} has listeners for certain ports only, and none for {called}: calls to {host}:{called} are not known there",
+        object.id
+    );
+    let egress = object.spec_at(["egress"]).unwrap_or(&object.node);
+    let finding = out.find(
+        object.id.clone(),
+        message,
+        Evidence::of(object, egress, "a port for each"),
+    );
+    finding
+        .hits
+        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+    finding.severity(Severity::Error);
+    let ports: Vec<String> = (0..object.spec_list("egress").len())
+        .map(|place| format!("{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}/port\"}}"))
+        .collect();
+    finding.fix(Fix::json_patch(
+        &object.id,
+        format!("[{}]", ports.join(",")),
+    ));
+    finding.fix(Fix::advice(format!(
+        "or add a listener for port {called} that imports the host"
+    )));
+}
+
+/// Whether a listener imports a Service or ServiceEntry with its port: any, or the one that is
+/// called.
+fn is_served(
+    mesh: &Mesh,
+    object: &Stored,
+    listener: &Node,
+    port: u16,
+    wanted: Option<&str>,
+) -> bool {
+    let scope = Scope {
+        namespace: &object.id.namespace,
+        labels: None,
+        sidecar: Some(object),
+    };
+    let hosts = listener.get("hosts").map_or(&[][..], Node::items);
+    let takes = |namespace: &str, host: &str| {
+        wanted.is_none_or(|wanted| wanted == host || meshladder_mesh::host::covers(host, wanted))
+            && hosts
+                .iter()
+                .any(|entry| scope.entry_takes(entry, namespace, host))
+    };
+    let service = |service: &Stored| {
+        let host = mesh.domain.service(&service.id.name, &service.id.namespace);
+        ports(service).any(|p| p.number == port) && takes(&service.id.namespace, &host)
+    };
+    let entry = |entry: &Stored| {
+        let has_port = entry
+            .spec_list("ports")
+            .iter()
+            .any(|p| p.get("number").and_then(number) == Some(port));
+        has_port
+            && entry
+                .spec_strings("hosts")
+                .any(|host| takes(&entry.id.namespace, host))
+    };
+    // What is in no registry passes a listener no worse than without it.
+    let unknown = wanted.is_some_and(|wanted| mesh.registered(wanted).next().is_none());
+    unknown
+        || mesh.objects.of_kind("Service").iter().any(service)
+        || mesh.objects.of_kind("ServiceEntry").iter().any(entry)
+}

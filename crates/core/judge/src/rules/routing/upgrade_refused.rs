@@ -1,0 +1,82 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0619",
+    name: "upgrade-refused",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "the proxies allow the upgrade that the request asks for",
+    needs: &[],
+    uses: &["k8s/services.json"],
+    explains: &[],
+    docs: include_str!("upgrade_refused.md"),
+    check: Check::Request(check),
+};
+
+const DETAILS: &str = "upgrade_failed";
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let header = |name: &str| {
+        asked
+            .question
+            .headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let line = asked
+        .client_log
+        .iter()
+        .chain(&asked.server_log)
+        .find(|line| line.details == DETAILS);
+    let seen = asked
+        .seen
+        .is_some_and(|seen| seen.details.as_deref() == Some(DETAILS))
+        || asked.trace.outcome.details == DETAILS;
+    out.examined();
+    // A log tells of other requests too; what was seen of this one goes before.
+    let told = line.filter(|line| asked.seen.is_none_or(|seen| seen.code == line.code));
+    if !seen && told.is_none() {
+        return;
+    }
+    let what = header("upgrade").map_or_else(
+        || "the upgrade".to_owned(),
+        |kind| format!("the upgrade to {kind}"),
+    );
+    let port = asked.question.to.port;
+    let service = asked
+        .service
+        .and_then(|service| facts.mesh.service(&service.namespace, &service.name));
+    let proxy = asked.trace.hops.first().map_or("", |hop| &hop.proxy);
+    let dump = || {
+        Evidence::document(
+            &DocId::new(format!("proxies/{proxy}/config_dump.json")),
+            "its upgrade_configs",
+        )
+    };
+    let logged = told
+        .map(|line| Evidence::line(&DocId::new(&line.doc), line.number, "the proxy refused it"));
+    let proof = logged.unwrap_or_else(dump);
+    let subject = service.map_or_else(
+        || ObjectRef::new("Request", "", ""),
+        |service| service.id.clone(),
+    );
+    let message = format!(
+        "a proxy refuses {what} on port {port} of {}: it allows websocket only",
+        asked.host
+    );
+    let finding = out.find(subject, message, proof);
+    finding
+        .hits
+        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+    finding.fix(Fix::advice(format!(
+        "declare port {port} as tcp, so that proxies pass the bytes on, or allow the upgrade with an EnvoyFilter \
+         (upgrade_configs of the connection manager)"
+    )));
+}

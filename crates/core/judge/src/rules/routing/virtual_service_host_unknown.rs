@@ -1,0 +1,59 @@
+//! See the page beside this file.
+
+use super::effect;
+use crate::finding::{Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::traffic::StepKind;
+use meshladder_text::json::escape;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0604",
+    name: "virtual-service-host-unknown",
+    aka: &["KIA1101"],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "every host of a VirtualService that looks like a Service's name is one",
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("virtual_service_host_unknown.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    for lost in effect::lost_at(facts, asked, StepKind::HostKnown) {
+        let service = &lost.service.id;
+        let written = lost.host.str().unwrap_or_default();
+        let full = facts.mesh.domain.fqdn(written, &service.namespace);
+        let Some(meant) = effect::means(facts.mesh, lost.host, &full) else {
+            continue;
+        };
+        let in_full = if written == full {
+            String::new()
+        } else {
+            format!(", which means {full},")
+        };
+        let message = format!(
+            "host {written}{in_full} of {service} is no Service; the Service is {meant}{}",
+            lost.consequence()
+        );
+        let finding = out.find(service.clone(), message, lost.proof());
+        lost.tell(finding);
+        let place = lost
+            .service
+            .spec_strings("hosts")
+            .position(|host| host == written)
+            .unwrap_or_default();
+        finding.fix(Fix::json_patch(
+            service,
+            format!(
+                "[{{\"op\":\"replace\",\"path\":\"/spec/hosts/{place}\",\"value\":{}}}]",
+                escape(&meant)
+            ),
+        ));
+    }
+}

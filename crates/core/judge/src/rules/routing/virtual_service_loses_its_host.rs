@@ -1,0 +1,90 @@
+//! See the page beside this file.
+
+use super::{effect, json};
+use crate::finding::{Finding, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::traffic::StepKind;
+use meshladder_mesh::{ObjectRef, Stored};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0605",
+    name: "virtual-service-loses-its-host",
+    aka: &["IST0109", "KIA1106"],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "no two VirtualServices want the same host for the same sidecars",
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+    ],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("virtual_service_loses_its_host.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    for lost in effect::lost_at(facts, asked, StepKind::NotShadowed) {
+        let Some(step) = lost.at() else { continue };
+        let Some((winner, _)) = step
+            .by
+            .filter(|(winner, _)| asked.is_some() || !repeats(winner, lost.service))
+        else {
+            continue;
+        };
+        let service = &lost.service.id;
+        let message = format!(
+            "{service} has no effect on calls to {}: {}{}",
+            lost.host.str().unwrap_or_default(),
+            step.why.replace(": ", " because "),
+            lost.consequence()
+        );
+        // A client's own namespace overrides what the Service's owner asks for: that one is then to
+        // be changed.
+        let overrides = asked.and_then(|asked| asked.client).is_some_and(|client| {
+            client.namespace == winner.id.namespace && client.namespace != service.namespace
+        });
+        let (subject, other) = if overrides {
+            (&winner.id, service)
+        } else {
+            (service, &winner.id)
+        };
+        let finding = out.find(subject.clone(), message, lost.proof());
+        finding.hits(other.clone());
+        lost.tell(finding);
+        offer(finding, winner, lost.service, service);
+    }
+}
+
+fn offer(finding: &mut Finding, winner: &Stored, loser: &Stored, service: &ObjectRef) {
+    let both = loser
+        .spec_list("http")
+        .iter()
+        .chain(winner.spec_list("http"))
+        .map(json::text);
+    finding.fix(Fix::merge(
+        &winner.id,
+        format!("{{\"spec\":{{\"http\":{}}}}}", json::list(both)),
+    ));
+    finding.fix(Fix::delete(&winner.id));
+    finding.fix(Fix::advice(format!(
+        "for sidecars VirtualServices of one host are not merged: put the routes of {service} into {}, in the order \
+         they should be tried",
+        winner.id
+    )));
+}
+
+/// Whether one starts with all routes of the other, so that nothing is lost.
+fn repeats(winner: &Stored, loser: &Stored) -> bool {
+    ["http", "tls", "tcp"].into_iter().all(|kind| {
+        let texts = |object: &Stored| {
+            object
+                .spec_list(kind)
+                .iter()
+                .map(json::text)
+                .collect::<Vec<_>>()
+        };
+        texts(winner).starts_with(&texts(loser))
+    })
+}

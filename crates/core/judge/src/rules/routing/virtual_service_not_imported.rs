@@ -1,0 +1,57 @@
+//! See the page beside this file.
+
+use super::effect;
+use crate::finding::{Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::traffic::StepKind;
+use meshladder_text::json::escape;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML0603",
+    name: "virtual-service-not-imported",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Warning,
+    claim: "every Sidecar imports the VirtualServices for the hosts that its proxies call",
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/services.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    uses: effect::USES,
+    explains: &[],
+    docs: include_str!("virtual_service_not_imported.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    out.examined += facts.mesh.objects.of_kind("Sidecar").len();
+    for lost in effect::lost_at(facts, asked, StepKind::Imported) {
+        let Some((sidecar, _)) = lost.at().and_then(|step| step.by) else {
+            continue;
+        };
+        let service = &lost.service.id;
+        let message = format!(
+            "{} imports nothing for {} from namespace {}, so its proxies do not get {service}{}",
+            sidecar.id,
+            lost.host.str().unwrap_or_default(),
+            service.namespace,
+            lost.consequence()
+        );
+        let finding = out.find(sidecar.id.clone(), message, lost.proof());
+        finding.hits(service.clone());
+        lost.tell(finding);
+        // Without a port, a listener is for all ports that no other one has.
+        let listeners = sidecar.spec_list("egress");
+        if let Some(place) = listeners
+            .iter()
+            .position(|listener| listener.get("port").is_none())
+        {
+            let entry = escape(&format!("{}/*", service.namespace));
+            finding.fix(Fix::json_patch(
+                &sidecar.id,
+                format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+            ));
+        }
+    }
+}

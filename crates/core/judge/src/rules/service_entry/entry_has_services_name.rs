@@ -1,0 +1,60 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{PODS, SERVICE_ENTRIES, SERVICES};
+use crate::rules::endpoints::service_entry_shadows_service::leads_elsewhere;
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::export::Export;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2403",
+    name: "entry-has-services-name",
+    aka: &[],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "no ServiceEntry has the name of a Kubernetes Service and leads elsewhere",
+    needs: &[SERVICE_ENTRIES, SERVICES],
+    uses: &[PODS],
+    explains: &[],
+    docs: include_str!("entry_has_services_name.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+        for host in entry.spec_list("hosts") {
+            let service = host.str().and_then(|name| facts.mesh.service_of_host(name));
+            let Some(service) = service.filter(|service| !service.is_assumed()) else {
+                continue;
+            };
+            out.examined();
+            if facts.mesh.export(entry) == Export::Nowhere
+                || !leads_elsewhere(facts.mesh, entry, service)
+            {
+                continue;
+            }
+            // "its own namespace's, else the Kubernetes Service"
+            let namespace = &entry.id.namespace;
+            let so = if *namespace == service.id.namespace
+                || !facts.mesh.is_exported_to(entry, namespace)
+            {
+                "two objects say where that name leads".to_owned()
+            } else {
+                format!("for clients in {namespace} it takes the Service's place")
+            };
+            let host_name = host.str().unwrap_or_default();
+            let message = format!(
+                "{} has {host_name}, the name of {}, and leads elsewhere: {so}",
+                entry.id, service.id
+            );
+            let finding = out.find(
+                entry.id.clone(),
+                message,
+                Evidence::of(entry, host, "the Service's own name"),
+            );
+            finding.see(Evidence::object(service, "the Service"));
+            finding.hits(service.id.clone());
+            finding.fix(Fix::advice("give the ServiceEntry a name of its own"));
+        }
+    }
+}

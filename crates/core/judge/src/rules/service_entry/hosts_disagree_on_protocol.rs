@@ -1,0 +1,76 @@
+//! See the page beside this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Key;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::number;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2402",
+    name: "hosts-disagree-on-protocol",
+    aka: &["IST0177", "KIA1212"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "ServiceEntries for one host and port name one protocol",
+    needs: &[SERVICE_ENTRIES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("hosts_disagree_on_protocol.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let mut said: BTreeMap<Key<'_>, Vec<(&Stored, &Node, String)>> = BTreeMap::new();
+    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+        out.examined();
+        for port in entry.spec_list("ports") {
+            let number = port.get("number").and_then(number).unwrap_or_default();
+            let protocol = port
+                .str_at("protocol")
+                .unwrap_or_default()
+                .to_ascii_uppercase();
+            for host in entry.spec_strings("hosts") {
+                for scope in scopes(facts.mesh, entry) {
+                    said.entry((scope, host, number)).or_default().push((
+                        entry,
+                        port,
+                        protocol.clone(),
+                    ));
+                }
+            }
+        }
+    }
+    let mut told = BTreeSet::new();
+    for ((_, host, number), entries) in &said {
+        let Some(first) = entries.first() else {
+            continue;
+        };
+        let Some(differing) = entries.iter().find(|(_, _, protocol)| *protocol != first.2) else {
+            continue;
+        };
+        for (entry, port, protocol) in entries {
+            let (other, _, another) = if *protocol == first.2 {
+                differing
+            } else {
+                first
+            };
+            if told.insert(&entry.id) {
+                let message = format!(
+                    "{} says {protocol} for {host}:{number}, and {} says {another}",
+                    entry.id, other.id
+                );
+                out.find(
+                    entry.id.clone(),
+                    message,
+                    Evidence::of(entry, port, "the port"),
+                )
+                .fix(Fix::advice("name the same protocol in all of them"));
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Which pods a Sidecar is for.
+
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+/// The labels it selects; none for a whole namespace.
+pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
+    sidecar
+        .spec_at(["workloadSelector", "labels"])
+        .filter(|labels| !labels.members().is_empty())
+}
+
+/// The pods it selects.
+pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Stored) -> impl Iterator<Item = &'m Stored> {
+    labels(sidecar)
+        .into_iter()
+        .flat_map(|labels| mesh.pods_with(Some(&sidecar.id.namespace), labels))
+}
+
+/// Whether ztunnel, not a sidecar, takes the pod's traffic.
+pub(super) fn is_ambient(pod: &Stored) -> bool {
+    pod.annotation("ambient.istio.io/redirection") == Some("enabled")
+}
+
+/// Whether the pods of a namespace are ambient: injection, where it is asked for too, wins.
+pub(super) fn is_ambient_namespace(mesh: &Mesh, name: &str) -> bool {
+    mesh.objects
+        .get("Namespace", "", name)
+        .is_some_and(|namespace| {
+            namespace.label("istio.io/dataplane-mode") == Some("ambient")
+                && namespace.label("istio-injection") != Some("enabled")
+                && namespace.label("istio.io/rev").is_none()
+        })
+}

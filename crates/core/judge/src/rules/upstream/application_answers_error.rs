@@ -1,0 +1,119 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Side, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::{PodFacts, Stored};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1001",
+    name: "application-answers-error",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the application answers without an error",
+    needs: &["logs/", "k8s/pods.json"],
+    uses: &[
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/services.json",
+        "proxies/",
+    ],
+    explains: &["ML1014"],
+    docs: include_str!("application_answers_error.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some((told, pod)) = answer(facts, asked) else {
+        return from_outside(facts, asked, out);
+    };
+    // Then every attempt was answered so, which is told by itself.
+    if super::retries_exhausted::is_exhausted(facts, asked) {
+        return;
+    }
+    let message = format!(
+        "the application of {} itself answers {} with {}; no proxy made that answer",
+        pod.workload(),
+        witness::call(asked),
+        told.code
+    );
+    let finding = out.find(pod.workload(), message, told.proof);
+    finding.hits(pod.reference());
+    if let Some(line) = asked
+        .client_log
+        .iter()
+        .find(|line| line.code == told.code && line.details == "via_upstream")
+    {
+        finding.see(witness::line_shows(line));
+    }
+    finding.fix(Fix::advice(
+        "look into the application's own log; the mesh only relays its answer",
+    ));
+    finding.fix(Fix::look(format!(
+        "kubectl logs {} -n {}",
+        pod.name, pod.namespace
+    )));
+}
+
+fn from_outside(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    let Some((told, entry)) = outside_answer(facts, asked) else {
+        return;
+    };
+    let message = format!(
+        "{}, which is outside the mesh, itself answers {} with {}; no proxy made that answer",
+        asked.host,
+        witness::call(asked),
+        told.code
+    );
+    let finding = out.find(entry.id.clone(), message, told.proof);
+    finding.see(Evidence::object(entry, "what it is called by"));
+    finding.hits.extend(asked.client.map(PodFacts::reference));
+    finding.fix(Fix::advice(
+        "ask whoever runs it; the mesh only relays its answer",
+    ));
+}
+
+/// An error that a host outside wrote, as the caller's proxy relays it.
+pub(super) fn outside_answer<'r>(
+    facts: &Facts<'r>,
+    asked: &'r Asked<'_>,
+) -> Option<(Told<'r>, &'r Stored)> {
+    let entry = witness::outside(facts, asked)?;
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.side == Side::Client && relays(told))?;
+    Some((told, entry))
+}
+
+fn relays(told: &Told<'_>) -> bool {
+    let is_whole = told.flags.iter().all(|flag| *flag == "URX") && told.details == "via_upstream";
+    told.code >= 400 && is_whole && told.line.is_some()
+}
+
+/// An error that the application wrote: the server's proxy relays it, or the server has no proxy
+/// and the client's does.
+pub(super) fn answer<'r>(
+    facts: &Facts<'r>,
+    asked: &'r Asked<'_>,
+) -> Option<(Told<'r>, &'r PodFacts)> {
+    witness::told(facts, asked)
+        .into_iter()
+        .filter(relays)
+        .find_map(|told| {
+            let pod = match told.side {
+                Side::Server if told.is_of_application() => told.pod,
+                Side::Client => upstream_of(facts, &told).filter(|pod| !pod.has_proxy),
+                Side::Server => None,
+            };
+            pod.map(|pod| (told, pod))
+        })
+}
+
+/// The pod that a proxy's line says it called.
+pub(super) fn upstream_of<'r>(facts: &Facts<'r>, told: &Told<'_>) -> Option<&'r PodFacts> {
+    let (address, _) = told.line?.upstream_host.rsplit_once(':')?;
+    facts
+        .mesh
+        .pod_at(address.trim_matches(['[', ']']).parse().ok()?)
+}

@@ -1,0 +1,259 @@
+//! See the page beside this file.
+
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::endpoints::met;
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::services::number;
+use meshladder_mesh::{PodFacts, Stored};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1003",
+    name: "application-not-listening",
+    aka: &["IST0143"],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the application listens where its proxy connects",
+    needs: &["k8s/pods.json"],
+    uses: &[
+        "logs/",
+        "k8s/deployments.apps.json",
+        "k8s/statefulsets.apps.json",
+        "k8s/daemonsets.apps.json",
+        "k8s/sidecars.networking.istio.io.json",
+    ],
+    explains: &[],
+    docs: include_str!("application_not_listening.md"),
+    check: Check::Either(check),
+};
+
+fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    if let Some(asked) = asked {
+        out.examined();
+        let told = witness::told(facts, asked)
+            .into_iter()
+            .find(|told| told.is_of_application() && told.has("UF"));
+        if let Some((pod, line)) = told.and_then(|told| Some((told.pod?, told.line?))) {
+            accuse(facts, pod, line, out);
+        }
+        return;
+    }
+    for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
+        let log = DocId::new(format!(
+            "logs/{}/{}/istio-proxy.log",
+            pod.namespace, pod.name
+        ));
+        let Ok(log) = facts.snapshot.open(&log) else {
+            continue;
+        };
+        out.examined();
+        let last = access_log::lines(&log)
+            .filter(|line| line.cluster.starts_with("inbound|"))
+            .last();
+        if let Some(line) = last.filter(|line| line.flags.iter().any(|flag| flag == "UF")) {
+            accuse(facts, pod, &line, out);
+        }
+    }
+}
+
+fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        return;
+    };
+    let port = port_of(line);
+    let declared = ports(stored);
+    if let Some((sidecar, node)) = port.and_then(|port| led_elsewhere(facts, stored, port)) {
+        return misled(pod, sidecar, node, port, line, out);
+    }
+    // A port that the pod does not have at all is the caller's or the Service's mistake.
+    if !declared.is_empty()
+        && !port.is_some_and(|port| declared.iter().any(|(number, _)| *number == port))
+    {
+        return;
+    }
+    let refused = is_refused(&line.details) || is_refused(&line.failure);
+    let why = if refused { "refused" } else { "failed" };
+    let number = port;
+    let port = port.map_or_else(|| "its port".to_owned(), |port| format!("port {port}"));
+    let message = format!(
+        "nothing listens on {port} at the address of {}: its own proxy's connection to the application is {why}, as when \
+         the application is down or bound to 127.0.0.1",
+        pod.workload()
+    );
+    let finding = out.find(pod.workload(), message, witness::line_shows(line));
+    finding.hits(pod.reference());
+    for (_, node) in declared {
+        finding.see(Evidence::of(stored, node, "a port that the pod declares"));
+    }
+    if !refused {
+        finding.confidence(Confidence::Likely);
+    }
+    let workload = facts.mesh.objects.find(&finding.subject);
+    for (workload, node, bound) in workload
+        .into_iter()
+        .flat_map(|workload| loopback(workload, number))
+    {
+        finding.see(Evidence::of(
+            workload,
+            node,
+            "it is told to listen on the loopback address only",
+        ));
+        let patch = met::put(
+            workload,
+            "replace",
+            &workload.path_of(node),
+            &escape(&bound),
+        );
+        finding.fix(patch.unchecked("what the application makes of it, no object tells"));
+    }
+    finding.fix(Fix::advice(
+        "bind the application to 0.0.0.0 (or ::), and see that it runs",
+    ));
+    finding.fix(Fix::look(format!(
+        "kubectl exec {} -n {} -- ss -ltn",
+        pod.name, pod.namespace
+    )));
+}
+
+/// The Sidecar that leads what comes to a port to another one, which the pod does not declare.
+fn led_elsewhere<'r>(
+    facts: &Facts<'r>,
+    pod: &'r Stored,
+    port: u16,
+) -> Option<(&'r Stored, &'r Node)> {
+    let sidecar = facts.mesh.scope(pod).sidecar?;
+    let is_it = |listener: &&Node| listener.at(["port", "number"]).and_then(number) == Some(port);
+    let node = sidecar
+        .spec_list("ingress")
+        .iter()
+        .find(is_it)?
+        .get("defaultEndpoint")?;
+    let (_, led_to) = node.str()?.rsplit_once(':')?;
+    let led_to: u16 = led_to.parse().ok()?;
+    let is_declared = ports(pod).iter().any(|(number, _)| *number == led_to);
+    (led_to != port && !is_declared).then_some((sidecar, node))
+}
+
+fn misled(
+    pod: &PodFacts,
+    sidecar: &Stored,
+    node: &Node,
+    port: Option<u16>,
+    line: &Line,
+    out: &mut Sink,
+) {
+    let port = port.unwrap_or_default();
+    let message = format!(
+        "{} leads what comes to port {port} of {} to {}, where nothing listens",
+        sidecar.id,
+        pod.workload(),
+        node.str().unwrap_or_default()
+    );
+    let finding = out.find(
+        sidecar.id.clone(),
+        message,
+        Evidence::of(sidecar, node, "where it leads"),
+    );
+    finding.see(witness::line_shows(line)).hits(pod.reference());
+    finding.fix(met::put(
+        sidecar,
+        "replace",
+        &sidecar.path_of(node),
+        &escape(&format!("0.0.0.0:{port}")),
+    ));
+}
+
+fn is_refused(text: &str) -> bool {
+    text.to_ascii_lowercase()
+        .replace('_', " ")
+        .contains("refused")
+        || text.contains("111")
+}
+
+/// `inbound|8080||`
+fn port_of(line: &Line) -> Option<u16> {
+    line.cluster.split('|').nth(1)?.parse().ok()
+}
+
+/// The ports of the pod's own containers.
+fn ports(pod: &Stored) -> Vec<(u16, &Node)> {
+    let own = pod
+        .spec_list("containers")
+        .iter()
+        .filter(|container| container.str_at("name") != Some("istio-proxy"));
+    let ports = own.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+    ports
+        .filter_map(|port| Some((number(port.get("containerPort")?)?, port)))
+        .collect()
+}
+
+/// Settings of a workload that tell the application to listen on the loopback address, and what
+/// they should be.
+fn loopback(workload: &Stored, port: Option<u16>) -> Vec<(&Stored, &Node, String)> {
+    let containers = workload
+        .spec_at(["template", "spec", "containers"])
+        .map_or(&[][..], Node::items);
+    let env = containers
+        .iter()
+        .flat_map(|container| container.get("env").map_or(&[][..], Node::items));
+    let env = env.filter_map(|env| Some((env.str_at("name")?, env.get("value")?)));
+    let args = containers.iter().flat_map(|container| {
+        ["command", "args"]
+            .into_iter()
+            .flat_map(|key| container.get(key).map_or(&[][..], Node::items))
+    });
+    let args = args.filter_map(|arg| Some((arg.str()?, arg)));
+    env.chain(args)
+        .filter_map(|(name, node)| Some((workload, node, elsewhere(name, node.str()?, port)?)))
+        .collect()
+}
+
+/// The same setting for every address: `127.0.0.1:8080`, `--bind=127.0.0.1`. A bare address says
+/// what it is for in the name that it is given: many only name what is called.
+fn elsewhere(name: &str, value: &str, port: Option<u16>) -> Option<String> {
+    let (flag, address) = value
+        .rsplit_once('=')
+        .map_or(("", value), |(flag, address)| (flag, address));
+    let (host, number) = address.rsplit_once(':').unwrap_or((address, ""));
+    if !["127.0.0.1", "localhost"].contains(&host) {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let is_own = match number.parse::<u16>() {
+        Ok(number) => port == Some(number),
+        Err(_) => number.is_empty() && ["listen", "bind"].iter().any(|word| name.contains(word)),
+    };
+    let equals = if flag.is_empty() { "" } else { "=" };
+    let colon = if number.is_empty() { "" } else { ":" };
+    is_own.then(|| format!("{flag}{equals}0.0.0.0{colon}{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_application_listens_on_is_opened() {
+        let opened = |name, value| elsewhere(name, value, Some(8080));
+        assert_eq!(opened("LISTEN", "127.0.0.1").as_deref(), Some("0.0.0.0"));
+        assert_eq!(
+            opened("ADDR", "localhost:8080").as_deref(),
+            Some("0.0.0.0:8080")
+        );
+        assert_eq!(
+            opened("--bind=127.0.0.1", "--bind=127.0.0.1").as_deref(),
+            Some("--bind=0.0.0.0")
+        );
+        for (name, value) in [
+            ("DB_HOST", "127.0.0.1"),
+            ("BIND", "127.0.0.1:9000"),
+            ("LISTEN", "0.0.0.0"),
+        ] {
+            assert_eq!(opened(name, value), None, "{name}={value}");
+        }
+    }
+}

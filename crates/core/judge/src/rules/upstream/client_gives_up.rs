@@ -1,0 +1,68 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Side};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1004",
+    name: "client-gives-up",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Warning,
+    claim: "the caller waits for the answer",
+    needs: &[],
+    uses: &["logs/", "k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("client_gives_up.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked);
+    let gave_up = |flag: &str| ["DC", "DR"].contains(&flag);
+    let at_client = told
+        .iter()
+        .find(|told| told.side == Side::Client && told.flags.iter().any(|flag| gave_up(flag)));
+    let is_seen = asked
+        .seen
+        .is_some_and(|seen| seen.flags.iter().any(|flag| gave_up(flag)));
+    // Where the caller's own proxy ran into a timeout, it is that proxy which hung up on the
+    // server.
+    let at_server = told
+        .iter()
+        .find(|told| told.side == Side::Server && told.flags.iter().any(|flag| gave_up(flag)));
+    let timed_out = asked.client_log.iter().any(|line| line.has("UT"));
+    if let Some(told) = at_client.or(at_server.filter(|_| !timed_out)) {
+        tell(
+            asked,
+            told.line.and_then(|line| line.duration),
+            told.proof.clone(),
+            out,
+        );
+    } else if is_seen {
+        tell(
+            asked,
+            None,
+            Evidence::document(&DocId::new("logs/"), "no line of it was kept"),
+            out,
+        );
+    }
+}
+
+fn tell(asked: &Asked<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
+    let after = after
+        .map(|after| format!(" after {after} ms"))
+        .unwrap_or_default();
+    let message = format!(
+        "the caller of {} hangs up{after}, before the answer is there",
+        witness::call(asked)
+    );
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.fix(Fix::advice(
+        "give the caller more time than the work takes, or leave DC out of the error budget",
+    ));
+}

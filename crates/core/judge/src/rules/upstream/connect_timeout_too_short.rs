@@ -1,0 +1,70 @@
+//! See the page beside this file.
+
+use super::route_timeout::milliseconds;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1019",
+    name: "connect-timeout-too-short",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "a DestinationRule gives connections the time that they need",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("connect_timeout_too_short.md"),
+    check: Check::Request(check),
+};
+
+/// A lost packet is sent again after a second: who waits less gives up at the first one. Whoever
+/// waits longer in vain meets a server that does not answer at all.
+const SHORT_MS: u64 = 1000;
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.details.contains("connection_timeout"));
+    let Some(told) = told else { return };
+    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+        return;
+    };
+    let Some(node) = pool.at(["tcp", "connectTimeout"]) else {
+        return;
+    };
+    let text = node.str().unwrap_or_default();
+    if milliseconds(text).is_none_or(|ms| ms >= SHORT_MS) {
+        return;
+    }
+    let message = format!(
+        "{} lets connections to {} take {text} only, and that was not enough",
+        rule.id, asked.host
+    );
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, node, "the time that a connection may take"),
+    );
+    finding.see(told.proof).confidence(Confidence::Likely);
+    finding
+        .hits
+        .extend(witness::caller(facts, asked).map(meshladder_mesh::PodFacts::reference));
+    let path = rule.path_of(node);
+    finding.fix(Fix::json_patch(
+        &rule.id,
+        format!(r#"[{{"op":"replace","path":"{path}","value":"10s"}}]"#),
+    ));
+}

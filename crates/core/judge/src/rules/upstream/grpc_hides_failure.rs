@@ -1,0 +1,41 @@
+//! See the page beside this file.
+
+use crate::finding::{Fix, Rung, Severity};
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1006",
+    name: "grpc-hides-failure",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Info,
+    claim: "a failed request does not have status 200",
+    needs: &["logs/"],
+    uses: &["k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("grpc_hides_failure.md"),
+    check: Check::Request(check),
+};
+
+fn check(_: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let mut lines = asked.server_log.iter().chain(&asked.client_log);
+    let Some(line) = lines.find(|line| line.code == 200 && !line.flags.is_empty()) else {
+        return;
+    };
+    let message = format!(
+        "{} failed with {} although its status is 200: gRPC has the failure in its trailer, so alerts on the status stay quiet",
+        witness::call(asked),
+        line.flags.join(",")
+    );
+    let subject = asked.service.map_or_else(
+        || ObjectRef::new("Request", "", ""),
+        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+    );
+    let finding = out.find(subject, message, witness::line_shows(line));
+    finding.fix(Fix::advice(
+        "alert on response flags and grpc-status, not on the HTTP status",
+    ));
+}

@@ -1,0 +1,69 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::access_log;
+use meshladder_capture::snapshot::DocId;
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1007",
+    name: "http-1-0-client",
+    aka: &[],
+    rung: Rung::Routing,
+    severity: Severity::Error,
+    claim: "the caller speaks HTTP/1.1 or later",
+    needs: &[],
+    uses: &["logs/", "proxies/", "k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("http_1_0.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| is_low(told.code, told.details));
+    let is_seen = asked.saw(426);
+    let Some(proof) = told
+        .map(|told| told.proof)
+        .or_else(|| is_seen.then(|| logged(facts, asked)))
+    else {
+        return;
+    };
+    let first = asked
+        .trace
+        .hops
+        .first()
+        .map_or("the proxy", |hop| hop.proxy.as_str());
+    let message =
+        format!("the caller speaks HTTP/1.0, which {first} answers with 426 before any routing");
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    finding.fix(Fix::advice("let the caller speak HTTP/1.1"));
+    finding.fix(Fix::advice(
+        "or have istiod accept HTTP/1.0 everywhere: PILOT_HTTP10=1; for one gateway set ISTIO_META_HTTP10=\"1\"",
+    ));
+}
+
+fn is_low(code: u16, details: &str) -> bool {
+    code == 426 && details == "low_version"
+}
+
+/// Such a request is refused before its path is known, so its line fits no question.
+fn logged(facts: &Facts<'_>, asked: &Asked<'_>) -> Evidence {
+    let logs = asked
+        .trace
+        .hops
+        .iter()
+        .map(|hop| DocId::new(format!("logs/{}/istio-proxy.log", hop.proxy)));
+    let line = logs
+        .filter_map(|id| facts.snapshot.open(&id).ok())
+        .find_map(|doc| {
+            let line = access_log::lines(&doc).find(|line| is_low(line.code, &line.details))?;
+            Some(witness::line_shows(&line))
+        });
+    line.unwrap_or_else(|| {
+        Evidence::document(&DocId::new("logs/"), "no line of it was kept: 426 was seen")
+    })
+}

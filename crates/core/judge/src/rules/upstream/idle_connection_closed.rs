@@ -1,0 +1,85 @@
+//! See the page beside this file.
+
+use super::route_timeout::milliseconds;
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_capture::access_log::Line;
+use meshladder_sim::walk::Scheme;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1020",
+    name: "idle-connection-closed",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "a DestinationRule lets TCP connections be idle as long as their clients are",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/pods.json",
+        "logs/",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "proxies/",
+    ],
+    explains: &[],
+    docs: include_str!("idle_connection_closed.md"),
+    check: Check::Request(check),
+};
+
+/// Envoy sets no flag when a TCP connection was idle for too long: that it lasted as long as the
+/// rule says is all there is.
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    if asked.question.to.scheme != Scheme::Tcp || asked.seen.is_some_and(Seen::is_success) {
+        return;
+    }
+    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+        return;
+    };
+    let limits = ["idleTimeout", "maxConnectionDuration"]
+        .into_iter()
+        .filter_map(|key| pool.at(["tcp", key]));
+    let limit = limits.into_iter().find_map(|node| {
+        let ms = milliseconds(node.str()?)?;
+        Some((
+            node,
+            asked.client_log.iter().rfind(|line| lasted(line, ms))?,
+        ))
+    });
+    let Some((node, line)) = limit else { return };
+    let message = format!(
+        "{} has connections to {} closed after {}, which is how long they lasted",
+        rule.id,
+        asked.host,
+        node.str().unwrap_or_default()
+    );
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, node, "the time that it allows"),
+    );
+    finding
+        .see(witness::line_shows(line))
+        .confidence(Confidence::Likely);
+    finding
+        .hits
+        .extend(witness::caller(facts, asked).map(meshladder_mesh::PodFacts::reference));
+    let path = rule.path_of(node);
+    finding.fix(Fix::json_patch(
+        &rule.id,
+        format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
+    ));
+}
+
+/// Give or take half a second, in which the client did something.
+fn lasted(line: &Line, ms: u64) -> bool {
+    ms > 0
+        && line
+            .duration
+            .is_some_and(|lasted| lasted >= ms && lasted <= ms + 500)
+}

@@ -1,0 +1,73 @@
+//! See the page beside this file.
+
+use super::application_closes_connection::closed;
+use crate::finding::{Confidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1008",
+    name: "keep-alive-race",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Warning,
+    claim: "the proxy closes idle connections before the application does",
+    needs: &["logs/", "k8s/pods.json"],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("keep_alive_race.md"),
+    check: Check::Request(check),
+};
+
+/// An application that closes idle connections does so without work: in a few milliseconds.
+const QUICK_MS: u64 = 50;
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let Some(told) = closed(facts, asked).filter(|_| is_rare(asked)) else {
+        return;
+    };
+    let Some(pod) = told.pod else { return };
+    let message = format!(
+        "the application of {} closes idle connections that its proxy still uses: now and then a request meets a closed one",
+        pod.workload()
+    );
+    let finding = out.find(pod.workload(), message, told.proof);
+    finding.hits(pod.reference()).confidence(Confidence::Likely);
+    finding.fix(Fix::advice(
+        "let the application keep idle connections longer than its proxy does (an hour by default)",
+    ));
+    if let Some(service) = asked.service {
+        let id = ObjectRef::new(
+            "DestinationRule",
+            &service.namespace,
+            &format!("{}-idle", service.name),
+        );
+        let yaml = format!(
+            "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {}\nspec:\n  host: {}\n  trafficPolicy:\n    connectionPool:\n      http:\n        idleTimeout: 3s",
+            id.name, id.namespace, service.name
+        );
+        finding.fix(
+            Fix::create(&id, yaml)
+                .unchecked("how long the application keeps connections is not in any object"),
+        );
+    }
+}
+
+/// Whether the same call mostly succeeds, and fails at once when it fails.
+pub(super) fn is_rare(asked: &Asked<'_>) -> bool {
+    let fails: Vec<_> = asked
+        .server_log
+        .iter()
+        .filter(|line| line.has("UC"))
+        .collect();
+    let succeeds = asked
+        .server_log
+        .iter()
+        .filter(|line| (200..400).contains(&line.code))
+        .count();
+    let quick = fails
+        .iter()
+        .all(|line| line.duration.is_some_and(|duration| duration <= QUICK_MS));
+    quick && succeeds >= 4 && fails.len() * 4 <= succeeds
+}

@@ -1,0 +1,83 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_sim::walk::Scheme;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1011",
+    name: "pool-overflow",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the connection pool of the caller's proxy has room for the requests",
+    needs: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("pool_overflow.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked)
+        .into_iter()
+        .find(|told| told.has("UO"));
+    if told.is_none() && !asked.seen.is_some_and(|seen| seen.has("UO")) {
+        return;
+    }
+    // `UO` at the server's own proxy comes from the same rule: istiod applies it to inbound
+    // clusters too.
+    let Some(caller) = witness::caller(facts, asked) else {
+        return;
+    };
+    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+        return;
+    };
+    let limits: Vec<String> = ["http", "tcp"]
+        .iter()
+        .filter_map(|kind| pool.get(kind))
+        .flat_map(meshladder_text::tree::Node::members)
+        .filter_map(|member| match &member.value.value {
+            meshladder_text::tree::Value::Number(number) => {
+                Some(format!("{} {number}", member.key))
+            }
+            _ => None,
+        })
+        .collect();
+    let message = format!(
+        "{} limits the connections of each caller to {} ({}), and what goes beyond is {} at once",
+        rule.id,
+        asked.host,
+        limits.join(", "),
+        if asked.question.to.scheme == Scheme::Tcp {
+            "closed"
+        } else {
+            "answered 503"
+        }
+    );
+    let finding = out.find(
+        rule.id.clone(),
+        message,
+        Evidence::of(rule, pool, "the limits"),
+    );
+    if let Some(told) = told {
+        finding.see(told.proof);
+    }
+    finding.hits(caller.reference());
+    let at = rule.path_of(pool);
+    finding.fix(Fix::json_patch(
+        &rule.id,
+        format!(r#"[{{"op":"remove","path":"{at}"}}]"#),
+    ));
+    finding.fix(Fix::advice("or raise the limits to what the callers need"));
+}

@@ -1,0 +1,153 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::{Protocol, ServicePort, ports};
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1012",
+    name: "port-speaks-http-1",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the application speaks the HTTP that its port is declared to have",
+    needs: &["k8s/services.json", "k8s/pods.json"],
+    uses: &[
+        "k8s/destinationrules.networking.istio.io.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "k8s/configmaps.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("port_speaks_http_1.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let broken = |told: &Told<'_>| told.has("UPE") || told.details.contains("protocol_error");
+    let Some(told) = witness::told(facts, asked).into_iter().find(broken) else {
+        return;
+    };
+    if let Some((object, node)) = upgrade(facts, asked) {
+        return upgraded(asked, object, node, told, out);
+    }
+    let Some((service, port)) = witness::called_port(facts, asked) else {
+        return;
+    };
+    let how = port.app_protocol.unwrap_or(port.name);
+    let (message, patch) = match port.protocol {
+        Protocol::Http2 | Protocol::Grpc => (
+            format!(
+                "port {} of {} is declared {how}, so proxies speak HTTP/2 to the application, which does not answer in HTTP/2",
+                port.number, service.id
+            ),
+            patch(service, &port, "http"),
+        ),
+        Protocol::Http if is_grpc(asked) => (
+            format!(
+                "port {} of {} is declared {how}, so proxies speak HTTP/1.1 to the application, and the call is gRPC, which is HTTP/2",
+                port.number, service.id
+            ),
+            patch(service, &port, "grpc"),
+        ),
+        _ => return,
+    };
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the declaration"),
+    );
+    finding.see(told.proof);
+    for pod in &asked.servers {
+        finding.hits(pod.reference());
+    }
+    let fix = Fix::json_patch(&service.id, patch);
+    finding.fix(if is_grpc(asked) {
+        fix.unchecked("the logs are of before the change")
+    } else {
+        fix
+    });
+}
+
+fn is_grpc(asked: &Asked<'_>) -> bool {
+    let headers = asked.question.headers.iter();
+    headers
+        .into_iter()
+        .any(|(name, value)| name == "content-type" && value.starts_with("application/grpc"))
+}
+
+/// Who has callers' proxies speak HTTP/2 to a port that is declared HTTP/1.1.
+fn upgrade<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<(&'r Stored, &'r Node)> {
+    let pool = witness::client_setting(facts, asked, "connectionPool");
+    let of_rule = pool.and_then(|(rule, pool)| Some((rule, pool.at(["http", "h2UpgradePolicy"])?)));
+    if let Some((rule, policy)) = of_rule.filter(|(_, policy)| policy.str() != Some("DEFAULT")) {
+        return (policy.str() == Some("UPGRADE")).then_some((rule, policy));
+    }
+    let config = &facts.mesh.config;
+    let is_on = config.tree.as_ref()?.str_at("h2UpgradePolicy") == Some("UPGRADE");
+    let map = facts
+        .mesh
+        .objects
+        .find(config.object.as_ref()?)
+        .filter(|_| is_on)?;
+    Some((map, map.node.at(["data", "mesh"])?))
+}
+
+fn upgraded(asked: &Asked<'_>, object: &Stored, node: &Node, told: Told<'_>, out: &mut Sink) {
+    let message = format!(
+        "{} has proxies speak HTTP/2 to {} (h2UpgradePolicy), whose application does not answer in HTTP/2",
+        object.id, asked.host
+    );
+    let finding = out.find(
+        object.id.clone(),
+        message,
+        Evidence::of(object, node, "the upgrade"),
+    );
+    finding.see(told.proof);
+    for pod in &asked.servers {
+        finding.hits(pod.reference());
+    }
+    if object.id.kind == "DestinationRule" {
+        let path = object.path_of(node);
+        finding.fix(Fix::json_patch(
+            &object.id,
+            format!(r#"[{{"op":"remove","path":"{path}"}}]"#),
+        ));
+    }
+    finding.fix(Fix::advice(
+        "keep the upgrade for Services whose applications speak HTTP/2",
+    ));
+}
+
+/// Declares the port otherwise.
+fn patch(service: &Stored, port: &ServicePort<'_>, protocol: &str) -> String {
+    let at = service.path_of(port.node);
+    if port.app_protocol.is_some() {
+        return format!(r#"[{{"op":"replace","path":"{at}/appProtocol","value":"{protocol}"}}]"#);
+    }
+    let rest = port
+        .name
+        .split_once('-')
+        .map(|(_, rest)| format!("-{rest}"))
+        .unwrap_or_default();
+    let mut name = format!("{protocol}{rest}");
+    if ports(service).any(|other| other.name == name) {
+        name = format!("{protocol}-{}", port.number);
+    }
+    let op = if port.name.is_empty() {
+        "add"
+    } else {
+        "replace"
+    };
+    format!(
+        r#"[{{"op":"{op}","path":"{at}/name","value":{}}}]"#,
+        escape(&name)
+    )
+}

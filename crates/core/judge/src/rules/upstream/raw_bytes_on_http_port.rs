@@ -1,0 +1,61 @@
+//! See the page beside this file.
+
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness;
+use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use meshladder_sim::walk::Scheme;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1013",
+    name: "raw-bytes-on-http-port",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "what is not HTTP goes to a port that is not declared HTTP",
+    needs: &["k8s/services.json"],
+    uses: &["k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("raw_bytes_on_http_port.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    if asked.question.to.scheme != Scheme::Tcp || asked.seen.is_some_and(Seen::is_success) {
+        return;
+    }
+    let Some((service, port)) =
+        witness::called_port(facts, asked).filter(|(_, port)| port.protocol.is_http())
+    else {
+        return;
+    };
+    let how = port.app_protocol.unwrap_or(port.name);
+    let message = format!(
+        "port {} of {} is declared {how}, so proxies expect HTTP there and close connections that speak something else",
+        port.number, service.id
+    );
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, port.node, "the declaration"),
+    );
+    finding.confidence(Confidence::Likely);
+    for pod in &asked.servers {
+        finding.hits(pod.reference());
+    }
+    let at = service.path_of(port.node);
+    let key = if port.app_protocol.is_some() {
+        "appProtocol"
+    } else {
+        "name"
+    };
+    let value = if key == "name" {
+        format!("tcp-{}", port.number)
+    } else {
+        "tcp".to_owned()
+    };
+    finding.fix(Fix::json_patch(
+        &service.id,
+        format!(r#"[{{"op":"replace","path":"{at}/{key}","value":"{value}"}}]"#),
+    ));
+}

@@ -1,0 +1,89 @@
+//! See the page beside this file.
+
+use crate::finding::{Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::ObjectRef;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1021",
+    name: "request-malformed",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the request is one that proxies can read",
+    needs: &["logs/"],
+    uses: &["k8s/pods.json"],
+    explains: &[],
+    docs: include_str!("request_malformed.md"),
+    check: Check::Request(check),
+};
+
+/// How Envoy's codecs and the checks of a request's form call what they refuse, and what it means.
+const FORMS: [(&str, &str); 12] = [
+    (
+        "headers_too_large",
+        "its headers are larger than proxies take (60 KiB)",
+    ),
+    (
+        "header_list_size_too_large",
+        "its headers are larger than proxies take (60 KiB)",
+    ),
+    (
+        "too_many_headers",
+        "it has more headers than proxies take (100)",
+    ),
+    ("unexpected_underscore", "a header's name has an underscore"),
+    (
+        "content_length_and_chunked_not_allowed",
+        "it has both a content-length and chunks",
+    ),
+    (
+        "invalid_transfer_encoding",
+        "its transfer-encoding is none that there is",
+    ),
+    (
+        "invalid_characters",
+        "it has characters that HTTP does not allow",
+    ),
+    ("invalid_url", "its URL is none"),
+    ("missing_host_header", "it has no Host"),
+    ("absolute_path_rejected", "its path is a whole URL"),
+    (
+        "path_normalization_failed",
+        "its path cannot be brought into its usual form",
+    ),
+    (
+        "https_url_on_plaintext_connection",
+        "its URL says https on a connection in plain text",
+    ),
+];
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let told = witness::told(facts, asked).into_iter().find_map(|told| {
+        let (_, what) = FORMS
+            .iter()
+            .find(|(details, _)| told.details.contains(details))?;
+        Some((told, *what))
+    });
+    let Some((told, what)) = told.filter(|(told, _)| told.line.is_some() && told.code >= 400)
+    else {
+        return;
+    };
+    let at = told
+        .pod
+        .map_or_else(|| asked.host.clone(), |pod| pod.workload().to_string());
+    let message = format!(
+        "the proxy of {at} refuses {} with {}: {what}",
+        witness::call(asked),
+        told.code
+    );
+    let details = told.details.to_owned();
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    finding
+        .hits
+        .extend(told.pod.map(meshladder_mesh::PodFacts::reference));
+    finding.fix(Fix::advice(format!(
+        "change the request; `meshladder explain {details}` says more"
+    )));
+}

@@ -1,0 +1,99 @@
+//! See the page beside this file.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::access_log::Line;
+use meshladder_mesh::services::number;
+use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1014",
+    name: "request-repeated",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Warning,
+    claim: "a request that must not run twice is not retried",
+    needs: &["logs/", "k8s/virtualservices.networking.istio.io.json"],
+    uses: &[
+        "k8s/pods.json",
+        "k8s/services.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+    ],
+    explains: &[],
+    docs: include_str!("request_repeated.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    // "Request methods are considered safe if their defined semantics are essentially read-only";
+    // PUT and DELETE are idempotent besides.
+    if !["POST", "PATCH"].contains(&asked.question.method.as_str()) {
+        return;
+    }
+    let Some(lines) = repeated(&asked.server_log) else {
+        return;
+    };
+    let services = witness::virtual_services(facts, asked);
+    let retries = services
+        .iter()
+        .find_map(|service| retries(service).map(|node| (*service, node)));
+    if retries.is_some_and(|(_, node)| node.get("attempts").and_then(number) == Some(0)) {
+        return;
+    }
+    let (subject, proof) =
+        match retries.or_else(|| services.first().map(|service| (*service, &service.node))) {
+            Some((service, node)) => (
+                service.id.clone(),
+                Evidence::of(service, node, "it does not turn retries off"),
+            ),
+            None => (service_of(asked), witness::line_shows(lines[0])),
+        };
+    let message = format!(
+        "{} ran {} times for one call: the caller's proxy retries it",
+        witness::call(asked),
+        lines.len()
+    );
+    let finding = out.find(subject.clone(), message, proof);
+    finding.confidence(Confidence::Likely);
+    for line in lines.iter().take(3) {
+        finding.see(witness::line_shows(line));
+    }
+    if let Some((service, node)) = retries {
+        let at = service.path_of(node);
+        finding.fix(Fix::json_patch(
+            &subject,
+            format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#),
+        ));
+    }
+    finding.fix(Fix::advice(
+        "set `retries: {attempts: 0}` on the route, or make the request safe to repeat",
+    ));
+}
+
+/// The lines of one request id that came several times.
+fn repeated(lines: &[Line]) -> Option<Vec<&Line>> {
+    let mut by_id: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| !line.request_id.is_empty()) {
+        by_id.entry(&line.request_id).or_default().push(line);
+    }
+    by_id.into_values().find(|lines| lines.len() > 1)
+}
+
+fn retries(service: &Stored) -> Option<&Node> {
+    service
+        .spec_list("http")
+        .iter()
+        .find_map(|route| route.get("retries"))
+}
+
+fn service_of(asked: &Asked<'_>) -> ObjectRef {
+    asked.service.map_or_else(
+        || ObjectRef::new("Request", "", ""),
+        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+    )
+}

@@ -1,0 +1,181 @@
+//! See the page beside this file.
+
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::rules::witness::{self, Told};
+use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::services::number;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML1016",
+    name: "route-timeout",
+    aka: &[],
+    rung: Rung::Upstream,
+    severity: Severity::Error,
+    claim: "the route waits as long as the work takes",
+    needs: &[
+        "k8s/virtualservices.networking.istio.io.json",
+        "k8s/pods.json",
+    ],
+    uses: &[
+        "k8s/services.json",
+        "k8s/serviceentries.networking.istio.io.json",
+        "k8s/sidecars.networking.istio.io.json",
+        "proxies/",
+        "logs/",
+    ],
+    explains: &[],
+    docs: include_str!("route_timeout.md"),
+    check: Check::Request(check),
+};
+
+fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+    out.examined();
+    let timed_out = |told: &Told<'_>| told.has("UT") || told.details == "response_timeout";
+    let told = witness::told(facts, asked).into_iter().find(timed_out);
+    let is_seen = asked.seen.is_some_and(|seen| seen.has("UT"));
+    if told.is_none() && !is_seen {
+        return;
+    }
+    let waited = told.as_ref().and_then(|told| told.line?.duration);
+    let services = witness::virtual_services(facts, asked);
+    let timeouts = services.iter().flat_map(|service| {
+        timeouts(service)
+            .into_iter()
+            .map(move |found| (*service, found))
+    });
+    // The wait is the timeout, give or take what the proxy itself needs.
+    let fits = |ms: u64, tries: u64| {
+        let most = tries * (ms + ms / 2) + 200;
+        ms > 0 && waited.is_none_or(|waited| ms <= waited + 50 && waited <= most)
+    };
+    let Some((service, (node, ms, _))) = timeouts
+        .into_iter()
+        .find(|(_, (_, ms, tries))| fits(*ms, *tries))
+    else {
+        return told.map_or((), |told| slow(facts, asked, told, out));
+    };
+    let text = node.str().unwrap_or_default();
+    let message = format!(
+        "{} lets {} wait for {text} only, and the application takes longer",
+        service.id,
+        witness::call(asked)
+    );
+    let finding = out.find(
+        service.id.clone(),
+        message,
+        Evidence::of(service, node, "the timeout"),
+    );
+    if let Some(told) = told {
+        finding.see(told.proof);
+    }
+    for server in &asked.servers {
+        finding.hits(server.reference());
+    }
+    let at = service.path_of(node);
+    let longer = format!("{}s", (ms * 10).div_ceil(1000).max(10));
+    finding.fix(Fix::json_patch(
+        &service.id,
+        format!(r#"[{{"op":"replace","path":"{at}","value":"{longer}"}}]"#),
+    ));
+    finding.fix(Fix::advice("or make the application answer sooner"));
+}
+
+/// No route's timeout fits: the caller may have set one in a header, and the work is slow in any
+/// case.
+fn slow(facts: &Facts<'_>, asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
+    let server = asked.servers.first().map(|server| server.workload());
+    let Some(server) =
+        server.or_else(|| witness::outside(facts, asked).map(|entry| entry.id.clone()))
+    else {
+        return;
+    };
+    // A route was shortened and is longer now: the proxy may not have heard of it yet.
+    if !asked.client_log.iter().any(|line| line.has("UT")) {
+        return;
+    }
+    let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
+    let message = format!(
+        "the application of {server} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
+        witness::call(asked)
+    );
+    let finding = out.find(server, message, told.proof);
+    finding
+        .hits
+        .extend(asked.servers.first().map(|server| server.reference()));
+    finding.confidence(Confidence::Possible);
+    finding.fix(Fix::advice(
+        "see whether the caller sends x-envoy-upstream-rq-timeout-ms, and why the application is slow",
+    ));
+}
+
+/// `timeout` and `perTryTimeout` of every route, in milliseconds, and how often a request may wait
+/// for it.
+fn timeouts(service: &Stored) -> Vec<(&Node, u64, u64)> {
+    let mut found = Vec::new();
+    for route in service.spec_list("http") {
+        // "The default is 2"
+        let retries = route
+            .at(["retries", "attempts"])
+            .and_then(number)
+            .map_or(2, u64::from);
+        let nodes = [
+            (route.get("timeout"), 1),
+            (route.at(["retries", "perTryTimeout"]), retries + 1),
+        ];
+        let read = |node: &Node| milliseconds(node.str()?);
+        found.extend(
+            nodes
+                .into_iter()
+                .filter_map(|(node, tries)| Some((node?, read(node?)?, tries))),
+        );
+    }
+    found
+}
+
+/// A duration as Go writes it: `1.5s`, `1m30s`, `200ms`.
+pub(super) fn milliseconds(text: &str) -> Option<u64> {
+    let (mut rest, mut total) = (text, 0.0);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let value: f64 = rest[..end].parse().ok()?;
+        let unit = rest[end..]
+            .find(|c: char| c.is_ascii_digit())
+            .map_or(rest.len(), |at| end + at);
+        total += value
+            * match &rest[end..unit] {
+                "ms" => 1.0,
+                "s" => 1000.0,
+                "m" => 60_000.0,
+                "h" => 3_600_000.0,
+                _ => return None,
+            };
+        rest = &rest[unit..];
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a timeout is a small positive number"
+    )]
+    Some(total as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        for (text, expected) in [
+            ("1s", Some(1000)),
+            ("1.5s", Some(1500)),
+            ("1m30s", Some(90_000)),
+            ("200ms", Some(200)),
+            ("x", None),
+            ("5", None),
+        ] {
+            assert_eq!(milliseconds(text), expected, "{text}");
+        }
+    }
+}

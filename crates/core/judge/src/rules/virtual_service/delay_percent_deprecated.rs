@@ -1,0 +1,69 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::tree::{Node, Value};
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2013",
+    name: "delay-percent-deprecated",
+    aka: &["IST0002"],
+    rung: Rung::Config,
+    severity: Severity::Warning,
+    claim: "no VirtualService says how many requests to delay in a deprecated field",
+    needs: &[VIRTUAL_SERVICES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("delay_percent_deprecated.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        out.examined();
+        let delays = service
+            .spec_list("http")
+            .iter()
+            .filter_map(|rule| rule.at(["fault", "delay"]));
+        let old: Vec<(&Node, &Node)> = delays
+            .filter_map(|delay| Some((delay, percent(delay)?)))
+            .collect();
+        let Some((_, first)) = old.first() else {
+            continue;
+        };
+        let message = format!(
+            "{} uses fault.delay.percent, which is deprecated: use percentage",
+            service.id
+        );
+        out.find(
+            service.id.clone(),
+            message,
+            Evidence::of(service, first, "the deprecated field"),
+        )
+        .fix(moved(service, &old));
+    }
+}
+
+fn percent(delay: &Node) -> Option<&Node> {
+    let percent = delay.get("percent")?;
+    let is_set = matches!(&percent.value, Value::Number(text) if text.parse::<f64>().is_ok_and(|number| number > 0.0));
+    is_set.then_some(percent)
+}
+
+/// The same number in the new field, unless that is set already.
+fn moved(service: &Stored, old: &[(&Node, &Node)]) -> Fix {
+    let mut operations = Vec::new();
+    for (delay, percent) in old {
+        let path = service.path_of(delay);
+        operations.push(format!(r#"{{"op":"remove","path":"{path}/percent"}}"#));
+        if delay.get("percentage").is_none() {
+            let value = percent.to_json();
+            operations.push(format!(
+                r#"{{"op":"add","path":"{path}/percentage","value":{{"value":{value}}}}}"#
+            ));
+        }
+    }
+    Fix::json_patch(&service.id, format!("[{}]", operations.join(",")))
+}

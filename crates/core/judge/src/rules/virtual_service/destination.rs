@@ -1,0 +1,52 @@
+//! Where the routes of a VirtualService lead, and whether that exists.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use meshladder_mesh::services::number;
+use meshladder_mesh::{Mesh, Stored};
+use meshladder_text::tree::Node;
+
+/// A destination, or the entry of a route that lacks one.
+pub(super) struct Destination<'m> {
+    pub(super) node: &'m Node,
+    /// Its full name; empty without one.
+    pub(super) host: Cow<'m, str>,
+    pub(super) port: Option<u16>,
+    pub(super) subset: Option<&'m str>,
+}
+
+/// Every destination, mirrors too.
+pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
+    let mut found = Vec::new();
+    for route in ["http", "tls", "tcp"]
+        .into_iter()
+        .flat_map(|kind| service.spec_list(kind))
+    {
+        let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
+        let entries = list("route")
+            .chain(list("mirrors"))
+            .map(|entry| entry.get("destination").unwrap_or(entry));
+        for node in entries.chain(route.get("mirror")) {
+            let host = mesh.domain.fqdn(
+                node.str_at("host").unwrap_or_default(),
+                &service.id.namespace,
+            );
+            let port = node.at(["port", "number"]).and_then(number);
+            found.push(Destination {
+                node,
+                host,
+                port,
+                subset: node.str_at("subset").filter(|name| !name.is_empty()),
+            });
+        }
+    }
+    found
+}
+
+/// The ports that they have.
+pub(super) fn ports(known: &[&Stored]) -> BTreeSet<u16> {
+    let all = known.iter().flat_map(|object| object.spec_list("ports"));
+    all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?))
+        .collect()
+}

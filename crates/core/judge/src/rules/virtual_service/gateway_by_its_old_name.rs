@@ -1,0 +1,61 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_mesh::gateways::gateway_name;
+use meshladder_mesh::traffic::routes;
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2052",
+    name: "gateway-by-its-old-name",
+    aka: &["KIA1108"],
+    rung: Rung::Config,
+    severity: Severity::Info,
+    claim: "VirtualServices name Gateways as namespace/name",
+    needs: &[VIRTUAL_SERVICES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("gateway_by_its_old_name.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for node in named(service) {
+            out.examined();
+            let entry = node.str().unwrap_or_default();
+            if entry.contains('/') || !entry.contains('.') {
+                continue;
+            }
+            let (namespace, name) = gateway_name(entry, &service.id.namespace);
+            let full = format!("{namespace}/{name}");
+            let message = format!(
+                "{} names Gateway {full} in the old form `{entry}`",
+                service.id
+            );
+            let patch = format!(
+                r#"[{{"op":"replace","path":"{}","value":{}}}]"#,
+                service.path_of(node),
+                escape(&full)
+            );
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the old form"),
+            )
+            .fix(Fix::json_patch(&service.id, patch));
+        }
+    }
+}
+
+/// Every Gateway that it names, those of single matches too.
+fn named(service: &Stored) -> impl Iterator<Item = &Node> {
+    let of_matches = routes(service)
+        .flat_map(|route| route.items_at("match"))
+        .flat_map(|one| one.items_at("gateways"));
+    service.spec_list("gateways").iter().chain(of_matches)
+}

@@ -1,0 +1,70 @@
+//! See the page beside this file.
+
+use super::destination;
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::{DESTINATION_RULES, VIRTUAL_SERVICES};
+use crate::rules::config::nearest::nearest;
+use crate::rules::endpoints::met;
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::Stored;
+use meshladder_text::json::escape;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2007",
+    name: "subset-undefined",
+    aka: &["IST0101", "KIA1107"],
+    rung: Rung::Config,
+    severity: Severity::Error,
+    claim: "every subset that a VirtualService leads to is defined by a DestinationRule",
+    needs: &[VIRTUAL_SERVICES, DESTINATION_RULES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("subset_undefined.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for to in destination::of(facts.mesh, service) {
+            let Some(name) = to.subset else { continue };
+            out.examined();
+            let rules: Vec<&Stored> = facts.mesh.destination_rules_for(&to.host).collect();
+            let defined: Vec<&str> = rules.iter().flat_map(|rule| subsets(rule)).collect();
+            if defined.contains(&name) {
+                continue;
+            }
+            let instead = match defined.as_slice() {
+                [] => String::new(),
+                defined => format!("; there is {}", defined.join(", ")),
+            };
+            let message = format!(
+                "{} leads to subset {name} of {}, which no DestinationRule defines{instead}",
+                service.id, to.host
+            );
+            let at = to.node.get("subset").unwrap_or(to.node);
+            let finding = out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, at, "the subset"),
+            );
+            if let Some(near) = nearest(name, defined.into_iter()) {
+                finding.fix(met::put(
+                    service,
+                    "replace",
+                    &service.path_of(at),
+                    &escape(near),
+                ));
+            }
+            finding.fix(Fix::advice(format!(
+                "define subset {name} in a DestinationRule for {}",
+                to.host
+            )));
+        }
+    }
+}
+
+fn subsets(rule: &Stored) -> impl Iterator<Item = &str> {
+    rule.spec_list("subsets")
+        .iter()
+        .filter_map(|subset| subset.str_at("name"))
+}

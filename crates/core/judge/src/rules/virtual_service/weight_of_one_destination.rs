@@ -1,0 +1,49 @@
+//! See the page beside this file.
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::VIRTUAL_SERVICES;
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::services::number;
+use meshladder_mesh::traffic::routes;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML2050",
+    name: "weight-of-one-destination",
+    aka: &["KIA1104"],
+    rung: Rung::Config,
+    severity: Severity::Info,
+    claim: "a route with one destination gives it no weight below 100",
+    needs: &[VIRTUAL_SERVICES],
+    uses: &[],
+    explains: &[],
+    docs: include_str!("weight_of_one_destination.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind("VirtualService") {
+        for route in routes(service) {
+            let [only] = route.items_at("route") else {
+                continue;
+            };
+            out.examined();
+            let Some(node) = only.get("weight") else {
+                continue;
+            };
+            let Some(weight @ 1..=99) = number(node) else {
+                continue;
+            };
+            let message = format!(
+                "a route of {} gives its only destination the weight {weight}, and all traffic goes there all the same",
+                service.id
+            );
+            let patch = format!(r#"[{{"op":"remove","path":"{}"}}]"#, service.path_of(node));
+            out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the weight"),
+            )
+            .fix(Fix::json_patch(&service.id, patch));
+        }
+    }
+}

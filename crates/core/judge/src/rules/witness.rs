@@ -1,0 +1,403 @@
+//! How a request ended, as the proxies' logs and the walk tell it. A server's line is the best
+//! witness: a client that logs `via_upstream` only relays.
+
+use super::{Asked, Facts};
+use crate::finding::{Evidence, Fix};
+use meshladder_capture::access_log::Line;
+use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{DocId, ProxyRef};
+use meshladder_mesh::host::covers;
+use meshladder_mesh::policies::Workload;
+use meshladder_mesh::services::{self, ServicePort};
+use meshladder_mesh::traffic::hosts;
+use meshladder_mesh::{PodFacts, Stored};
+use meshladder_sim::trace::{Branch, Hop, Kind};
+use meshladder_sim::walk::Caller;
+use meshladder_text::tree::{Node, Value};
+
+/// One account of how the request ended.
+#[derive(Debug)]
+pub(super) struct Told<'r> {
+    pub(super) side: Side,
+    pub(super) code: u16,
+    pub(super) flags: Vec<&'r str>,
+    /// Response code details; for TCP why the connection was ended.
+    pub(super) details: &'r str,
+    /// The pod whose proxy tells it.
+    pub(super) pod: Option<&'r PodFacts>,
+    /// The line of its log; none when only the walk tells it.
+    pub(super) line: Option<&'r Line>,
+    pub(super) proof: Evidence,
+}
+
+/// Whose proxy tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The caller's, or a gateway's.
+    Client,
+    /// The called pod's.
+    Server,
+}
+
+impl Told<'_> {
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// Whether the server's proxy tells how its own application answered.
+    pub(super) fn is_of_application(&self) -> bool {
+        self.side == Side::Server
+            && self
+                .line
+                .is_some_and(|line| line.cluster.starts_with("inbound|"))
+    }
+}
+
+/// Every account of an end like the one that was seen: the servers' logs first, then the client's,
+/// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
+pub(super) fn told<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<Told<'r>> {
+    if asked.seen.is_some_and(super::Seen::is_success) {
+        return Vec::new();
+    }
+    let of_log = |lines: &'r [Line], side: Side| {
+        alike(asked, lines, side)
+            .into_iter()
+            .map(move |line| logged(facts, line, side))
+    };
+    let walked = asked
+        .trace
+        .branches
+        .iter()
+        .filter(|branch| branch.end.kind != Kind::Forwarded);
+    let walked =
+        walked.filter(|branch| fits(asked, branch.end.code, &branch.end.flags, Side::Server));
+    of_log(&asked.server_log, Side::Server)
+        .chain(of_log(&asked.client_log, Side::Client))
+        .chain(walked.map(|branch| foreseen(facts, asked, branch)))
+        .collect()
+}
+
+/// The lines that fit, as far as they are like the last of them: a log also keeps what was the
+/// matter before.
+fn alike<'r>(asked: &Asked<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
+    let of_end = |line: &&Line| asked.seen.is_none() || fits(asked, line.code, &line.flags, side);
+    let mut lines: Vec<&Line> = lines.iter().filter(of_end).collect();
+    if let Some(last) = lines.iter().max_by_key(|line| &line.start).copied() {
+        let same = |line: &Line| {
+            line.code == last.code && line.flags == last.flags && line.details == last.details
+        };
+        lines.retain(|line| same(line) && (asked.seen.is_some() || line.start == last.start));
+    }
+    lines
+}
+
+/// Whether an end is the one that was seen: flags of the client's proxy rule out answers that it
+/// only relayed, but for `URX`, which counts relayed answers.
+fn fits(asked: &Asked<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bool {
+    let Some(seen) = asked.seen else { return true };
+    let relayed = side == Side::Server && seen.flags.iter().all(|flag| flag == "URX");
+    let shared = flags.iter().any(|flag| seen.has(flag.as_ref()));
+    code == seen.code && (seen.flags.is_empty() || relayed || shared)
+}
+
+fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
+    let details = if line.details.is_empty() {
+        &line.termination
+    } else {
+        &line.details
+    };
+    Told {
+        side,
+        code: line.code,
+        flags: line.flags.iter().map(String::as_str).collect(),
+        details,
+        pod: pod_of(facts, line),
+        line: Some(line),
+        proof: line_shows(line),
+    }
+}
+
+fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
+    let id = DocId::new(line.doc.as_str());
+    let mut parts = id.split().1.split('/').skip(1);
+    facts.mesh.pod(parts.next()?, parts.next()?)
+}
+
+/// The last thing that the caller's proxy logged of the request, when it is a connection that
+/// nobody took: TLS that fails is another matter.
+pub(super) fn unconnected<'r>(asked: &'r Asked<'_>) -> Option<&'r Line> {
+    const NOT_TAKEN: [&str; 4] = [
+        "connection_timeout",
+        "delayed_connect_error",
+        "connection_refused",
+        "remote_connection_failure",
+    ];
+    if asked
+        .seen
+        .is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0)
+    {
+        return None;
+    }
+    let line = asked.client_log.iter().max_by_key(|line| &line.start)?;
+    let why = format!("{} {}", line.details, line.failure);
+    let is_untaken = !why.contains("TLS_error") && NOT_TAKEN.iter().any(|word| why.contains(word));
+    (line.has("UF") && is_untaken && !line.upstream_host.is_empty()).then_some(line)
+}
+
+/// `the proxy logged 503 UC upstream_reset…`
+pub(super) fn line_shows(line: &Line) -> Evidence {
+    let flags = if line.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        line.flags.join(",")
+    };
+    let details = if line.details.is_empty() {
+        &line.termination
+    } else {
+        &line.details
+    };
+    let shows = format!("the proxy logged {} {flags} {details}", line.code);
+    Evidence::line(
+        &DocId::new(line.doc.as_str()),
+        line.number,
+        shows.trim_end(),
+    )
+}
+
+fn foreseen<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>, branch: &'r Branch) -> Told<'r> {
+    let ends =
+        |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
+    let hop = asked
+        .trace
+        .hops
+        .iter()
+        .rev()
+        .find(ends)
+        .or(asked.trace.hops.last());
+    let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
+    let pod = hop
+        .and_then(|hop| hop.proxy.split_once('/'))
+        .and_then(|(ns, name)| facts.mesh.pod(ns, name));
+    Told {
+        side: if is_inbound {
+            Side::Server
+        } else {
+            Side::Client
+        },
+        code: branch.end.code,
+        flags: branch.end.flags.clone(),
+        details: &branch.end.details,
+        pod,
+        line: None,
+        proof: dump_shows(hop, branch),
+    }
+}
+
+/// The bytes of the dump that decided: the end's own, else the filter that answers.
+fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
+    let shows = format!(
+        "by its configuration the proxy ends it: {}",
+        branch.end.because
+    );
+    let answers = |hop: &&Hop| {
+        hop.steps
+            .iter()
+            .rev()
+            .find(|step| step.chosen.contains(": answers "))
+            .cloned()
+    };
+    let step = hop.as_ref().and_then(answers);
+    let step = step.or_else(|| {
+        hop?.steps
+            .iter()
+            .rev()
+            .find(|step| !step.evidence.is_empty())
+            .cloned()
+    });
+    match branch
+        .end
+        .evidence
+        .first()
+        .or(step.as_ref().and_then(|step| step.evidence.first()))
+    {
+        Some(at) => Evidence::offset(&at.doc, at.offset, shows),
+        None => Evidence::document(&dump_of(hop.map_or("", |hop| hop.proxy.as_str())), shows),
+    }
+}
+
+fn dump_of(proxy: &str) -> DocId {
+    let (namespace, pod) = proxy.split_once('/').unwrap_or_default();
+    let proxy = ProxyRef {
+        source: String::new(),
+        namespace: namespace.to_owned(),
+        pod: pod.to_owned(),
+    };
+    DocId::of_proxy(&proxy, "config_dump.json")
+}
+
+/// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
+pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
+    let first = || {
+        asked
+            .trace
+            .hops
+            .first()
+            .filter(|hop| hop.direction != "inbound")
+    };
+    asked.client.or_else(|| {
+        let (namespace, name) = first()?.proxy.split_once('/')?;
+        facts.mesh.pod(namespace, name)
+    })
+}
+
+/// The port of the Service that was called.
+pub(super) fn called_port<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'_>,
+) -> Option<(&'r Stored, ServicePort<'r>)> {
+    let service = asked.service?;
+    let stored = facts.mesh.service(&service.namespace, &service.name)?;
+    services::ports(stored)
+        .find(|port| port.number == asked.question.to.port)
+        .map(|port| (stored, port))
+}
+
+/// The ServiceEntry of the host that is called, when no Service is behind it.
+pub(super) fn outside<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<&'r Stored> {
+    let of_cluster = |cluster: &str| {
+        facts
+            .mesh
+            .registered(ClusterName::parse(cluster)?.host)
+            .next()
+    };
+    let owner = asked
+        .clusters()
+        .find_map(of_cluster)
+        .or_else(|| facts.mesh.registered(&asked.host).next());
+    owner.filter(|owner| owner.id.kind == "ServiceEntry" && asked.servers.is_empty())
+}
+
+/// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for
+/// the clusters that the request may take.
+pub(super) fn client_setting<'r>(
+    facts: &Facts<'r>,
+    asked: &Asked<'r>,
+    key: &str,
+) -> Option<(&'r Stored, &'r Node)> {
+    let caller = caller(facts, asked)?;
+    let scope = facts.mesh.scope(
+        facts
+            .mesh
+            .objects
+            .get("Pod", &caller.namespace, &caller.name)?,
+    );
+    let setting = |host: &str, port: u16, subset: &str| {
+        facts.mesh.destination_rule(scope, host)?.setting(
+            key,
+            port,
+            Some(subset).filter(|subset| !subset.is_empty()),
+        )
+    };
+    let of_cluster = |cluster: &str| {
+        let name = ClusterName::parse(cluster)?;
+        setting(name.host, name.port.parse().ok()?, name.subset)
+    };
+    asked
+        .clusters()
+        .find_map(of_cluster)
+        .or_else(|| setting(&asked.host, asked.question.to.port, ""))
+}
+
+/// The VirtualServices that may route the request, the one that does first.
+pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r Stored> {
+    if asked.question.from == Caller::Outside {
+        let authority = asked
+            .question
+            .headers
+            .iter()
+            .find(|(name, _)| name == "host")
+            .map(|(_, value)| value.as_str());
+        let host = authority.unwrap_or(&asked.question.to.host);
+        let services = facts.mesh.objects.of_kind("VirtualService").iter();
+        return services
+            .filter(|service| {
+                !service.spec_list("gateways").is_empty()
+                    && hosts(service, &facts.mesh.domain).any(|(_, h)| covers(&h, host))
+            })
+            .collect();
+    }
+    let caller = asked
+        .client
+        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+    caller
+        .map(|pod| {
+            facts
+                .mesh
+                .virtual_services(facts.mesh.scope(pod), &asked.host)
+        })
+        .unwrap_or_default()
+}
+
+/// What the call is, in words: `GET /x`, or the address for TCP.
+pub(super) fn call(asked: &Asked<'_>) -> String {
+    let to = &asked.question.to;
+    match to.scheme {
+        meshladder_sim::walk::Scheme::Tcp => format!("connections to {}:{}", to.host, to.port),
+        _ => format!("{} {}", asked.question.method, to.path),
+    }
+}
+
+/// The parts of EnvoyFilters that put something of a type into a pod's proxy, as far as selectors
+/// and contexts tell.
+pub(super) fn envoy_filters<'r>(
+    facts: &Facts<'r>,
+    pod: &PodFacts,
+    type_part: &str,
+) -> Vec<(&'r Stored, &'r Node)> {
+    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        return Vec::new();
+    };
+    let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(stored));
+    let patches = filters.into_iter().flat_map(|filter| {
+        filter
+            .spec_list("configPatches")
+            .iter()
+            .filter_map(move |patch| Some((filter, patch.at(["patch", "value"])?)))
+    });
+    patches
+        .filter(|(_, value)| find_type(value, type_part).is_some())
+        .collect()
+}
+
+/// Takes a patch out of an EnvoyFilter: alone where others stay, else with the object.
+pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
+    let mut fixes = vec![Fix::delete(&filter.id)];
+    let patches = filter.spec_list("configPatches");
+    let at = filter.path_of(part);
+    let place = at
+        .strip_prefix("/spec/configPatches/")
+        .and_then(|rest| rest.split('/').next());
+    if let (2.., Some(place)) = (patches.len(), place) {
+        let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
+        fixes.insert(0, Fix::json_patch(&filter.id, remove));
+    }
+    fixes
+}
+
+/// The message of a type, anywhere below a node; a `TypedStruct` says in `type_url` what it stands
+/// for.
+pub(super) fn find_type<'n>(node: &'n Node, type_part: &str) -> Option<&'n Node> {
+    match &node.value {
+        Value::Object(members) => {
+            let is_it = |key: &str| node.str_at(key).is_some_and(|own| own.contains(type_part));
+            if is_it("@type") || is_it("type_url") {
+                return Some(node);
+            }
+            members
+                .iter()
+                .find_map(|member| find_type(&member.value, type_part))
+        }
+        Value::Array(items) => items.iter().find_map(|item| find_type(item, type_part)),
+        _ => None,
+    }
+}

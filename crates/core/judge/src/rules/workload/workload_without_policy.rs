@@ -1,0 +1,79 @@
+//! See the page beside this file.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::analyzed::NAMESPACES;
+use crate::rules::held::AUTHORIZATION_POLICIES;
+use crate::rules::workloads::{self, Selectors};
+use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_mesh::injection::Template;
+use meshladder_text::tree::Node;
+
+pub(super) static RULE: Rule = Rule {
+    code: "ML3801",
+    name: "workload-without-policy",
+    aka: &["KIA1301"],
+    rung: Rung::Config,
+    severity: Severity::Info,
+    claim: "in a namespace that uses AuthorizationPolicies, every workload is covered by one",
+    needs: &[AUTHORIZATION_POLICIES, NAMESPACES],
+    uses: workloads::PATHS,
+    explains: &[],
+    docs: include_str!("workload_without_policy.md"),
+    check: Check::Object(check),
+};
+
+fn check(facts: &Facts<'_>, out: &mut Sink) {
+    let (mesh, root) = (facts.mesh, &*facts.mesh.config.root_namespace);
+    let policies = mesh.objects.of_kind("AuthorizationPolicy");
+    let selectors = Selectors::of(policies.iter());
+    let is_covered = |namespace: &str| selectors.unlabelled(namespace).is_some();
+    if is_covered(root) {
+        return;
+    }
+    let using: BTreeSet<&str> = policies
+        .iter()
+        .map(|policy| policy.id.namespace.as_str())
+        .collect();
+    let is_near =
+        |one: &Template<'_>| using.contains(one.namespace()) && !is_covered(one.namespace());
+    for template in workloads::templates(mesh).filter(|one| is_near(one) && is_own(*one)) {
+        out.examined();
+        let (namespace, labels) = (template.namespace(), template.labels());
+        let is_selected = [namespace, root]
+            .iter()
+            .any(|near| !selectors.selecting(near, labels).is_empty());
+        if is_selected || !workloads::is_in_mesh(mesh, template) {
+            continue;
+        }
+        let id = &template.object.id;
+        let message = format!("no AuthorizationPolicy is for {id}, so everybody may call it");
+        out.find(
+            id.clone(),
+            message,
+            Evidence::object(template.object, "the workload"),
+        )
+        .fix(Fix::advice(
+            "add an AuthorizationPolicy for it, or one for its whole namespace",
+        ));
+    }
+}
+
+/// What is written, not made by something else; gateways are there to be called.
+fn is_own(template: Template<'_>) -> bool {
+    let is_made = template
+        .object
+        .node
+        .at(["metadata", "ownerReferences"])
+        .is_some_and(|owners| !owners.items().is_empty());
+    let is_router = |container: &Node| {
+        container
+            .items_at("args")
+            .iter()
+            .any(|arg| arg.str() == Some("router"))
+    };
+    let is_gateway = template.containers().any(is_router)
+        || template.annotation("inject.istio.io/templates").is_some();
+    !is_made && !is_gateway
+}

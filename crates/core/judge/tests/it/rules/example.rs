@@ -1,0 +1,318 @@
+//! An example of a rule's page: documents, a question, and whether the rule fires.
+//!
+//! A fenced block whose info string says `fires` or `quiet` starts an example; blocks with
+//! `doc=PATH` that follow belong to it. `ask="--from shop/a --to http://b.shop:8080/ --seen
+//! 503/UH"` asks about a request. Its walk is that of the dumps among the documents, or what
+//! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
+//! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
+//! another cluster's.
+
+use std::collections::BTreeSet;
+
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_judge::finding::Spot;
+use meshladder_judge::ladder::{self, Analysis, Inquiry, Scope};
+use meshladder_judge::report::Report;
+use meshladder_judge::rules::{Rule, Seen};
+use meshladder_mesh::{Beside, Mesh, reads};
+use meshladder_sim::request::Claims;
+use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
+use meshladder_sim::walk::{Caller, Question, Url};
+use meshladder_text::time::Time;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Example {
+    pub(super) fires: bool,
+    info: String,
+    line: usize,
+    docs: Vec<(String, String)>,
+}
+
+impl Example {
+    /// The examples of a page.
+    pub(super) fn all(page: &str) -> Vec<Self> {
+        let mut examples: Vec<Self> = Vec::new();
+        let mut lines = page.lines().enumerate();
+        while let Some((number, line)) = lines.next() {
+            let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else {
+                continue;
+            };
+            let text: Vec<&str> = lines
+                .by_ref()
+                .map(|(_, line)| line)
+                .take_while(|line| *line != "```")
+                .collect();
+            let words: Vec<&str> = info.split(' ').collect();
+            let starts = words.contains(&"fires") || words.contains(&"quiet");
+            if starts {
+                let fires = words.contains(&"fires");
+                examples.push(Self {
+                    fires,
+                    info: info.to_owned(),
+                    line: number + 1,
+                    docs: Vec::new(),
+                });
+            }
+            let doc = attribute(info, "doc");
+            if let (Some(example), true) = (examples.last_mut(), starts || doc.is_some()) {
+                let doc = doc.unwrap_or_else(|| "k8s/example.yaml".to_owned());
+                example.docs.push((doc, text.join("\n") + "\n"));
+            }
+        }
+        examples
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn judge(&self, rule: &Rule) -> Option<String> {
+        let report = self.report(rule);
+        let found: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|told| told.finding.code == rule.code)
+            .collect();
+        let place = format!("{} example in line {}", rule.code, self.line);
+        if found.is_empty() == self.fires {
+            let others: Vec<_> = report
+                .findings
+                .iter()
+                .map(|t| format!("{} {}", t.finding.code, t.finding.message))
+                .collect();
+            return Some(format!(
+                "{place}: {}; the report has {others:?}",
+                if self.fires { "does not fire" } else { "fires" }
+            ));
+        }
+        for told in &found {
+            if told.finding.message.ends_with('.') || told.finding.message.is_empty() {
+                return Some(format!("{place}: the message `{}`", told.finding.message));
+            }
+            for (evidence, shown) in told.finding.evidence.iter().zip(&told.shown) {
+                let unresolved = matches!(
+                    evidence.spot,
+                    Spot::Pointer(_) | Spot::Key(_) | Spot::Line(_)
+                ) && shown.line.is_none();
+                if unresolved {
+                    return Some(format!("{place}: {evidence:?} leads nowhere"));
+                }
+            }
+        }
+        let marked = self.marked_line(rule.code)?;
+        let lines: Vec<_> = found
+            .iter()
+            .filter_map(|told| told.shown.first()?.line)
+            .collect();
+        (!lines.contains(&marked))
+            .then(|| format!("{place}: found in lines {lines:?}, marked is {marked}"))
+    }
+
+    /// The kinds of object that the rule reads, as paths of the bundle layout.
+    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<String> {
+        let code = rule.code;
+        reads::of_rule(code, || drop(self.report(rule)))
+    }
+
+    /// The line above `# ^ CODE`.
+    fn marked_line(&self, code: &str) -> Option<usize> {
+        let (_, text) = self.docs.first()?;
+        let mark = text
+            .lines()
+            .position(|line| line.trim_start().starts_with(&format!("# ^ {code}")))?;
+        Some(mark)
+    }
+
+    /// Rules of objects are run as `analyze` runs them on files.
+    fn report(&self, rule: &Rule) -> Report {
+        let snapshot = self.snapshot();
+        if rule.is_of_objects() {
+            let clusters = attribute(&self.info, "clusters");
+            let clusters = clusters
+                .iter()
+                .flat_map(|names| names.split(','))
+                .map(|name| (name.to_owned(), name.to_owned()));
+            let beside = Beside {
+                clusters: clusters.collect(),
+                ..Beside::default()
+            };
+            return ladder::analyze(
+                &snapshot,
+                &Mesh::of_files(&snapshot, &beside),
+                &Analysis::default(),
+            );
+        }
+        let mesh = Mesh::build(&snapshot);
+        let Some(ask) = attribute(&self.info, "ask") else {
+            return ladder::climb(
+                &snapshot,
+                &mesh,
+                &Inquiry {
+                    scope: Scope::Mesh,
+                    seen: None,
+                    threads: 1,
+                },
+            );
+        };
+        let (question, seen) = question(&ask, &mesh);
+        let trace = attribute(&self.info, "end").map(|end| self.trace(&end, &question));
+        let inquiry = Inquiry {
+            scope: Scope::Request(Box::new(question)),
+            seen,
+            threads: 1,
+        };
+        ladder::climb_along(&snapshot, &mesh, &inquiry, trace)
+    }
+
+    /// What an example shows is all there is.
+    fn snapshot(&self) -> Snapshot {
+        let mut builder = Builder::new();
+        for (doc, text) in &self.docs {
+            builder.add(DocId::new(doc), doc.clone(), text.clone().into_bytes());
+        }
+        builder.note(Need::Part(String::new()), Coverage::Complete);
+        for denied in attribute(&self.info, "denied")
+            .iter()
+            .flat_map(|paths| paths.split(','))
+        {
+            builder.note(
+                Need::of_path(denied),
+                Coverage::Denied("forbidden".to_owned()),
+            );
+        }
+        builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
+        builder.finish()
+    }
+
+    fn trace(&self, end: &str, question: &Question) -> Trace {
+        let words: Vec<&str> = end.split(' ').collect();
+        let word = |i: usize| {
+            words
+                .get(i)
+                .copied()
+                .filter(|w| *w != "-")
+                .unwrap_or_default()
+        };
+        let mut told = End::new(
+            kind(word(0)),
+            word(1).parse().unwrap_or(0),
+            word(3),
+            "the example says so",
+        );
+        told.flags = word(2)
+            .split(',')
+            .filter(|f| !f.is_empty())
+            .map(|f| &*f.to_owned().leak())
+            .collect();
+        told.by = attribute(&self.info, "by");
+        let cluster = attribute(&self.info, "cluster");
+        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &question.from {
+            Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
+            _ => String::new(),
+        });
+        let hop = Hop {
+            proxy,
+            direction: if question.from == Caller::Outside {
+                "gateway"
+            } else {
+                "outbound"
+            },
+            route: attribute(&self.info, "route"),
+            clusters: cluster.iter().map(|name| (name.clone(), None)).collect(),
+            ..Hop::default()
+        };
+        let branch = Branch {
+            weight: Some(1.0),
+            cluster,
+            endpoint: None,
+            end: told.clone(),
+        };
+        Trace {
+            hops: vec![hop],
+            outcome: told,
+            branches: vec![branch],
+        }
+    }
+}
+
+fn kind(word: &str) -> Kind {
+    const KINDS: [Kind; 10] = [
+        Kind::Forwarded,
+        Kind::Denied,
+        Kind::Answered,
+        Kind::NoListener,
+        Kind::NoRoute,
+        Kind::NoCluster,
+        Kind::NoEndpoints,
+        Kind::TlsMismatch,
+        Kind::Reset,
+        Kind::Undecided,
+    ];
+    KINDS
+        .into_iter()
+        .find(|kind| kind.word() == word)
+        .unwrap_or_else(|| panic!("no outcome `{word}`"))
+}
+
+/// `name=value` or `name="several words"`.
+fn attribute(info: &str, name: &str) -> Option<String> {
+    let at = info.find(&format!(" {name}="))?;
+    let value = &info[at + name.len() + 2..];
+    Some(match value.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
+        None => value.split(' ').next().unwrap_or_default().to_owned(),
+    })
+}
+
+/// The flags of `why`, as far as examples need them. `--from` names a pod.
+fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
+    let mut words = ask.split(' ');
+    let (mut from, mut to, mut method, mut seen, mut http) = (
+        Caller::Somebody,
+        None,
+        "GET".to_owned(),
+        None,
+        "1.1".to_owned(),
+    );
+    let mut headers = Vec::new();
+    while let Some(flag) = words.next() {
+        let value = words
+            .next()
+            .unwrap_or_else(|| panic!("{flag} has no value"));
+        match flag {
+            "--from" if value == "outside" => from = Caller::Outside,
+            "--from" => {
+                let (namespace, name) = value.split_once('/').expect("namespace/pod");
+                let pod = mesh
+                    .pods
+                    .iter()
+                    .find(|pod| pod.namespace == namespace && pod.name.starts_with(name));
+                let name = pod.map_or(name, |pod| &pod.name).to_owned();
+                from = Caller::Pod {
+                    namespace: namespace.to_owned(),
+                    name,
+                };
+            }
+            "--to" => to = Some(Url::parse(value).expect("a URL")),
+            "-X" => value.clone_into(&mut method),
+            "-H" => {
+                let (name, value) = value.split_once(':').expect("name:value");
+                headers.push((name.to_ascii_lowercase(), value.to_owned()));
+            }
+            "--http" => value.clone_into(&mut http),
+            "--seen" => seen = Some(Seen::parse(value).expect("what was seen")),
+            other => panic!("no flag `{other}`"),
+        }
+    }
+    let to = to.expect("--to");
+    let question = Question {
+        from,
+        to,
+        method,
+        headers,
+        http,
+        sni: None,
+        source_ip: None,
+        principal: None,
+        claims: Claims::None,
+    };
+    (question, seen)
+}

@@ -1,0 +1,230 @@
+//! `DestinationRule`: the one that applies to a client's calls to a host, and what it says.
+
+use super::export::Export;
+use super::host::{covers, specificity};
+use super::policies::{age, selector};
+use super::scope::Scope;
+use super::services::number;
+use super::{Domain, Mesh, Stored};
+use crate::selector::has_labels;
+use meshladder_text::tree::Node;
+
+/// Rules of one host and namespace, merged as istiod merges them.
+#[derive(Clone, Debug)]
+pub struct DestinationRule<'m> {
+    /// The rules, the oldest first: what it says goes before what the others say.
+    pub rules: Vec<&'m Stored>,
+    /// Where they were found.
+    pub found_in: FoundIn,
+}
+
+/// Where a rule was found; istiod looks in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoundIn {
+    /// In the client's namespace.
+    Client,
+    /// In the service's namespace.
+    Service,
+    /// In the root namespace.
+    Root,
+}
+
+impl Mesh {
+    /// The DestinationRules whose host is this one or covers it, wherever they are and whoever sees
+    /// them.
+    pub fn destination_rules_for<'m>(
+        &'m self,
+        host: &str,
+    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let rules = self.objects.of_kind("DestinationRule");
+        self.index
+            .destination_rules
+            .covering(host)
+            .into_iter()
+            .map(move |position| &rules[position])
+    }
+
+    /// The rule for a client's calls to a host: of the client's namespace, else of the service's,
+    /// else of the root namespace. A wildcard in the client's namespace goes before a full name in
+    /// the service's.
+    pub fn destination_rule(&self, client: Scope<'_>, host: &str) -> Option<DestinationRule<'_>> {
+        let covering = self.destination_rules_of(host);
+        if covering.is_empty() {
+            return None;
+        }
+        let service = self
+            .registry(client, host)
+            .first()
+            .map(|object| object.id.namespace.as_str());
+        let root = &*self.config.root_namespace;
+        let places = [
+            (FoundIn::Client, Some(client.namespace)),
+            (FoundIn::Service, service),
+            (FoundIn::Root, Some(root)),
+        ];
+        places.into_iter().find_map(|(found_in, namespace)| {
+            let near = covering
+                .iter()
+                .copied()
+                .filter(|rule| Some(rule.id.namespace.as_str()) == namespace);
+            let usable = most_specific(
+                near.filter(|rule| self.is_looked_at(rule, found_in, client))
+                    .collect(),
+                host,
+                &self.domain,
+            );
+            let seen = usable
+                .into_iter()
+                .filter(|rule| self.is_exported_to(rule, client.namespace))
+                .collect();
+            Some(DestinationRule {
+                rules: self.merge(seen, client)?,
+                found_in,
+            })
+        })
+    }
+
+    /// The rules whose host covers this one, seen or not.
+    pub fn destination_rules_of(&self, host: &str) -> Vec<&Stored> {
+        let rules = self.objects.of_kind("DestinationRule");
+        let covering = self.index.destination_rules.covering(host);
+        covering
+            .into_iter()
+            .map(|position| &rules[position])
+            .collect()
+    }
+
+    /// A client's own namespace gives all it exports to itself, but the root namespace only what is
+    /// private: the rest of it comes last. The other places give what is not private.
+    fn is_looked_at(&self, rule: &Stored, found_in: FoundIn, client: Scope<'_>) -> bool {
+        let is_private = self.export(rule) == Export::OwnNamespace;
+        match found_in {
+            FoundIn::Client if client.namespace == &*self.config.root_namespace => is_private,
+            FoundIn::Client => self.is_exported_to(rule, client.namespace),
+            FoundIn::Service | FoundIn::Root => !is_private,
+        }
+    }
+
+    /// "If enabled, Istio merge destinationrules considering their exportTo fields, they will be
+    /// kept as independent rules if the exportTos are not equal"; so are rules with different
+    /// selectors. The first whose selector takes the client applies, else the last without one.
+    fn merge<'m>(
+        &'m self,
+        mut rules: Vec<&'m Stored>,
+        client: Scope<'_>,
+    ) -> Option<Vec<&'m Stored>> {
+        rules.sort_by_key(|rule| age(&rule.node));
+        let mut groups: Vec<Vec<&Stored>> = Vec::new();
+        for rule in rules {
+            let is_alike = |group: &&mut Vec<&Stored>| {
+                same_labels(selector(group[0].spec()), selector(rule.spec()))
+                    && self.export(group[0]) == self.export(rule)
+            };
+            match groups.iter_mut().find(is_alike) {
+                Some(group) => group.push(rule),
+                None => groups.push(vec![rule]),
+            }
+        }
+        let takes = |group: &Vec<&Stored>| {
+            selector(group[0].spec()).is_some_and(|labels| has_labels(labels, client.labels))
+        };
+        let chosen = groups.iter().position(takes);
+        let chosen = chosen.or_else(|| {
+            groups
+                .iter()
+                .rposition(|group| selector(group[0].spec()).is_none())
+        });
+        chosen.map(|at| groups.swap_remove(at))
+    }
+}
+
+impl<'m> DestinationRule<'m> {
+    /// The subsets; of several with one name the oldest rule's counts.
+    pub fn subsets(&self) -> Vec<(&'m Stored, &'m Node)> {
+        let mut found: Vec<(&Stored, &Node)> = Vec::new();
+        for rule in &self.rules {
+            for subset in rule.spec_list("subsets") {
+                if found
+                    .iter()
+                    .all(|(_, known)| known.str_at("name") != subset.str_at("name"))
+                {
+                    found.push((rule, subset));
+                }
+            }
+        }
+        found
+    }
+
+    /// The subset of that name.
+    pub fn subset(&self, name: &str) -> Option<(&'m Stored, &'m Node)> {
+        self.subsets()
+            .into_iter()
+            .find(|(_, subset)| subset.str_at("name") == Some(name))
+    }
+
+    /// The traffic policy of the whole host: of the oldest rule that has one.
+    pub fn traffic_policy(&self) -> Option<(&'m Stored, &'m Node)> {
+        self.rules
+            .iter()
+            .find_map(|rule| Some((*rule, rule.spec_at(["trafficPolicy"])?)))
+    }
+
+    /// What holds for `tls`, `loadBalancer`, `connectionPool` or `outlierDetection` on a port, in a
+    /// subset if one is named, with the object that says so.
+    pub fn setting(
+        &self,
+        key: &str,
+        port: u16,
+        subset: Option<&str>,
+    ) -> Option<(&'m Stored, &'m Node)> {
+        let of_subset = subset.and_then(|name| self.subset(name));
+        let of_subset =
+            of_subset.and_then(|(rule, subset)| Some((rule, subset.get("trafficPolicy")?)));
+        for (rule, policy) in of_subset.into_iter().chain(self.traffic_policy()) {
+            // "port level policies do not inherit and instead to defaults if not provided"
+            if let Some(on_port) = port_level(policy, port) {
+                return on_port.get(key).map(|node| (rule, node));
+            }
+            if let Some(node) = policy.get(key) {
+                return Some((rule, node));
+            }
+        }
+        None
+    }
+}
+
+fn port_level(policy: &Node, port: u16) -> Option<&Node> {
+    let settings = policy.get("portLevelSettings")?.items();
+    settings
+        .iter()
+        .find(|setting| setting.at(["port", "number"]).and_then(number) == Some(port))
+}
+
+/// Those whose host is the most specific that covers this one.
+fn most_specific<'m>(mut rules: Vec<&'m Stored>, host: &str, domain: &Domain) -> Vec<&'m Stored> {
+    let full = |rule: &Stored| {
+        let host = rule
+            .spec_at(["host"])
+            .and_then(Node::str)
+            .unwrap_or_default();
+        domain.fqdn(host, &rule.id.namespace).into_owned()
+    };
+    let best = rules
+        .iter()
+        .map(|rule| full(rule))
+        .filter(|name| covers(name, host))
+        .min_by_key(|n| specificity(n));
+    rules.retain(|rule| Some(full(rule)) == best);
+    rules
+}
+
+fn same_labels(a: Option<&Node>, b: Option<&Node>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.members().len() == b.members().len() && has_labels(a, Some(b)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

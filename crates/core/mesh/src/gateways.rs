@@ -1,0 +1,304 @@
+//! Istio's `Gateway`: the pods it configures, its servers, and the VirtualServices bound to it.
+
+use super::host::{covers, overlaps, specificity};
+use super::policies::age;
+use super::services::{Protocol, number};
+use super::{Domain, Mesh, Stored};
+use crate::selector::has_labels;
+use meshladder_text::tree::Node;
+
+/// One server of a Gateway.
+#[derive(Clone, Copy, Debug)]
+pub struct Server<'m> {
+    /// The Gateway.
+    pub gateway: &'m Stored,
+    /// The server, as written.
+    pub node: &'m Node,
+    /// Its port's number.
+    pub port: u16,
+    /// Its port's protocol.
+    pub protocol: Protocol,
+    /// `tls.mode`, such as `SIMPLE`.
+    pub tls_mode: Option<&'m str>,
+    /// `tls.credentialName`
+    pub credential_name: Option<&'m str>,
+}
+
+const GROUP: &str = "networking.istio.io";
+
+impl Mesh {
+    /// The Gateway of that name.
+    pub fn gateway(&self, namespace: &str, name: &str) -> Option<&Stored> {
+        self.objects
+            .named("Gateway", namespace, name)
+            .find(|gateway| gateway.group == GROUP)
+    }
+
+    /// The pods that a Gateway configures, in whatever namespace.
+    pub fn gateway_pods<'m>(&'m self, gateway: &'m Stored) -> Vec<&'m Stored> {
+        match gateway
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty())
+        {
+            Some(selector) => self.pods_with(None, selector).collect(),
+            None => self
+                .objects
+                .of_kind("Pod")
+                .iter()
+                .filter(|pod| super::scope::is_router(pod))
+                .collect(),
+        }
+    }
+
+    /// The Gateways that configure a pod, the oldest first.
+    pub fn gateways_of(&self, pod: &Stored) -> Vec<&Stored> {
+        let mut found: Vec<_> = self
+            .objects
+            .of("Gateway", GROUP)
+            .filter(|gateway| configures(gateway, pod))
+            .collect();
+        found.sort_by_key(|gateway| age(&gateway.node));
+        found
+    }
+
+    /// The VirtualServices that name a Gateway, the oldest first, whether or not any server of it
+    /// takes their hosts.
+    pub fn naming(&self, gateway: &Stored) -> Vec<&Stored> {
+        let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
+        let names = |service: &&Stored| {
+            service
+                .spec_strings("gateways")
+                .any(|name| gateway_name(name, &service.id.namespace) == id)
+        };
+        let mut found: Vec<_> = self
+            .objects
+            .of_kind("VirtualService")
+            .iter()
+            .filter(names)
+            .collect();
+        found.sort_by_key(|service| age(&service.node));
+        found
+    }
+
+    /// The VirtualServices that a gateway's pods in `namespace` route by on this server, merged in
+    /// this order.
+    pub fn bound<'m>(&'m self, server: Server<'_>, namespace: &str) -> Vec<&'m Stored> {
+        let takes = |service: &Stored| {
+            service
+                .spec_list("hosts")
+                .iter()
+                .any(|host| server.takes(service, host, &self.domain))
+        };
+        let visible = |service: &&Stored| self.is_exported_to(service, namespace) && takes(service);
+        self.naming(server.gateway)
+            .into_iter()
+            .filter(visible)
+            .collect()
+    }
+
+    /// The server that answers for a host on a port of a gateway's pod: the most specific, then the
+    /// oldest Gateway's.
+    pub fn server_for<'m>(&'m self, pod: &Stored, port: u16, host: &str) -> Option<Server<'m>> {
+        let servers = self
+            .gateways_of(pod)
+            .into_iter()
+            .flat_map(servers)
+            .filter(|server| server.port == port);
+        let best = servers.filter_map(|server| Some((server.host_for(host)?, server)));
+        best.min_by_key(|(pattern, _)| specificity(pattern))
+            .map(|(_, server)| server)
+    }
+}
+
+impl<'m> Server<'m> {
+    /// Its hosts, each with the namespaces it takes VirtualServices from: a name, `.` or `*`.
+    pub fn hosts(&self) -> impl Iterator<Item = (&'m str, &'m str)> + use<'m> {
+        let hosts = self
+            .node
+            .get("hosts")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::str);
+        hosts.map(|host| host.split_once('/').unwrap_or(("*", host)))
+    }
+
+    /// Whether it takes this host of a VirtualService.
+    pub fn takes(&self, service: &Stored, host: &Node, domain: &Domain) -> bool {
+        let host = domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
+        self.hosts().any(|(from, pattern)| {
+            let is_from = match from {
+                "*" => true,
+                "." => service.id.namespace == self.gateway.id.namespace,
+                name => service.id.namespace == name,
+            };
+            is_from && overlaps(pattern, &host)
+        })
+    }
+
+    /// The most specific of its hosts that covers a request's.
+    fn host_for(&self, host: &str) -> Option<&'m str> {
+        let patterns = self
+            .hosts()
+            .map(|(_, pattern)| pattern)
+            .filter(|pattern| covers(pattern, host));
+        patterns.min_by_key(|pattern| specificity(pattern))
+    }
+}
+
+/// The servers of a Gateway.
+pub fn servers(gateway: &Stored) -> impl Iterator<Item = Server<'_>> {
+    gateway.spec_list("servers").iter().filter_map(move |node| {
+        let port = node.get("port")?;
+        let tls = |key: &str| node.at(["tls", key]).and_then(Node::str);
+        Some(Server {
+            gateway,
+            node,
+            port: number(port.get("number")?)?,
+            protocol: Protocol::of_name(port.str_at("protocol").unwrap_or_default()),
+            tls_mode: tls("mode"),
+            credential_name: tls("credentialName"),
+        })
+    })
+}
+
+/// Namespace and name that a VirtualService's `gateways` entry means: `ns/name`, `./name`, `name`,
+/// and the old `name.ns`.
+pub fn gateway_name<'g>(entry: &'g str, namespace: &'g str) -> (&'g str, &'g str) {
+    match (entry.split_once('/'), entry.split_once('.')) {
+        (Some((".", name)), _) => (namespace, name),
+        (Some((other, name)), _) => (other, name),
+        (None, Some((name, rest))) => (rest.split_once('.').map_or(rest, |(ns, _)| ns), name),
+        (None, None) => (namespace, entry),
+    }
+}
+
+/// A Gateway without a selector configures every gateway's proxy.
+fn configures(gateway: &Stored, pod: &Stored) -> bool {
+    let selector = gateway
+        .spec_at(["selector"])
+        .filter(|selector| !selector.members().is_empty());
+    selector.map_or_else(
+        || super::scope::is_router(pod),
+        |selector| has_labels(selector, pod.labels()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::mesh_of;
+
+    const OBJECTS: &str = "kind: Pod
+metadata: {name: gw, namespace: ingress, labels: {istio: ingress}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: ingress}
+---
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: main, namespace: ingress, creationTimestamp: '2026-01-02T00:00:00Z'}
+spec:
+  selector: {istio: ingress}
+  servers:
+  - {port: {number: 80, protocol: HTTP}, hosts: ['shop/*.test', './own.test']}
+  - {port: {number: 443, protocol: HTTPS}, tls: {mode: SIMPLE, credentialName: cert}, hosts: ['*']}
+---
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: older, namespace: shop, creationTimestamp: '2026-01-01T00:00:00Z'}
+spec: {selector: {istio: ingress}, servers: [{port: {number: 80, protocol: HTTP}, hosts: ['*.b.test', '*.test']}]}
+---
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: other, namespace: shop}
+spec: {selector: {istio: egress}}
+---
+kind: VirtualService
+metadata: {name: a, namespace: shop}
+spec: {hosts: [a.test], gateways: [ingress/main]}
+---
+kind: VirtualService
+metadata: {name: b, namespace: tools}
+spec: {hosts: [b.test], gateways: [main.ingress, mesh]}
+---
+kind: VirtualService
+metadata: {name: c, namespace: ingress}
+spec: {hosts: [own.test], gateways: [main]}
+---
+kind: VirtualService
+metadata: {name: private, namespace: shop}
+spec: {hosts: [p.test], gateways: [ingress/main], exportTo: [.]}
+---
+kind: VirtualService
+metadata: {name: no, namespace: shop}
+spec: {hosts: [a.test], gateways: [main]}
+";
+
+    fn names<'m>(objects: impl IntoIterator<Item = &'m Stored>) -> Vec<&'m str> {
+        objects
+            .into_iter()
+            .map(|object| object.id.name.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn a_gateway_binds_pods_and_virtual_services() {
+        let mesh = mesh_of(OBJECTS);
+        let main = mesh.gateway("ingress", "main").expect("it is there");
+        let pod = mesh
+            .objects
+            .get("Pod", "ingress", "gw")
+            .expect("it is there");
+        assert_eq!(
+            (names(mesh.gateway_pods(main)), names(mesh.gateways_of(pod))),
+            (vec!["gw"], vec!["older", "main"])
+        );
+        assert_eq!(names(mesh.naming(main)), ["a", "b", "c", "private"]);
+        let bound: Vec<_> = servers(main)
+            .map(|server| names(mesh.bound(server, "ingress")))
+            .collect();
+        assert_eq!(bound, [vec!["a", "c"], vec!["a", "b", "c"]]);
+    }
+
+    #[test]
+    fn the_most_specific_server_answers_then_the_oldest() {
+        let mesh = mesh_of(OBJECTS);
+        let pod = mesh
+            .objects
+            .get("Pod", "ingress", "gw")
+            .expect("it is there");
+        for (port, host, expected) in [
+            (80, "x.test", Some("older")),
+            (80, "own.test", Some("main")),
+            (80, "a.example", None),
+            (443, "a.example", Some("main")),
+            (81, "x.test", None),
+        ] {
+            let found = mesh.server_for(pod, port, host);
+            assert_eq!(
+                found.map(|server| server.gateway.id.name.as_str()),
+                expected,
+                "{port} {host}"
+            );
+        }
+        let tls = mesh.server_for(pod, 443, "a.example").expect("it is there");
+        assert_eq!(
+            (tls.tls_mode, tls.credential_name, tls.protocol),
+            (Some("SIMPLE"), Some("cert"), Protocol::Https)
+        );
+    }
+
+    #[test]
+    fn a_gateway_is_named_in_four_ways() {
+        for (entry, expected) in [
+            ("ns/gw", ("ns", "gw")),
+            ("./gw", ("shop", "gw")),
+            ("gw", ("shop", "gw")),
+            ("gw.ns", ("ns", "gw")),
+            ("gw.ns.svc.cluster.local", ("ns", "gw")),
+        ] {
+            assert_eq!(gateway_name(entry, "shop"), expected);
+        }
+    }
+}

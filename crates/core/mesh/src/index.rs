@@ -1,0 +1,114 @@
+//! Maps that save a lookup from reading every object of a kind.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::host::HostIndex;
+use super::labels::LabelIndex;
+use super::{Domain, Objects, Stored, ips};
+use crate::pod::Pod;
+use meshladder_text::text::Text;
+use meshladder_text::tree::Node;
+
+/// Positions in [`Objects::of_kind`].
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) virtual_services: HostIndex,
+    pub(super) destination_rules: HostIndex,
+    pub(super) service_entries: HostIndex,
+    /// EndpointSlices by namespace and name of their Service.
+    slices: BTreeMap<Text, BTreeMap<String, Vec<usize>>>,
+    /// The first running pod of each address, as a position in `Mesh::pods`.
+    pub(super) running_at: BTreeMap<IpAddr, usize>,
+    /// Pods by each of their labels.
+    pub(super) pods: LabelIndex,
+    /// Services by the first pair of their selector.
+    pub(super) selectors: LabelIndex,
+}
+
+impl Index {
+    /// The kinds it looks at.
+    pub(super) const KINDS: [&str; 6] = [
+        "VirtualService",
+        "DestinationRule",
+        "ServiceEntry",
+        "EndpointSlice",
+        "Pod",
+        "Service",
+    ];
+
+    pub(super) fn of(objects: &Objects, domain: &Domain) -> Self {
+        let mut index = Self {
+            virtual_services: by_host(objects, domain, "VirtualService", |object| {
+                object.spec_list("hosts")
+            }),
+            destination_rules: by_host(objects, domain, "DestinationRule", |object| {
+                object.spec_at(["host"]).map_or(&[], std::slice::from_ref)
+            }),
+            service_entries: by_host(objects, domain, "ServiceEntry", |object| {
+                object.spec_list("hosts")
+            }),
+            slices: BTreeMap::new(),
+            running_at: BTreeMap::new(),
+            pods: LabelIndex::of(
+                objects
+                    .of_kind("Pod")
+                    .iter()
+                    .map(|pod| pod.labels().map_or(&[][..], Node::members)),
+            ),
+            selectors: LabelIndex::of(objects.of_kind("Service").iter().map(|service| {
+                let pairs = service.spec_at(["selector"]).map_or(&[][..], Node::members);
+                &pairs[..pairs.len().min(1)]
+            })),
+        };
+        let pods = objects
+            .of("Pod", "")
+            .filter_map(|stored| Pod::of(stored.object()));
+        for (position, pod) in pods.enumerate().filter(|(_, pod)| pod.phase() == "Running") {
+            for ip in ips(pod.0.node) {
+                index.running_at.entry(ip).or_insert(position);
+            }
+        }
+        for (position, slice) in objects.of_kind("EndpointSlice").iter().enumerate() {
+            if let Some(service) = slice.label("kubernetes.io/service-name") {
+                let in_namespace = index.slices.entry(slice.id.namespace.clone()).or_default();
+                in_namespace
+                    .entry(service.to_owned())
+                    .or_default()
+                    .push(position);
+            }
+        }
+        index
+    }
+
+    /// The EndpointSlices of a Service.
+    pub(super) fn slices(&self, namespace: &str, service: &str) -> &[usize] {
+        self.slices
+            .get(namespace)
+            .and_then(|services| services.get(service))
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+fn by_host(
+    objects: &Objects,
+    domain: &Domain,
+    kind: &str,
+    hosts: impl Fn(&Stored) -> &[Node],
+) -> HostIndex {
+    // A ServiceEntry's host is taken as it stands.
+    let full = |host: Text, namespace: &str| match domain.fqdn(&host, namespace) {
+        Cow::Owned(full) if kind != "ServiceEntry" => full.as_str().into(),
+        _ => host,
+    };
+    let all = objects
+        .of_kind(kind)
+        .iter()
+        .enumerate()
+        .flat_map(|(position, object)| {
+            let hosts = hosts(object).iter().filter_map(Node::text);
+            hosts.map(move |host| (full(host, &object.id.namespace), position))
+        });
+    HostIndex::of(all)
+}

@@ -1,0 +1,161 @@
+//! Whether anything answers when the API server calls a webhook.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::Injector;
+use crate::{Mesh, ServiceFacts, Stored, present};
+use meshladder_text::tree::{Node, Value};
+use meshladder_text::tri::Tri;
+use meshladder_text::x509::{self, Certificate};
+
+/// What stands behind a webhook's `clientConfig`.
+#[derive(Clone, Debug)]
+pub struct Served<'m> {
+    /// Whether a ready endpoint stands behind it.
+    pub answers: Tri,
+    /// Why not, in words; empty when it does.
+    pub what: String,
+    /// The part of the webhook that names it.
+    pub node: &'m Node,
+    /// The Service it names, if it is here.
+    pub service: Option<&'m Stored>,
+    /// The authority that the API server trusts for it.
+    pub ca: Ca,
+}
+
+/// A webhook's `caBundle`.
+#[derive(Clone, Debug)]
+pub enum Ca {
+    /// "If unspecified, system trust roots on the apiserver are used": none of them signs istiod's
+    /// certificate.
+    Missing,
+    /// It is no list of certificates, and why.
+    Broken(String),
+    /// Its certificates.
+    Certificates(Vec<Certificate>),
+}
+
+pub(super) fn of<'m>(mesh: &'m Mesh, injector: Injector<'m>) -> Served<'m> {
+    let client = injector.node.get("clientConfig").unwrap_or(injector.node);
+    let ca = ca(client);
+    let Some(node) = present(client, "service") else {
+        let what = format!(
+            "what answers at {}",
+            client.str_at("url").unwrap_or_default()
+        );
+        return Served {
+            answers: Tri::unknown(what.as_str()),
+            what,
+            node: client,
+            service: None,
+            ca,
+        };
+    };
+    let text = |key| node.str_at(key).unwrap_or_default();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let service = mesh
+        .objects
+        .of("Service", "")
+        .find(|s| s.id.namespace == namespace && s.id.name == name);
+    let facts = mesh
+        .services
+        .iter()
+        .find(|service| service.namespace == namespace && service.name == name);
+    let (answers, what) = match facts {
+        Some(facts) => endpoints(mesh, facts, port(node)),
+        None if mesh.services.is_empty() => {
+            unknown(format!("whether there is a Service {namespace}/{name}"))
+        }
+        None => (Tri::No, format!("there is no Service {namespace}/{name}")),
+    };
+    Served {
+        answers,
+        what,
+        node,
+        service,
+        ca,
+    }
+}
+
+/// "If specified, the port on the service that hosting webhook. Default to 443."
+fn port(service: &Node) -> u16 {
+    match service.get("port").map(|port| &port.value) {
+        Some(Value::Number(text)) => text.parse().unwrap_or_default(),
+        _ => 443,
+    }
+}
+
+fn unknown(fact: String) -> (Tri, String) {
+    (Tri::unknown(fact.as_str()), fact)
+}
+
+fn endpoints(mesh: &Mesh, service: &ServiceFacts, port: u16) -> (Tri, String) {
+    let ServiceFacts {
+        namespace, name, ..
+    } = service;
+    if service.kind == "ExternalName" {
+        return unknown(format!("what answers at {}", service.external_name));
+    }
+    if !service.ports.iter().any(|(number, _)| *number == port) {
+        return (
+            Tri::No,
+            format!("Service {namespace}/{name} has no port {port}"),
+        );
+    }
+    let sliced: Vec<_> = mesh.slices_of(service).collect();
+    let mut listed = sliced
+        .iter()
+        .flat_map(|slice| slice.node.get("endpoints").map_or(&[][..], Node::items));
+    let is_ready = if mesh.objects.of_kind("EndpointSlice").is_empty() {
+        if mesh.pods.is_empty() {
+            return unknown(format!("the endpoints of Service {namespace}/{name}"));
+        }
+        let mut pods = mesh
+            .pods_of(service)
+            .filter_map(|pod| mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        pods.any(ready)
+    } else {
+        // "A nil value should be interpreted as true."
+        listed.any(|endpoint| {
+            endpoint
+                .at(["conditions", "ready"])
+                .is_none_or(|ready| ready.value != Value::Bool(false))
+        })
+    };
+    let what = || format!("Service {namespace}/{name} has no ready endpoint");
+    if is_ready {
+        (Tri::Yes, String::new())
+    } else {
+        (Tri::No, what())
+    }
+}
+
+fn ready(pod: &Stored) -> bool {
+    let conditions = pod
+        .node
+        .at(["status", "conditions"])
+        .map_or(&[][..], Node::items);
+    conditions
+        .iter()
+        .any(|c| c.str_at("type") == Some("Ready") && c.str_at("status") == Some("True"))
+}
+
+fn ca(client: &Node) -> Ca {
+    let Some(text) = client.str_at("caBundle").filter(|text| !text.is_empty()) else {
+        return Ca::Missing;
+    };
+    let Ok(pem) = STANDARD.decode(text) else {
+        return Ca::Broken("not base64".to_owned());
+    };
+    match x509::from_pem(&pem)
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+    {
+        Ok(certificates) if certificates.is_empty() => {
+            Ca::Broken("no certificate in it".to_owned())
+        }
+        Ok(certificates) => Ca::Certificates(certificates),
+        Err(why) => Ca::Broken(why),
+    }
+}

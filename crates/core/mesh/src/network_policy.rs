@@ -1,0 +1,377 @@
+//! Kubernetes' NetworkPolicy: whether a connection may pass, which policies stop it, and the rule
+//! that would open it.
+//!
+//! This is what the API promises for the policies that are here: whether they are all there are is
+//! a matter of coverage, and whether the cluster's network plugin enforces them, no object tells.
+
+use std::net::IpAddr;
+
+use super::{Mesh, Stored, present};
+use crate::selector;
+use meshladder_text::tree::{Node, Value};
+use meshladder_text::tri::Tri;
+
+mod opening;
+mod port;
+mod reach;
+mod rule;
+
+pub use opening::Opening;
+pub use reach::{Reach, WEBHOOK, XDS, XDS_PLAINTEXT};
+use rule::Verdict;
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub enum End<'m> {
+    /// A pod.
+    Pod(&'m Stored),
+    /// An address; if it is a pod's or a Service's, that is what counts.
+    Address(IpAddr),
+    /// Something of which neither labels nor address are known, in words: `the API server`.
+    Unknown(&'m str),
+}
+
+/// Which way policies are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// At the client, out of its pod.
+    Egress,
+    /// At the server, into its pod.
+    Ingress,
+}
+
+/// Whether a connection may pass.
+#[derive(Clone, Debug)]
+pub enum Passage<'m> {
+    /// It may: by these rules, one an isolated end, or, when there are none, because no policy
+    /// selects either end.
+    Allowed(Vec<Evidence<'m>>),
+    /// It may not. Each end that refuses, the client's first: all of them have to be opened.
+    Blocked(Vec<Blocked<'m>>),
+    /// It cannot be told without this fact, which these rules ask for.
+    Unknown(String, Vec<Evidence<'m>>),
+}
+
+/// A part of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'m> {
+    /// The policy.
+    pub policy: &'m Stored,
+    /// The part; [`Stored::pointer_of`] tells its place.
+    pub node: &'m Node,
+}
+
+/// An end that refuses.
+#[derive(Clone, Debug)]
+pub struct Blocked<'m> {
+    /// Which end.
+    pub direction: Direction,
+    /// The pod at this end.
+    pub pod: &'m Stored,
+    /// The policies that select it in this direction, each with its list of rules. None of them
+    /// allows the connection.
+    pub policies: Vec<Evidence<'m>>,
+    /// The rule that came nearest to allowing it; none when no policy has a rule.
+    pub nearest: Option<NearMiss<'m>>,
+    /// What would open this end.
+    pub opening: Opening<'m>,
+}
+
+/// A rule that nearly allows a connection.
+#[derive(Clone, Debug)]
+pub struct NearMiss<'m> {
+    /// The policy.
+    pub policy: &'m Stored,
+    /// The rule.
+    pub rule: &'m Node,
+    /// The field of it that does not fit.
+    pub field: &'m Node,
+    /// Why, as in `namespace istio-system has no label istio-injection=enabled`.
+    pub what: String,
+}
+
+/// A connection as policies see it.
+#[derive(Clone, Copy)]
+struct Wire<'m, 'p> {
+    from: End<'m>,
+    to: End<'m>,
+    port: u16,
+    protocol: &'p str,
+}
+
+impl Direction {
+    /// The field of a policy's spec, which is also the word for it.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Egress => "egress",
+            Self::Ingress => "ingress",
+        }
+    }
+
+    /// The field of a rule that lists the peers.
+    fn peers(self) -> &'static str {
+        match self {
+            Self::Egress => "to",
+            Self::Ingress => "from",
+        }
+    }
+}
+
+impl Passage<'_> {
+    /// Whether it is known to be refused.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self, Self::Blocked(_))
+    }
+}
+
+impl Mesh {
+    /// Whether a connection to this port of `to` may pass: "both the egress policy on the source
+    /// pod and the ingress policy on the destination pod need to allow the connection". To a
+    /// Service's address it passes when it may to every pod behind it; what is asked of policies is
+    /// then the pod and the target port.
+    pub fn connection<'m>(
+        &'m self,
+        from: End<'m>,
+        to: End<'m>,
+        port: u16,
+        protocol: &str,
+    ) -> Passage<'m> {
+        if let Some(service) = self.service_at(to) {
+            let behind = self.reach_service(from, service, port, protocol);
+            let which = || {
+                format!(
+                    "the pods behind Service {}/{}",
+                    service.namespace, service.name
+                )
+            };
+            let worst = behind
+                .into_iter()
+                .map(|reach| reach.passage)
+                .reduce(Passage::worse);
+            return worst.unwrap_or_else(|| Passage::Unknown(which(), Vec::new()));
+        }
+        self.between(from, to, port, protocol)
+    }
+
+    /// Like [`Self::connection`], where `to` is no Service.
+    fn between<'m>(&'m self, from: End<'m>, to: End<'m>, port: u16, protocol: &str) -> Passage<'m> {
+        let wire = Wire {
+            from: self.settle(from),
+            to: self.settle(to),
+            port,
+            protocol,
+        };
+        if is_local(wire.from, wire.to) {
+            return Passage::Allowed(Vec::new());
+        }
+        self.gate(Direction::Egress, wire)
+            .and(self.gate(Direction::Ingress, wire))
+    }
+
+    /// The policies that select a pod in a direction.
+    pub fn policies_on<'m>(
+        &'m self,
+        pod: &Stored,
+        direction: Direction,
+    ) -> impl Iterator<Item = &'m Stored> {
+        let selected = move |policy: &&Stored| {
+            // "An empty podSelector matches all pods in this namespace."
+            applies(policy, direction)
+                && spec(policy, "podSelector").is_none_or(|s| selector::accepts(s, pod.labels()))
+        };
+        let in_namespace = self
+            .objects
+            .in_namespace("NetworkPolicy", &pod.id.namespace);
+        in_namespace
+            .filter(|policy| policy.group == "networking.k8s.io")
+            .filter(selected)
+    }
+
+    fn gate<'m>(&'m self, direction: Direction, wire: Wire<'m, '_>) -> Passage<'m> {
+        let subject = match direction {
+            Direction::Egress => wire.from,
+            Direction::Ingress => wire.to,
+        };
+        let End::Pod(pod) = subject else {
+            return Passage::Allowed(Vec::new());
+        };
+        let policies: Vec<_> = self.policies_on(pod, direction).collect();
+        if policies.is_empty() {
+            return Passage::Allowed(Vec::new());
+        }
+        let rules = |policy: &'m Stored| {
+            policy
+                .spec_list(direction.field())
+                .iter()
+                .map(move |rule| (policy, rule))
+        };
+        let verdicts = policies.iter().copied().flat_map(rules);
+        let verdicts: Vec<_> = verdicts
+            .map(|(policy, rule)| self.rule(policy, rule, direction, wire))
+            .collect();
+        decide(direction, wire, pod, &policies, &verdicts)
+    }
+
+    /// A pod's address is the pod. On the host network it is the node's, and says nothing of pods.
+    fn settle<'m>(&'m self, end: End<'m>) -> End<'m> {
+        let End::Address(address) = end else {
+            return end;
+        };
+        let pod = self
+            .pod_at(address)
+            .and_then(|pod| self.objects.get("Pod", &pod.namespace, &pod.name));
+        pod.filter(|pod| !on_host_network(pod))
+            .map_or(end, End::Pod)
+    }
+}
+
+impl Passage<'_> {
+    /// Both have to let it pass.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Blocked(mut a), Self::Blocked(b)) => {
+                a.extend(b);
+                Self::Blocked(a)
+            }
+            (Self::Allowed(mut a), Self::Allowed(b)) => {
+                a.extend(b);
+                Self::Allowed(a)
+            }
+            (a, b) => a.worse(b),
+        }
+    }
+
+    fn worse(self, other: Self) -> Self {
+        let rank = |passage: &Self| match passage {
+            Self::Allowed(_) => 0,
+            Self::Unknown(..) => 1,
+            Self::Blocked(_) => 2,
+        };
+        if rank(&other) > rank(&self) {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// "Network policies do not conflict; they are additive": one rule that allows is enough.
+fn decide<'m>(
+    direction: Direction,
+    wire: Wire<'m, '_>,
+    pod: &'m Stored,
+    policies: &[&'m Stored],
+    verdicts: &[Verdict<'m>],
+) -> Passage<'m> {
+    let evidence = |verdict: &Verdict<'m>| Evidence {
+        policy: verdict.policy,
+        node: verdict.rule,
+    };
+    if let Some(verdict) = verdicts.iter().find(|verdict| verdict.holds == Tri::Yes) {
+        return Passage::Allowed(vec![evidence(verdict)]);
+    }
+    let lists = || {
+        policies
+            .iter()
+            .map(|policy| Evidence {
+                policy,
+                node: rules_of(policy, direction),
+            })
+            .collect()
+    };
+    if on_host_network(pod) {
+        // "NetworkPolicy behaviour for hostNetwork pods is undefined": some plugins ignore such
+        // pods.
+        let fact = format!(
+            "whether the network plugin applies policies to {}, which is on the host network",
+            pod.id
+        );
+        return Passage::Unknown(fact, lists());
+    }
+    let open = verdicts.iter().filter_map(|verdict| match &verdict.holds {
+        Tri::Unknown(fact) => Some((fact.to_string(), evidence(verdict))),
+        _ => None,
+    });
+    let (facts, rules): (Vec<_>, Vec<_>) = open.unzip();
+    if let Some(fact) = facts.into_iter().next() {
+        return Passage::Unknown(fact, rules);
+    }
+    // Of equals the first, and not the last as `max_by_key` has it.
+    let nearest = verdicts
+        .iter()
+        .rev()
+        .max_by_key(|verdict| verdict.score)
+        .and_then(Verdict::near_miss);
+    let to_change = nearest
+        .as_ref()
+        .map(|near| near.policy)
+        .or(policies.first().copied());
+    let opening = opening::of(
+        to_change.expect("a policy selects the pod"),
+        direction,
+        wire,
+    );
+    Passage::Blocked(vec![Blocked {
+        direction,
+        pod,
+        policies: lists(),
+        nearest,
+        opening,
+    }])
+}
+
+/// Whether a policy has a say in this direction. "If no policyTypes are specified […] then by
+/// default Ingress will always be set and Egress will be set if the NetworkPolicy has any egress
+/// rules."
+fn applies(policy: &Stored, direction: Direction) -> bool {
+    let types = policy.spec_list("policyTypes");
+    match direction {
+        _ if !types.is_empty() => types
+            .iter()
+            .filter_map(Node::str)
+            .any(|kind| kind.eq_ignore_ascii_case(direction.field())),
+        Direction::Ingress => true,
+        Direction::Egress => !policy.spec_list("egress").is_empty(),
+    }
+}
+
+/// What shows that a policy isolates its pods: its rules, else its types.
+fn rules_of(policy: &Stored, direction: Direction) -> &Node {
+    let known = [direction.field(), "policyTypes"]
+        .into_iter()
+        .find_map(|key| spec(policy, key));
+    known.or(policy.spec()).unwrap_or(&policy.node)
+}
+
+/// "A pod cannot block access to itself", and "traffic to and from the node where a Pod is running
+/// is always allowed".
+fn is_local(a: End<'_>, b: End<'_>) -> bool {
+    let node_of = |node: End<'_>, pod: End<'_>| {
+        let End::Pod(pod) = pod else { return false };
+        let Some(host) = pod.node.at(["status", "hostIP"]).and_then(Node::str) else {
+            return false;
+        };
+        match node {
+            End::Pod(other) => {
+                on_host_network(other)
+                    && other.node.at(["status", "hostIP"]).and_then(Node::str) == Some(host)
+            }
+            End::Address(address) => host.parse() == Ok(address),
+            End::Unknown(_) => false,
+        }
+    };
+    let same = matches!((a, b), (End::Pod(a), End::Pod(b)) if a.id == b.id);
+    same || node_of(a, b) || node_of(b, a)
+}
+
+fn on_host_network(pod: &Stored) -> bool {
+    pod.spec_at(["hostNetwork"])
+        .is_some_and(|host| host.value == Value::Bool(true))
+}
+
+fn spec<'m>(policy: &'m Stored, key: &str) -> Option<&'m Node> {
+    present(policy.spec()?, key)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! What was probably meant.
+
+use super::describe::{Kind, Message, Span, Type};
+use meshladder_text::json::escape;
+use meshladder_text::near;
+use meshladder_text::tree::{Node, Value};
+
+/// The field that a name was meant to be, when only one is near.
+pub(super) fn field(message: &'static Message, key: &str) -> Option<&'static str> {
+    name(message.fields.iter().map(|field| field.name), key)
+}
+
+/// The one of the names that is near: the same but for case and separators, or a slip of the
+/// finger.
+pub(super) fn name(
+    names: impl Iterator<Item = &'static str>,
+    wanted: &str,
+) -> Option<&'static str> {
+    let bare = bare(wanted);
+    let most = match bare.len() {
+        0..=2 => 0,
+        3..=5 => 1,
+        _ => 2,
+    };
+    let mut found: Vec<(usize, &str)> = names
+        .map(|name| (distance(&bare, &self::bare(name)), name))
+        .collect();
+    found.sort_unstable();
+    match found[..] {
+        [(best, name), ..] if best <= most && found.get(1).is_none_or(|(next, _)| *next > best) => {
+            Some(name)
+        }
+        _ => None,
+    }
+}
+
+/// Two letters in the wrong order are one slip.
+fn distance(a: &str, b: &str) -> usize {
+    let differs: Vec<usize> = (0..a.len().min(b.len()))
+        .filter(|&at| a.as_bytes()[at] != b.as_bytes()[at])
+        .collect();
+    match differs[..] {
+        [i, j]
+            if a.len() == b.len()
+                && j == i + 1
+                && a.as_bytes()[i] == b.as_bytes()[j]
+                && a.as_bytes()[j] == b.as_bytes()[i] =>
+        {
+            1
+        }
+        _ => near::distance(a, b),
+    }
+}
+
+fn bare(name: &str) -> String {
+    name.chars()
+        .filter(|c| !matches!(c, '_' | '-'))
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+/// `per_try_timeout` as `perTryTimeout`; none for a name without an underscore.
+pub(super) fn camel_case(key: &str) -> Option<String> {
+    let mut words = key.split('_');
+    let first = words.next()?.to_owned();
+    (first.len() < key.len()).then(|| {
+        words.fold(first, |mut name, word| {
+            let mut letters = word.chars();
+            name.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+            name.push_str(letters.as_str());
+            name
+        })
+    })
+}
+
+/// Where in the kind there is a field of that name, when there is one place: `spec.http[]`.
+pub(super) fn home(kind: &'static Kind, key: &str) -> Option<String> {
+    let mut found = Vec::new();
+    homes(kind.spec, key, "spec", &mut found);
+    match &found[..] {
+        [only] => Some(only.clone()),
+        _ => None,
+    }
+}
+
+fn homes(message: &'static Message, key: &str, path: &str, found: &mut Vec<String>) {
+    if message.field(key).is_some() {
+        found.push(path.to_owned());
+    }
+    for field in message.fields {
+        let mut path = format!("{path}.{}", field.name);
+        let mut of = &field.of;
+        while let Type::List(inner, ..) | Type::Map(_, inner) = of {
+            path.push_str("[]");
+            of = inner;
+        }
+        if let Type::Of(inner) = of {
+            homes(inner, key, &path, found);
+        }
+    }
+}
+
+/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one
+/// entry as a list.
+pub(super) fn in_type(node: &Node, of: &Type) -> Option<String> {
+    match (of, &node.value) {
+        (Type::Text(_), Value::Number(text)) => Some(escape(text)),
+        (Type::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
+            Some(text.to_string())
+        }
+        (Type::List(Type::Text(_), ..), Value::String(_))
+        | (Type::List(Type::Of(_), ..), Value::Object(_)) => Some(format!("[{}]", node.to_json())),
+        _ => None,
+    }
+}
+
+/// A type, for people.
+pub(super) fn in_words(of: &Type) -> &'static str {
+    match of {
+        Type::Any | Type::Map(..) | Type::Of(_) => "an object",
+        Type::Bool => "true or false",
+        Type::Text(_) => "text",
+        Type::Int(..) => "a whole number",
+        Type::Number(..) => "a number",
+        Type::Time(Span::Gateway) => "a duration such as \"10s\"",
+        Type::Time(_) => "a duration such as \"1.5s\"",
+        Type::Enum(_) => "a name",
+        Type::List(..) => "a list",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_near_name_is_a_guess_and_two_are_none() {
+        for (wanted, names, guess) in [
+            ("retry", &["retries", "route"][..], None),
+            ("retrys", &["retries", "route"], Some("retries")),
+            (
+                "perTryTimeOut",
+                &["perTryTimeout", "retryOn"],
+                Some("perTryTimeout"),
+            ),
+            ("strict", &["UNSET", "STRICT", "DISABLE"], Some("STRICT")),
+            ("simple_tls", &["SIMPLE", "MUTUAL"], None),
+            ("host", &["hosts"], Some("hosts")),
+            ("mtsl", &["mtls", "selector"], Some("mtls")),
+            ("ab", &["ac"], None),
+            ("paths", &["path1", "path2"], None),
+        ] {
+            assert_eq!(name(names.iter().copied(), wanted), guess, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn underscores_become_capitals() {
+        for (snake, camel) in [
+            ("per_try_timeout", Some("perTryTimeout")),
+            ("consecutive_5xx_errors", Some("consecutive5xxErrors")),
+            ("http2_max_requests", Some("http2MaxRequests")),
+            ("timeout", None),
+            ("_", Some("")),
+        ] {
+            assert_eq!(camel_case(snake).as_deref(), camel, "{snake}");
+        }
+    }
+}

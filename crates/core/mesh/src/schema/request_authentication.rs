@@ -1,0 +1,96 @@
+//! RequestAuthentication.
+
+use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
+use super::describe::Type::{Bool, List, Of, Text as TextOf};
+use super::describe::{Kind, Message, STRING, TIME, checked, list, may, must, plain};
+use super::fault::{Flaw, shown};
+use super::fields::{at_most_one, filled};
+use super::text::Text;
+use super::walk::Walk;
+use meshladder_text::json::Raw;
+use meshladder_text::tree::Node;
+
+pub(super) static KIND: Kind = Kind {
+    kind: "RequestAuthentication",
+    group: "security.istio.io",
+    versions: &["v1", "v1beta1"],
+    only: true,
+    spec: &SPEC,
+};
+
+static SPEC: Message = checked(
+    "RequestAuthentication",
+    &[
+        may("jwtRules", List(&Of(&JWT_RULE), 0, 4096)),
+        may("selector", SELECTOR),
+        may("targetRef", Of(&TARGET_REF)),
+        may("targetRefs", TARGET_REFS),
+    ],
+    one_selection,
+);
+
+static JWT_RULE: Message = checked(
+    "JWTRule",
+    &[
+        may("audiences", list(&TextOf(Text::Filled))),
+        may("forwardOriginalToken", Bool),
+        may("fromCookies", list(&TextOf(Text::Filled))),
+        may("fromHeaders", list(&Of(&JWT_HEADER))),
+        may("fromParams", list(&TextOf(Text::Filled))),
+        must("issuer", TextOf(Text::Filled)),
+        may("jwks", STRING),
+        may("jwksUri", STRING),
+        may("jwks_uri", STRING),
+        may("outputClaimToHeaders", list(&Of(&CLAIM_TO_HEADER))),
+        may("outputPayloadToHeader", STRING),
+        may("spaceDelimitedClaims", List(&TextOf(Text::Filled), 0, 64)),
+        may("timeout", TIME),
+    ],
+    jwt_rule,
+);
+
+static JWT_HEADER: Message = plain(
+    "JWTHeader",
+    &[must("name", TextOf(Text::Filled)), may("prefix", STRING)],
+);
+
+static CLAIM_TO_HEADER: Message = plain(
+    "ClaimToHeader",
+    &[
+        must("claim", TextOf(Text::Filled)),
+        must("header", TextOf(Text::Header)),
+    ],
+);
+
+fn jwt_rule<'n>(rule: &'n Node, walk: &mut Walk<'n>) {
+    at_most_one(rule, &["jwksUri", "jwks_uri", "jwks"], walk);
+    for uri in ["jwksUri", "jwks_uri"]
+        .iter()
+        .filter_map(|field| filled(rule, field))
+    {
+        if !uri
+            .str()
+            .is_some_and(|uri| uri.starts_with("http://") || uri.starts_with("https://"))
+        {
+            walk.fault(
+                Flaw::InvalidValue,
+                uri,
+                format!("is {}, not a URL with http:// or https://", shown(uri)),
+            );
+        }
+    }
+    if let Some(keys) = filled(rule, "jwks").filter(|keys| !keys.str().is_some_and(is_key_set)) {
+        walk.fault(Flaw::InvalidValue, keys, "is not a JSON Web Key Set");
+    }
+}
+
+/// An object of keys, or one key.
+fn is_key_set(text: &str) -> bool {
+    let Some(set) = Raw::of(text).ok().and_then(|raw| Node::from_json(raw).ok()) else {
+        return false;
+    };
+    match set.get("keys") {
+        Some(keys) => keys.items().iter().all(|key| key.str_at("kty").is_some()),
+        None => set.str_at("kty").is_some(),
+    }
+}

@@ -1,0 +1,137 @@
+//! Hosts and gateways of a VirtualService.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use crate::Stored;
+use crate::host::{covers, overlaps};
+use crate::schema::fault::{Flaw, Repair, shown};
+use crate::schema::fields::items;
+use crate::schema::names;
+use crate::schema::walk::Walk;
+use meshladder_text::json::escape;
+use meshladder_text::tree::Node;
+
+/// Whether it is for gateways alone.
+pub(super) fn is_for_gateways(object: &Stored) -> bool {
+    let gateways = object.spec_list("gateways");
+    !gateways.is_empty() && gateways.iter().all(|gateway| gateway.str() != Some("mesh"))
+}
+
+/// Whether the hosts are names, each said once, and `*` only at a gateway.
+pub(super) fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
+    let for_gateways = is_for_gateways(walk.object);
+    let mut all_good = true;
+    for host in items(spec, "hosts") {
+        let Some(name) = host.str() else { continue };
+        let what = match problem(name, for_gateways, walk.object) {
+            Some(what) => format!("is {}, {what}", shown(host)),
+            None if name == "*" && !for_gateways => {
+                "is \"*\", which only a VirtualService for gateways may have".to_owned()
+            }
+            None => continue,
+        };
+        all_good = false;
+        walk.fault(Flaw::InvalidHost, host, what);
+    }
+    if all_good {
+        all_apart(items(spec, "hosts"), walk);
+    }
+}
+
+fn problem(name: &str, for_gateways: bool, object: &Stored) -> Option<String> {
+    if name.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    // What passes between networks is told by names such as
+    // `outbound_.80_._.cart.shop.svc.cluster.local`.
+    let is_sni = || {
+        object
+            .spec_list("tls")
+            .iter()
+            .flat_map(|tls| items(tls, "match"))
+            .any(|m| !items(m, "sniHosts").is_empty())
+    };
+    if for_gateways && name.starts_with("outbound_.") && is_sni() {
+        return None;
+    }
+    names::host_problem(name, true)
+}
+
+/// "Duplicates include literal duplicates as well as wildcard duplicates"
+fn all_apart<'n>(hosts: &'n [Node], walk: &mut Walk<'n>) {
+    if hosts.len() < 2 {
+        return;
+    }
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut wildcards: Vec<&str> = Vec::new();
+    for host in hosts {
+        let Some(name) = host.str() else { continue };
+        let before = wildcards
+            .iter()
+            .copied()
+            .find(|wildcard| overlaps(wildcard, name));
+        let before = before.or_else(|| seen.contains(name).then_some(name));
+        let before = before.or_else(|| {
+            // Only a wildcard is compared with all.
+            seen.iter()
+                .copied()
+                .filter(|_| name.starts_with('*'))
+                .find(|other| covers(name, other))
+        });
+        if let Some(before) = before {
+            walk.fault(
+                Flaw::Duplicate,
+                host,
+                format!("is {}, which {before} before it has too", shown(host)),
+            );
+        }
+        seen.insert(name);
+        if name.starts_with('*') {
+            wildcards.push(name);
+        }
+    }
+}
+
+/// "prefer the <namespace>/<name> format"
+pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+    for gateway in items(node, "gateways") {
+        let name = gateway.str().unwrap_or_default();
+        let Some((first, rest)) = name.split_once('.').filter(|_| !name.contains('/')) else {
+            continue;
+        };
+        let better = format!("{}/{first}", rest.split('.').next().unwrap_or_default());
+        if names::is_gateway(&better) {
+            let what = format!("is {}, an old way to write {better}", shown(gateway));
+            walk.fault(Flaw::Deprecated, gateway, what).repair =
+                Some(Repair::Replace(escape(&better)));
+        }
+    }
+}
+
+/// "SNI host is not a compatible subset of any of the virtual service hosts"
+pub(super) fn tls_match<'n>(node: &'n Node, walk: &mut Walk<'n>) {
+    legacy_gateways(node, walk);
+    let object = walk.object;
+    for sni in items(node, "sniHosts") {
+        let Some(name) = sni.str() else { continue };
+        if name.parse::<IpAddr>().is_ok() {
+            walk.fault(
+                Flaw::NoEffect,
+                sni,
+                format!(
+                    "is {}, and clients send names as SNI, not addresses",
+                    shown(sni)
+                ),
+            );
+        } else if let Some(what) = problem(name, is_for_gateways(object), object) {
+            walk.fault(Flaw::InvalidHost, sni, format!("is {}, {what}", shown(sni)));
+        } else if !object.spec_strings("hosts").any(|host| covers(host, name)) {
+            walk.fault(
+                Flaw::InvalidHost,
+                sni,
+                format!("is {}, which none of the hosts has", shown(sni)),
+            );
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! One walk over an object, along the structure of its kind.
+
+use super::describe::{Kind, Message, Span, Type};
+use super::duration;
+use super::fault::{Flaw, Found, Repair, shown};
+use super::guess;
+use super::text::Text;
+use crate::Stored;
+use meshladder_text::json::escape;
+use meshladder_text::tree::{Member, Node, Value};
+
+/// Where the walk is, and what it found.
+#[derive(Debug)]
+pub(super) struct Walk<'n> {
+    pub(super) object: &'n Stored,
+    kind: &'static Kind,
+    faults: Vec<Found<'n>>,
+}
+
+/// What is wrong with an object. Nothing is allocated for one that is right.
+pub(super) fn faults<'n>(object: &'n Stored, kind: &'static Kind) -> Vec<Found<'n>> {
+    let mut walk = Walk {
+        object,
+        kind,
+        faults: Vec::new(),
+    };
+    if walk.is_of_version() {
+        walk.object();
+    }
+    walk.faults
+}
+
+impl<'n> Walk<'n> {
+    /// Something is wrong here.
+    pub(super) fn fault(
+        &mut self,
+        flaw: Flaw,
+        node: &'n Node,
+        what: impl Into<String>,
+    ) -> &mut Found<'n> {
+        let at = self.faults.len();
+        self.faults.push(Found {
+            flaw,
+            object: self.object,
+            node,
+            what: what.into(),
+            repair: None,
+        });
+        &mut self.faults[at]
+    }
+
+    /// Whether the object's version has this structure.
+    fn is_of_version(&mut self) -> bool {
+        let Some(node) = self.object.node.get("apiVersion") else {
+            return true;
+        };
+        let version = node
+            .str()
+            .and_then(|text| text.split_once('/'))
+            .map_or("", |(_, version)| version);
+        if self.kind.versions.contains(&version) {
+            return true;
+        }
+        if self.kind.only {
+            let known = self.kind.versions.join(", ");
+            let best = format!("{}/{}", self.kind.group, self.kind.versions[0]);
+            let what = format!(
+                "is {}, which there is not; {} is served as {known}",
+                shown(node),
+                self.kind.kind
+            );
+            self.fault(Flaw::InvalidValue, node, what).repair =
+                Some(Repair::Replace(escape(&best)));
+        }
+        self.kind.only
+    }
+
+    fn object(&mut self) {
+        let object = self.object;
+        let spec = object
+            .node
+            .get("spec")
+            .filter(|spec| spec.value != Value::Null);
+        let is_known =
+            |key: &str| matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
+        for member in object
+            .node
+            .members()
+            .iter()
+            .filter(|member| !is_known(&member.key))
+        {
+            let key = &*member.key;
+            let inside = self
+                .kind
+                .spec
+                .position(key)
+                .map(|_| format!("; it belongs under spec as spec.{key}"));
+            let what = format!(
+                "is not a field of {}{}",
+                self.kind.kind,
+                inside.unwrap_or_default()
+            );
+            self.fault(Flaw::UnknownField, &member.value, what);
+        }
+        match spec.map(|spec| (spec, &spec.value)) {
+            Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
+            Some((spec, _)) => {
+                self.fault(
+                    Flaw::WrongType,
+                    spec,
+                    format!("is {}, not an object", shown(spec)),
+                );
+            }
+            None => {
+                self.missing(&object.node, self.kind.spec, 0);
+                (self.kind.spec.check)(&object.node, self);
+            }
+        }
+    }
+
+    fn message(&mut self, node: &'n Node, members: &'n [Member], message: &'static Message) {
+        let mut there = 0_u64;
+        for member in members {
+            let Some(at) = message.position(&member.key) else {
+                self.unknown(node, member, message);
+                continue;
+            };
+            if member.value.value != Value::Null {
+                there |= 1 << at;
+                self.value(&member.value, &message.fields[at].of);
+            }
+        }
+        self.missing(node, message, there);
+        (message.check)(node, self);
+    }
+
+    fn missing(&mut self, node: &'n Node, message: &Message, there: u64) {
+        if message
+            .fields
+            .iter()
+            .enumerate()
+            .all(|(at, field)| !field.needed || there >> at & 1 == 1)
+        {
+            return;
+        }
+        let fields = message
+            .fields
+            .iter()
+            .enumerate()
+            .filter(|(at, field)| field.needed && there >> at & 1 == 0);
+        let names: Vec<&str> = fields.map(|(_, field)| field.name).collect();
+        self.fault(
+            Flaw::MissingField,
+            node,
+            format!("lacks {}", names.join(" and ")),
+        );
+    }
+
+    fn unknown(&mut self, parent: &'n Node, member: &'n Member, message: &'static Message) {
+        let is_free = |name: &str| parent.get(name).is_none();
+        let snake = guess::camel_case(&member.key).filter(|_| self.is_proto());
+        if let Some(field) = snake.and_then(|name| message.field(&name)) {
+            let what = format!(
+                "is read by istioctl, but the API server drops it; its name is {}",
+                field.name
+            );
+            self.fault(Flaw::LooselyWritten, &member.value, what).repair =
+                is_free(field.name).then_some(Repair::Rename(field.name));
+            return self.value(&member.value, &field.of);
+        }
+        let near = guess::field(message, &member.key);
+        let hint = match (near, guess::home(self.kind, &member.key)) {
+            (Some(name), _) => format!("; did you mean {name}"),
+            (None, Some(home)) => format!("; there is one in {home}"),
+            (None, None) => String::new(),
+        };
+        let what = format!("is not a field of {}{hint}", message.name);
+        self.fault(Flaw::UnknownField, &member.value, what).repair =
+            near.filter(|name| is_free(name)).map(Repair::Rename);
+    }
+
+    /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
+    /// the API server does.
+    fn is_proto(&self) -> bool {
+        self.kind.group.ends_with("istio.io")
+    }
+
+    fn value(&mut self, node: &'n Node, of: &'static Type) {
+        match (of, &node.value) {
+            (Type::Any, _) | (Type::Bool, Value::Bool(_)) => {}
+            (Type::Text(text), Value::String(value)) => self.text(node, *text, value),
+            (Type::Int(..) | Type::Number(..), Value::Number(value)) => {
+                self.number(node, of, value)
+            }
+            (Type::Int(..) | Type::Number(..), Value::String(value))
+                if self.is_number(of, value) =>
+            {
+                let what = format!(
+                    "is {}, text where the API server takes a number",
+                    shown(node)
+                );
+                self.fault(Flaw::LooselyWritten, node, what).repair =
+                    Some(Repair::Replace(value.to_string()));
+                self.number(node, of, value);
+            }
+            (Type::Time(span), Value::String(value)) => self.time(node, *span, value),
+            (Type::Enum(names), Value::String(value)) => self.name(node, names, value),
+            (Type::Enum(names), Value::Number(value)) if self.is_proto() => {
+                self.position(node, names, value)
+            }
+            (Type::List(of, least, most), Value::Array(items)) => {
+                self.list(node, of, items, *least..=*most)
+            }
+            (Type::Map(keys, of), Value::Object(members)) => self.map(*keys, of, members),
+            (Type::Of(message), Value::Object(members)) => self.message(node, members, message),
+            _ => self.wrong_type(node, of),
+        }
+    }
+
+    fn is_number(&self, of: &Type, value: &str) -> bool {
+        let is_whole = value.parse::<i64>().is_ok();
+        self.is_proto()
+            && (is_whole || matches!(of, Type::Number(..)) && value.parse::<f64>().is_ok())
+    }
+
+    fn wrong_type(&mut self, node: &'n Node, of: &'static Type) {
+        let repair = guess::in_type(node, of);
+        let what = format!("is {}, not {}", shown(node), guess::in_words(of));
+        self.fault(Flaw::WrongType, node, what).repair = repair.map(Repair::Replace);
+    }
+
+    fn text(&mut self, node: &'n Node, text: Text, value: &str) {
+        // What was secret cannot be judged.
+        if let Some((flaw, what)) = text
+            .problem(value)
+            .filter(|_| !value.contains("[redacted]"))
+        {
+            self.fault(flaw, node, what);
+        }
+    }
+
+    fn number(&mut self, node: &'n Node, of: &'static Type, value: &str) {
+        let number: f64 = value.parse().unwrap_or(f64::NAN);
+        match *of {
+            Type::Int(..) if number.fract() != 0.0 => self.wrong_type(node, of),
+            Type::Int(least, most) => {
+                let whole = value.parse::<i64>().ok();
+                if !whole.map_or_else(|| number == 0.0, |whole| (least..=most).contains(&whole)) {
+                    self.fault(
+                        Flaw::InvalidValue,
+                        node,
+                        format!("is {value}, out of range: {least} to {most}"),
+                    );
+                }
+            }
+            Type::Number(least, most) if !(least..=most).contains(&number) => {
+                self.fault(
+                    Flaw::InvalidValue,
+                    node,
+                    format!("is {value}, out of range: {least} to {most}"),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn time(&mut self, node: &'n Node, span: Span, value: &str) {
+        if let Some(problem) = duration::problem(span, value) {
+            self.fault(
+                Flaw::InvalidValue,
+                node,
+                format!("is {}, {problem}", shown(node)),
+            );
+        }
+    }
+
+    fn name(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
+        if names.contains(&value) {
+            return;
+        }
+        let near = guess::name(names.iter().copied(), value);
+        let what = match near {
+            Some(near) => format!("is {}; did you mean {near}", shown(node)),
+            None => format!("is {}, not one of {}", shown(node), names.join(", ")),
+        };
+        self.fault(Flaw::UnknownEnumValue, node, what).repair =
+            near.map(|near| Repair::Replace(escape(near)));
+    }
+
+    fn position(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
+        let Some(name) = value.parse::<usize>().ok().and_then(|at| names.get(at)) else {
+            let what = format!("is {value}, not one of {}", names.join(", "));
+            self.fault(Flaw::UnknownEnumValue, node, what);
+            return;
+        };
+        let what = format!("is {value}, where the API server takes the name {name}");
+        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(escape(name)));
+    }
+
+    fn list(
+        &mut self,
+        node: &'n Node,
+        of: &'static Type,
+        items: &'n [Node],
+        bounds: std::ops::RangeInclusive<usize>,
+    ) {
+        if items.len() < *bounds.start() {
+            self.fault(
+                Flaw::MissingField,
+                node,
+                "is empty, and at least one is needed",
+            );
+        } else if items.len() > *bounds.end() {
+            let what = format!("has {} entries, more than {}", items.len(), bounds.end());
+            self.fault(Flaw::InvalidValue, node, what);
+        }
+        for item in items {
+            self.value(item, of);
+        }
+    }
+
+    fn map(&mut self, keys: Text, of: &'static Type, members: &'n [Member]) {
+        for member in members {
+            if let Some((flaw, what)) = keys.problem(&member.key) {
+                self.fault(flaw, &member.value, format!("has a name that {what}"));
+            }
+            if member.value.value != Value::Null {
+                self.value(&member.value, of);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Services: their ports, pods and endpoints, and who owns a host's name.
+
+use super::host::{self, covers};
+use super::policies::age;
+use super::scope::Scope;
+use super::{Mesh, Stored};
+use meshladder_text::tree::{Node, Value};
+
+mod protocol;
+
+pub use protocol::Protocol;
+
+/// One port of a Service.
+#[derive(Clone, Copy, Debug)]
+pub struct ServicePort<'m> {
+    /// The port, as written.
+    pub node: &'m Node,
+    /// Its number.
+    pub number: u16,
+    /// Its name; empty without one.
+    pub name: &'m str,
+    /// `appProtocol`
+    pub app_protocol: Option<&'m str>,
+    /// `targetPort`: a number or a name; none when it is the port's own number.
+    pub target_port: Option<&'m Node>,
+    /// What Istio takes the traffic for.
+    pub protocol: Protocol,
+}
+
+/// One endpoint of a Service, from an EndpointSlice.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint<'m> {
+    /// The EndpointSlice.
+    pub slice: &'m Stored,
+    /// The endpoint in it.
+    pub node: &'m Node,
+    /// Its address.
+    pub address: &'m str,
+    /// Whether traffic may go there.
+    pub is_ready: bool,
+    /// The pod behind it.
+    pub pod: Option<&'m Stored>,
+}
+
+impl Mesh {
+    /// The Service of that name.
+    pub fn service(&self, namespace: &str, name: &str) -> Option<&Stored> {
+        // Other groups have a kind `Service` too.
+        self.objects
+            .named("Service", namespace, name)
+            .find(|service| service.group.is_empty())
+    }
+
+    /// The Service with this full name.
+    pub fn service_of_host(&self, host: &str) -> Option<&Stored> {
+        let (name, namespace) = self.domain.service_name(host)?;
+        self.service(namespace, name)
+    }
+
+    /// The pods a Service selects, ready or not, in whatever phase. One without a selector selects
+    /// nothing.
+    pub fn selected_pods<'m>(&'m self, service: &'m Stored) -> Vec<&'m Stored> {
+        let selector = service
+            .spec_at(["selector"])
+            .filter(|selector| !selector.members().is_empty());
+        let pods = selector.map(|selector| self.pods_with(Some(&service.id.namespace), selector));
+        pods.into_iter().flatten().collect()
+    }
+
+    /// The Services that select a pod.
+    pub fn services_of(&self, pod: &Stored) -> Vec<&Stored> {
+        self.services_selecting(&pod.id.namespace, pod.labels())
+    }
+
+    /// The EndpointSlices of a Service.
+    pub fn endpoint_slices<'m>(
+        &'m self,
+        service: &Stored,
+    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let slices = self.objects.of_kind("EndpointSlice");
+        self.index
+            .slices(&service.id.namespace, &service.id.name)
+            .iter()
+            .map(move |&position| &slices[position])
+    }
+
+    /// The endpoints of a Service.
+    pub fn endpoints(&self, service: &Stored) -> Vec<Endpoint<'_>> {
+        let mut found = Vec::new();
+        for slice in self.endpoint_slices(service) {
+            for node in slice.node.get("endpoints").map_or(&[][..], Node::items) {
+                let addresses = node
+                    .get("addresses")
+                    .map_or(&[][..], Node::items)
+                    .iter()
+                    .filter_map(Node::str);
+                // "A nil value should be interpreted as "true"."
+                let ready = node.at(["conditions", "ready"]);
+                let is_ready = ready.is_none_or(|ready| ready.value != Value::Bool(false));
+                let target = node
+                    .get("targetRef")
+                    .filter(|target| target.str_at("kind") == Some("Pod"));
+                let pod = target.and_then(|target| target.str_at("name"));
+                let pod = pod.and_then(|name| self.objects.get("Pod", &slice.id.namespace, name));
+                found.extend(addresses.map(|address| Endpoint {
+                    slice,
+                    node,
+                    address,
+                    is_ready,
+                    pod,
+                }));
+            }
+        }
+        found
+    }
+
+    /// The Deployment, StatefulSet, DaemonSet, … that made a pod.
+    pub fn workload_of(&self, pod: &Stored) -> Option<&Stored> {
+        let (kind, name) = controller(&pod.node)?;
+        let direct = self.objects.get(kind, &pod.id.namespace, name);
+        let above = direct.and_then(|direct| controller(&direct.node));
+        let above = above.and_then(|(kind, name)| self.objects.get(kind, &pod.id.namespace, name));
+        above.or(direct).or_else(|| {
+            let (kind, name) = self
+                .pod(&pod.id.namespace, &pod.id.name)?
+                .owner
+                .split_once('/')?;
+            self.objects.get(kind, &pod.id.namespace, name)
+        })
+    }
+
+    /// The object that made another one, when it is here.
+    pub fn maker_of(&self, object: &Stored) -> Option<&Stored> {
+        let (kind, name) = controller(&object.node)?;
+        self.objects.get(kind, &object.id.namespace, name)
+    }
+
+    /// The Services and ServiceEntries that a proxy knows under a host, the one whose endpoints it
+    /// uses first: its own namespace's, else the Kubernetes Service, else the oldest. When none has
+    /// the name, those with the most specific wildcard.
+    pub fn registry<'m>(&'m self, scope: Scope<'_>, host: &str) -> Vec<&'m Stored> {
+        let mut known: Vec<_> = self
+            .registered(host)
+            .filter(|object| self.is_known(scope, object, host))
+            .collect();
+        let width = |object: &Stored| host::specificity(entry_host(object, host));
+        if let Some(best) = known.iter().map(|object| width(object)).min() {
+            known.retain(|object| width(object) == best);
+        }
+        known.sort_by_key(|object| {
+            (
+                object.id.namespace != scope.namespace,
+                object.id.kind != "Service",
+                age(&object.node),
+            )
+        });
+        known
+    }
+
+    /// The Services and ServiceEntries for a host, seen or not.
+    pub fn registered<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let entries = self.objects.of_kind("ServiceEntry");
+        let positions = self.index.service_entries.covering(host);
+        self.service_of_host(host).into_iter().chain(
+            positions
+                .into_iter()
+                .map(move |position| &entries[position]),
+        )
+    }
+
+    fn is_known(&self, scope: Scope<'_>, object: &Stored, host: &str) -> bool {
+        self.is_exported_to(object, scope.namespace)
+            && scope.imports(&object.id.namespace, host).holds
+    }
+}
+
+/// The ports of a Service.
+pub fn ports(service: &Stored) -> impl Iterator<Item = ServicePort<'_>> {
+    service.spec_list("ports").iter().filter_map(|node| {
+        let number = number(node.get("port")?)?;
+        let name = node.str_at("name").unwrap_or_default();
+        let app_protocol = node.str_at("appProtocol");
+        let transport = node.str_at("protocol").unwrap_or("TCP");
+        let protocol = Protocol::of_port(number, name, app_protocol, transport);
+        Some(ServicePort {
+            node,
+            number,
+            name,
+            app_protocol,
+            target_port: node.get("targetPort"),
+            protocol,
+        })
+    })
+}
+
+/// The number of the container's port that a Service's port leads to in a pod; none when its name
+/// is in no container.
+pub fn target_port(port: &ServicePort<'_>, pod: &Stored) -> Option<u16> {
+    let Some(target) = port.target_port else {
+        return Some(port.number);
+    };
+    number(target).or_else(|| {
+        let containers = ["containers", "initContainers"]
+            .into_iter()
+            .flat_map(|list| pod.spec_list(list));
+        let mut ports =
+            containers.flat_map(|container| container.get("ports").map_or(&[][..], Node::items));
+        number(
+            ports
+                .find(|port| port.str_at("name") == target.str())?
+                .get("containerPort")?,
+        )
+    })
+}
+
+/// A port's number.
+pub fn number(node: &Node) -> Option<u16> {
+    match &node.value {
+        Value::Number(text) | Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Whether a pod's `Ready` condition holds.
+pub fn is_ready(pod: &Stored) -> bool {
+    let conditions = pod
+        .node
+        .at(["status", "conditions"])
+        .map_or(&[][..], Node::items);
+    conditions
+        .iter()
+        .any(|c| c.str_at("type") == Some("Ready") && c.str_at("status") == Some("True"))
+}
+
+fn controller(object: &Node) -> Option<(&str, &str)> {
+    let owners = object.at(["metadata", "ownerReferences"])?.items();
+    let is_controller = |owner: &&Node| {
+        owner
+            .get("controller")
+            .is_some_and(|c| c.value == Value::Bool(true))
+    };
+    let owner = owners.iter().find(is_controller).or(owners.first())?;
+    Some((owner.str_at("kind")?, owner.str_at("name")?))
+}
+
+/// The most specific of an entry's hosts that covers a host; a Service's only name is the host
+/// itself.
+fn entry_host<'m>(object: &'m Stored, host: &'m str) -> &'m str {
+    let hosts = object
+        .spec_strings("hosts")
+        .filter(|pattern| covers(pattern, host));
+    hosts
+        .min_by_key(|pattern| host::specificity(pattern))
+        .unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! `VirtualService`: those that route a client's calls to a host, and for one of them, step by
+//! step, why or why not.
+
+use super::export::{Export, export_node};
+use super::host::{covers, specificity};
+use super::policies::age;
+use super::scope::Scope;
+use super::services::number;
+use super::{Domain, Mesh, Stored};
+use meshladder_text::tree::Node;
+
+mod steps;
+
+pub use steps::{Step, StepKind};
+
+/// A place that a route leads to.
+#[derive(Clone, Debug)]
+pub struct Destination<'m> {
+    /// The destination, as written.
+    pub node: &'m Node,
+    /// The full name of its host.
+    pub host: String,
+    /// `subset`
+    pub subset: Option<&'m str>,
+    /// `port.number`
+    pub port: Option<u16>,
+}
+
+/// A route that leaves its rules to another VirtualService.
+#[derive(Clone, Debug)]
+pub struct Delegate<'m> {
+    /// `delegate`, as written.
+    pub node: &'m Node,
+    /// Namespace and name of the other.
+    pub name: (&'m str, &'m str),
+    /// The other, when it is there.
+    pub target: Option<&'m Stored>,
+    /// Whether istiod takes it: it is exported to the root's namespace, and has no hosts of its
+    /// own.
+    pub is_usable: bool,
+}
+
+impl Mesh {
+    /// The VirtualServices that could route a sidecar's calls to a host, the one that does first:
+    /// "the most specific host", then those private to the client's namespace, then those exported
+    /// to it by name, then public ones; the oldest of each.
+    pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Stored> {
+        let is_used = |service: &&Stored| {
+            self.is_exported_to(service, client.namespace)
+                && binds_mesh(service)
+                && is_imported(service, client, &self.domain)
+        };
+        let mut found: Vec<_> = self.virtual_services_of(host).filter(is_used).collect();
+        found.sort_by_key(|service| {
+            let pattern = host_for(service, host, &self.domain).map(|(_, full)| specificity(&full));
+            (
+                pattern,
+                self.export_rank(service, client),
+                age(&service.node),
+            )
+        });
+        found
+    }
+
+    /// The VirtualServices with a host that covers this one, seen or not.
+    pub fn virtual_services_of<'m>(
+        &'m self,
+        host: &str,
+    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        let services = self.objects.of_kind("VirtualService");
+        self.index
+            .virtual_services
+            .covering(host)
+            .into_iter()
+            .map(move |position| &services[position])
+    }
+
+    /// What names its own namespace, by `.` or in a list of others, is private there.
+    fn export_rank(&self, service: &Stored, client: Scope<'_>) -> u8 {
+        match self.export(service) {
+            Export::Everywhere => 2,
+            _ if service.id.namespace == client.namespace => 0,
+            _ => 1,
+        }
+    }
+
+    /// The VirtualServices that a root VirtualService's routes are left to.
+    pub fn delegates<'m>(&'m self, root: &'m Stored) -> Vec<Delegate<'m>> {
+        let nodes = root
+            .spec_list("http")
+            .iter()
+            .filter_map(|route| route.get("delegate"));
+        nodes
+            .filter_map(|node| {
+                // "If it is same with the root's, it can be omitted."
+                let namespace = node
+                    .str_at("namespace")
+                    .filter(|ns| !ns.is_empty())
+                    .unwrap_or(&root.id.namespace);
+                let name = node.str_at("name")?;
+                let target = self.objects.get("VirtualService", namespace, name);
+                let is_usable = target.is_some_and(|target| {
+                    self.is_exported_to(target, &root.id.namespace)
+                        && target.spec_list("hosts").is_empty()
+                });
+                Some(Delegate {
+                    node,
+                    name: (namespace, name),
+                    target,
+                    is_usable,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The routes of a VirtualService, of every protocol.
+pub fn routes(service: &Stored) -> impl Iterator<Item = &Node> {
+    ["http", "tls", "tcp"]
+        .into_iter()
+        .flat_map(|kind| service.spec_list(kind))
+}
+
+/// Every place that the routes of a VirtualService lead to, mirrors too.
+pub fn destinations<'m>(service: &'m Stored, domain: &Domain) -> Vec<Destination<'m>> {
+    let mut found = Vec::new();
+    for node in routes(service).flat_map(leads_to) {
+        let host = domain
+            .fqdn(
+                node.str_at("host").unwrap_or_default(),
+                &service.id.namespace,
+            )
+            .into_owned();
+        let port = node.at(["port", "number"]).and_then(number);
+        let subset = node.str_at("subset").filter(|subset| !subset.is_empty());
+        found.push(Destination {
+            node,
+            host,
+            subset,
+            port,
+        });
+    }
+    found
+}
+
+fn leads_to(route: &Node) -> impl Iterator<Item = &Node> {
+    let list = |key: &str| route.get(key).map_or(&[][..], Node::items).iter();
+    list("route")
+        .chain(list("mirrors"))
+        .filter_map(|entry| entry.get("destination"))
+        .chain(route.get("mirror"))
+}
+
+/// Whether a VirtualService is for sidecars. "If the list of gateways is omitted, the default of
+/// `mesh` is used".
+pub fn binds_mesh(service: &Stored) -> bool {
+    let gateways = service.spec_list("gateways");
+    gateways.is_empty() || gateways.iter().any(|gateway| gateway.str() == Some("mesh"))
+}
+
+/// The hosts of a VirtualService, each with its full name.
+pub fn hosts<'m>(service: &'m Stored, domain: &Domain) -> impl Iterator<Item = (&'m Node, String)> {
+    let full = |node: &Node| {
+        domain
+            .fqdn(node.str().unwrap_or_default(), &service.id.namespace)
+            .into_owned()
+    };
+    service
+        .spec_list("hosts")
+        .iter()
+        .map(move |node| (node, full(node)))
+}
+
+/// The most specific host of a VirtualService that covers a host.
+fn host_for<'m>(service: &'m Stored, host: &str, domain: &Domain) -> Option<(&'m Node, String)> {
+    hosts(service, domain)
+        .filter(|(_, full)| covers(full, host))
+        .min_by_key(|(_, full)| specificity(full))
+}
+
+/// One imported host is enough for all of a VirtualService.
+fn is_imported(service: &Stored, client: Scope<'_>, domain: &Domain) -> bool {
+    hosts(service, domain).any(|(_, full)| client.imports(&service.id.namespace, &full).holds)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! One line of a log, decoded.
+
+use std::fmt::Write;
+
+use super::shown;
+use meshladder_capture::access_log::{Field, Record};
+use meshladder_capture::flags;
+use meshladder_judge::logs::{Class, Judgement};
+use meshladder_text::json::{escape, escape_into};
+
+/// For people: when, where, what, how it ended, who ended it and why.
+pub fn line_text(source: &str, number: u64, record: &Record<'_>, judgement: Judgement) -> String {
+    let get = |field| shown(record.get(field));
+    let call = if record.is_connection() {
+        format!("connection to {}", get(Field::Local))
+    } else {
+        format!(
+            "{} {}{}",
+            get(Field::Method),
+            get(Field::Authority),
+            get(Field::Path)
+        )
+    };
+    let flags = record.get(Field::Flags);
+    let mut out = format!(
+        "{source}:{number}: {} {call}: {}",
+        get(Field::Start),
+        record.code()
+    );
+    for part in [flags, record.get(Field::Details)]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+    {
+        let _ = write!(out, " {}", shown(part));
+    }
+    let _ = write!(out, " by {}", judgement.by.words());
+    if judgement.side.id() != "unknown" {
+        let _ = write!(out, " at the {}", judgement.side.id());
+    }
+    for (what, field) in [("to", Field::UpstreamHost), ("by way of", Field::Cluster)] {
+        if !record.get(field).is_empty() {
+            let _ = write!(out, " {what} {}", get(field));
+        }
+    }
+    if let Some(ms) = record.number(Field::Duration) {
+        let _ = write!(out, ", {ms} ms");
+    }
+    if !record.get(Field::RequestId).is_empty() {
+        let _ = write!(out, ", id {}", get(Field::RequestId));
+    }
+    if judgement.class != Class::Fine {
+        for text in means(record) {
+            let _ = write!(out, "\n    {}", shown(&text));
+        }
+    }
+    out
+}
+
+fn means(record: &Record<'_>) -> Vec<String> {
+    let texts = [
+        Field::Details,
+        Field::Termination,
+        Field::Flags,
+        Field::Failure,
+    ]
+    .map(|field| record.get(field));
+    let readings = texts
+        .iter()
+        .filter(|text| !text.is_empty())
+        .filter_map(|text| flags::read(text));
+    let mut all: Vec<String> = readings.flat_map(|reading| reading.means).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    all.retain(|text| seen.insert(text.clone()));
+    all
+}
+
+/// The names that Istio's JSON format has, and ours for the rest.
+const NAMES: [(&str, Field); 24] = [
+    ("start_time", Field::Start),
+    ("method", Field::Method),
+    ("path", Field::Path),
+    ("protocol", Field::Protocol),
+    ("response_code_details", Field::Details),
+    ("connection_termination_details", Field::Termination),
+    ("upstream_transport_failure_reason", Field::Failure),
+    ("bytes_received", Field::Received),
+    ("bytes_sent", Field::Sent),
+    ("duration", Field::Duration),
+    ("upstream_service_time", Field::ServiceTime),
+    ("x_forwarded_for", Field::ForwardedFor),
+    ("user_agent", Field::UserAgent),
+    ("request_id", Field::RequestId),
+    ("authority", Field::Authority),
+    ("upstream_host", Field::UpstreamHost),
+    ("upstream_cluster", Field::Cluster),
+    ("upstream_local_address", Field::UpstreamLocal),
+    ("downstream_local_address", Field::Local),
+    ("downstream_remote_address", Field::Remote),
+    ("requested_server_name", Field::ServerName),
+    ("route_name", Field::Route),
+    ("grpc_status", Field::GrpcStatus),
+    ("downstream_local_close_reason", Field::CloseReason),
+];
+
+/// For programs: one object on one line.
+pub fn line_json(source: &str, number: u64, record: &Record<'_>, judgement: Judgement) -> String {
+    let flags: Vec<String> = record.flags().map(escape).collect();
+    let mut out = format!(
+        "{{\"doc\":{},\"line\":{number},\"response_code\":{},\"response_flags\":[{}],\"by\":\"{}\",\"side\":\"{}\",\"class\":\"{}\",\"grpc\":{}",
+        escape(source),
+        record.code(),
+        flags.join(","),
+        judgement.by.id(),
+        judgement.side.id(),
+        judgement.class.id(),
+        judgement.is_grpc,
+    );
+    for (name, field) in NAMES {
+        let value = record.get(field);
+        if value.is_empty() {
+            continue;
+        }
+        let _ = write!(out, ",\"{name}\":");
+        match (field, record.number(field)) {
+            (
+                Field::Received | Field::Sent | Field::Duration | Field::ServiceTime,
+                Some(number),
+            ) => {
+                let _ = write!(out, "{number}");
+            }
+            _ => escape_into(&mut out, value),
+        }
+    }
+    if !record.others.is_empty() {
+        let others = record
+            .others
+            .iter()
+            .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
+        let _ = write!(
+            out,
+            ",\"other\":{{{}}}",
+            others.collect::<Vec<_>>().join(",")
+        );
+    }
+    let means: Vec<String> = if judgement.class == Class::Fine {
+        Vec::new()
+    } else {
+        means(record)
+    };
+    let means: Vec<String> = means.iter().map(|text| escape(text)).collect();
+    let _ = write!(out, ",\"means\":[{}]}}", means.join(","));
+    out
+}

@@ -1,0 +1,163 @@
+//! Log levels: of each proxy, and what is not at its default.
+
+use std::borrow::Cow;
+
+use super::Table;
+use meshladder_capture::envoy::logging::{Level, Levels};
+use meshladder_text::json::escape;
+
+/// The levels of one proxy, or why they are not known.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// `pod.namespace`
+    pub pod: String,
+    /// What `/logging` tells.
+    pub levels: Result<Levels, String>,
+}
+
+/// A component of a proxy, or a scope of an istiod, that is not at its default.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Off {
+    /// `pod.namespace`
+    pub pod: String,
+    /// Such as `rbac`.
+    pub component: String,
+    /// What it is at.
+    pub level: String,
+    /// What it starts with.
+    pub default: String,
+}
+
+/// A proxy a row: the level of most components, and those that have another.
+pub fn levels(rows: &[Row]) -> Table<'_> {
+    let mut table = Table::new(3, &["POD", "LEVEL", "EXCEPT"]);
+    for row in rows {
+        let (level, except) = match &row.levels {
+            Ok(levels) => told(levels),
+            Err(_) => ("unknown".to_owned(), String::new()),
+        };
+        let except = if except.is_empty() {
+            "-".to_owned()
+        } else {
+            except
+        };
+        table.row([
+            Cow::Borrowed(row.pod.as_str()),
+            Cow::Owned(level),
+            Cow::Owned(except),
+        ]);
+    }
+    table
+}
+
+fn told(levels: &Levels) -> (String, String) {
+    let Some(usual) = levels.usual() else {
+        return ("unknown".to_owned(), String::new());
+    };
+    let except: Vec<String> = levels
+        .except(usual)
+        .map(|(name, level)| format!("{name}:{level}"))
+        .collect();
+    (usual.to_string(), except.join(","))
+}
+
+/// A component or scope a row.
+pub fn audit(all: &[Off]) -> Table<'_> {
+    let mut table = Table::new(3, &["POD", "COMPONENT", "LEVEL", "DEFAULT"]);
+    for off in all {
+        table.row(
+            [&off.pod, &off.component, &off.level, &off.default]
+                .map(|cell| Cow::Borrowed(cell.as_str())),
+        );
+    }
+    table
+}
+
+/// `{"pods":[{"pod":…,"levels":{…}}]}`; a pod that could not be asked has `unknown` instead.
+pub fn levels_json(rows: &[Row]) -> String {
+    let one = |row: &Row| {
+        let rest = match &row.levels {
+            Ok(Levels(levels)) => format!(r#""levels":{{{}}}"#, joined(levels.iter().map(member))),
+            Err(why) => format!(r#""unknown":{}"#, escape(why)),
+        };
+        format!(r#"{{"pod":{},{rest}}}"#, escape(&row.pod))
+    };
+    format!(r#"{{"pods":[{}]}}"#, joined(rows.iter().map(one)))
+}
+
+/// `{"not_at_default":[…],"unknown":[…],"examined":n}`
+pub fn audit_json(all: &[Off], unknown: &[(String, String)], examined: usize) -> String {
+    let off = |off: &Off| {
+        let [pod, component, level, default] =
+            [&off.pod, &off.component, &off.level, &off.default].map(|s| escape(s));
+        format!(r#"{{"pod":{pod},"component":{component},"level":{level},"default":{default}}}"#)
+    };
+    let lost = |(pod, why): &(String, String)| {
+        format!(r#"{{"pod":{},"why":{}}}"#, escape(pod), escape(why))
+    };
+    let (all, lost) = (
+        joined(all.iter().map(off)),
+        joined(unknown.iter().map(lost)),
+    );
+    format!(r#"{{"not_at_default":[{all}],"unknown":[{lost}],"examined":{examined}}}"#)
+}
+
+fn member((name, level): (&String, &Level)) -> String {
+    format!(r#"{}:"{level}""#, escape(name))
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
+            .expect("levels");
+        let plain = Levels::parse("active loggers:\n  a: info\n").expect("levels");
+        vec![
+            Row {
+                pod: "cart-1.shop".to_owned(),
+                levels: Ok(levels),
+            },
+            Row {
+                pod: "cart-2.shop".to_owned(),
+                levels: Ok(plain),
+            },
+            Row {
+                pod: "z.mesh".to_owned(),
+                levels: Err("no \"Envoy\"".to_owned()),
+            },
+        ]
+    }
+
+    #[test]
+    fn a_proxy_is_told_by_its_usual_level_and_what_differs() {
+        let expected = "POD           LEVEL     EXCEPT\ncart-1.shop   warning   rbac:debug\ncart-2.shop   info      -\nz.mesh        unknown   -\n";
+        assert_eq!(levels(&rows()).to_string(), expected);
+        let expected = r#"{"pods":[{"pod":"cart-1.shop","levels":{"a":"warning","b":"warning","rbac":"debug"}},{"pod":"cart-2.shop","levels":{"a":"info"}},{"pod":"z.mesh","unknown":"no \"Envoy\""}]}"#;
+        assert_eq!(levels_json(&rows()), expected);
+    }
+
+    #[test]
+    fn what_is_not_at_its_default_is_told_with_its_default() {
+        let off = Off {
+            pod: "cart-1.shop".to_owned(),
+            component: "rbac".to_owned(),
+            level: "debug".to_owned(),
+            default: "warning".to_owned(),
+        };
+        assert_eq!(
+            audit(std::slice::from_ref(&off)).to_string(),
+            "POD           COMPONENT   LEVEL   DEFAULT\ncart-1.shop   rbac        debug   warning\n"
+        );
+        let expected = r#"{"not_at_default":[{"pod":"cart-1.shop","component":"rbac","level":"debug","default":"warning"}],"unknown":[{"pod":"x","why":"gone"}],"examined":2}"#;
+        assert_eq!(
+            audit_json(&[off], &[("x".to_owned(), "gone".to_owned())], 2),
+            expected
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! A trace as a walk to read: a block a hop, a line a decision, the answer last.
+
+use std::fmt::Write;
+
+use meshladder_sim::Tri;
+use meshladder_sim::trace::{Branch, End, Hop, Step, Trace};
+
+/// How words are marked: around what was chosen, and around the answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    /// Before and after what was chosen.
+    pub chosen: (&'static str, &'static str),
+}
+
+/// The walk. `verbose` adds the candidates that lost, each with its reason.
+pub fn to_text(trace: &Trace, question: &str, verbose: bool, marks: Marks) -> String {
+    let mut out = format!("{question}\n");
+    for hop in &trace.hops {
+        write_hop(&mut out, hop, verbose, marks);
+    }
+    out.push('\n');
+    write_end(&mut out, &trace.outcome, marks);
+    if trace.branches.len() > 1 {
+        out.push_str("\nIt may end in more than one way:\n");
+        trace
+            .branches
+            .iter()
+            .for_each(|branch| write_branch(&mut out, branch));
+    }
+    out
+}
+
+fn write_hop(out: &mut String, hop: &Hop, verbose: bool, marks: Marks) {
+    let _ = writeln!(out, "\n{} ({})", hop.proxy, hop.direction);
+    for step in &hop.steps {
+        write_step(out, step, verbose, marks);
+    }
+    let log = &hop.log;
+    let flags = if log.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        log.flags.join(",")
+    };
+    let details = if log.details.is_empty() {
+        "-"
+    } else {
+        &log.details
+    };
+    let _ = writeln!(out, "  {:<14}{} {flags} {details}", "logs", log.code);
+}
+
+fn write_step(out: &mut String, step: &Step, verbose: bool, marks: Marks) {
+    let (before, after) = marks.chosen;
+    let object = step
+        .object
+        .as_ref()
+        .map(|object| format!("  [{object}]"))
+        .unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "  {:<14}{before}{}{after}{object}",
+        step.stage, step.chosen
+    );
+    if !verbose {
+        return;
+    }
+    for candidate in step
+        .considered
+        .iter()
+        .filter(|candidate| candidate.matched != Tri::Yes)
+    {
+        let mark = if candidate.matched == Tri::No {
+            "✗"
+        } else {
+            "?"
+        };
+        let _ = writeln!(
+            out,
+            "  {:<14}{mark} {}: {}",
+            "", candidate.what, candidate.why
+        );
+    }
+}
+
+fn write_end(out: &mut String, end: &End, marks: Marks) {
+    let (before, after) = marks.chosen;
+    let by = end
+        .by
+        .as_ref()
+        .map(|by| format!(" by {by}"))
+        .unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "→ {before}{}{after}{by}: {}",
+        end.kind.word(),
+        end.because
+    );
+    if end.code != 0 || !end.details.is_empty() {
+        let flags = if end.flags.is_empty() {
+            "-".to_owned()
+        } else {
+            end.flags.join(",")
+        };
+        let _ = writeln!(
+            out,
+            "  the access log will say {} {flags} {}",
+            end.code, end.details
+        );
+    }
+}
+
+fn write_branch(out: &mut String, branch: &Branch) {
+    let share = branch.weight.map_or("    ?".to_owned(), |weight| {
+        format!("{:4.0} %", weight * 100.0)
+    });
+    let way = [branch.cluster.as_deref(), branch.endpoint.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let end = &branch.end;
+    let flags = if end.flags.is_empty() {
+        "-".to_owned()
+    } else {
+        end.flags.join(",")
+    };
+    let _ = writeln!(
+        out,
+        "  {share}  {way}: {} {} {flags} {}",
+        end.kind.word(),
+        end.code,
+        end.details
+    );
+}

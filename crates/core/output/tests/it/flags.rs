@@ -1,0 +1,163 @@
+//! The table of flags beside what a real Envoy logged.
+
+use meshladder_capture::access_log::{Formats, Reading};
+use meshladder_capture::flags;
+use meshladder_judge::logs::{By, Class, judge};
+
+use crate::expect::expect_file;
+
+#[test]
+fn the_manual_s_chapter_is_made_from_the_table() {
+    expect_file("docs/response-flags.md", &flags::manual());
+}
+
+/// A record of a real Envoy: the cells of a row by their column's name.
+struct Row<'t>(Vec<(&'t str, &'t str)>);
+
+impl Row<'_> {
+    /// A cell; empty for `-`.
+    fn get(&self, column: &str) -> &str {
+        let cell = self
+            .0
+            .iter()
+            .find(|(name, _)| *name == column)
+            .expect("the column is there")
+            .1;
+        if cell == "-" { "" } else { cell }
+    }
+
+    fn flags(&self) -> Vec<&str> {
+        self.get("flags")
+            .split(',')
+            .filter(|flag| !flag.is_empty())
+            .collect()
+    }
+}
+
+fn observed(text: &str) -> Vec<Row<'_>> {
+    let mut rows = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = rows
+        .next()
+        .expect("there is a header")
+        .split('\t')
+        .collect();
+    rows.map(|row| Row(header.iter().copied().zip(row.split('\t')).collect()))
+        .collect()
+}
+
+fn observed_text() -> Option<String> {
+    let shared = std::env::var_os("MESHLADDER_SHARED")?;
+    let path = std::path::Path::new(&shared).join("reference/envoy-samples/observed_flags.tsv");
+    Some(std::fs::read_to_string(path).expect("the observed flags are there"))
+}
+
+#[test]
+fn every_flag_and_reason_that_a_real_envoy_logged_is_explained() {
+    let Some(text) = observed_text() else { return };
+    let rows = observed(&text);
+    assert!(rows.len() > 100);
+    let mut wrong = std::collections::BTreeSet::new();
+    for row in &rows {
+        let (code, details) = (row.get("code"), row.get("response_code_details"));
+        let name = details.split(['{', '[', '(']).next().unwrap_or_default();
+        for flag in row.flags() {
+            let Some(known) = flags::named(flag) else {
+                wrong.insert(format!("flag {flag}"));
+                continue;
+            };
+            // URX and DI accompany what else happened, and an answer that has begun keeps its
+            // status.
+            let follows =
+                ["URX", "DI"].contains(&flag) || name == "upstream_reset_after_response_started";
+            if !follows
+                && code != "0"
+                && !known.status.contains(code)
+                && !known.status.contains("configured")
+            {
+                wrong.insert(format!(
+                    "{flag} with status {code}: the table says {}",
+                    known.status
+                ));
+            }
+            let goes_with = flags::detail(name)
+                .is_none_or(|detail| detail.flags.split(' ').any(|own| own == flag));
+            if !follows && !goes_with && details != "via_upstream" {
+                wrong.insert(format!(
+                    "{flag} with details {name}: the table of details does not say so"
+                ));
+            }
+        }
+        let reasons = [
+            "response_code_details",
+            "connection_termination_details",
+            "upstream_transport_failure_reason",
+            "downstream_local_close_reason",
+            "downstream_transport_failure_reason",
+        ];
+        for text in reasons
+            .map(|column| row.get(column))
+            .into_iter()
+            .filter(|text| !text.is_empty())
+        {
+            let reading = flags::read(text);
+            if reading.is_none_or(|reading| {
+                reading
+                    .means
+                    .iter()
+                    .any(|means| means.contains("not known"))
+            }) {
+                wrong.insert(format!("not explained: {text}"));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{}",
+        wrong.into_iter().collect::<Vec<_>>().join("\n")
+    );
+}
+
+/// Each row as a line of Istio's format: who ended the request is known from what the case was.
+#[test]
+fn it_is_told_who_ended_what_a_real_envoy_logged() {
+    let Some(text) = observed_text() else { return };
+    for row in observed(&text)
+        .iter()
+        .filter(|row| row.get("log") == "http")
+    {
+        let dash = |text: &str| {
+            if text.is_empty() {
+                "-".to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        let cell = |column: &str| dash(row.get(column));
+        let line = format!(
+            "[2026-11-15T06:31:02.101Z] \"GET / HTTP/1.1\" {} {} {} {} \"{}\" 0 0 0 - \"-\" \"-\" \"-\" \"a\" \"-\" {} - 10.0.0.1:80 10.0.0.2:1 - {}",
+            cell("code"),
+            cell("flags"),
+            cell("response_code_details"),
+            cell("connection_termination_details"),
+            cell("upstream_transport_failure_reason"),
+            cell("cluster"),
+            cell("route"),
+        );
+        let formats = Formats::default();
+        let Reading::Access(record) = formats.reader().read(&line) else {
+            panic!("{line}")
+        };
+        let judgement = judge(&record);
+        let details = row.get("response_code_details");
+        let by = match (details, row.flags()[..].first().copied()) {
+            ("via_upstream", _) => By::NextHop,
+            (_, Some("DC" | "DR")) => By::Client,
+            _ if details.starts_with("upstream_reset_after") => By::NextHop,
+            _ => By::ThisProxy,
+        };
+        assert_eq!(judgement.by, by, "{line}");
+        let code: u16 = row.get("code").parse().expect("a status");
+        let fine = code < 400 && code > 0 && row.flags().iter().all(|flag| *flag == "DI");
+        assert_eq!(judgement.class == Class::Fine, fine, "{line}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests that need more than one module of the core, or the repository's own files.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read the repository; the library they test reads nothing"
+)]
+
+mod corpus;
+mod expect;
+mod flags;
+mod redact;
+mod tidy;

@@ -1,0 +1,35 @@
+//! `google.protobuf.Any` as a dump writes it.
+
+use std::borrow::Cow;
+
+use meshladder_text::json::Raw;
+
+/// A message and its type.
+#[derive(Clone, Debug)]
+pub struct Typed<'a> {
+    /// The message's name, without `type.googleapis.com/`.
+    pub type_url: Cow<'a, str>,
+    /// The message.
+    pub value: Raw<'a>,
+}
+
+impl<'a> Typed<'a> {
+    /// Reads an `Any`; none when it has no type. A `TypedStruct` stands for what is in it.
+    pub fn of(raw: Raw<'a>) -> Option<Self> {
+        let name = |url: Cow<'a, str>| match url.rsplit_once('/') {
+            Some((_, name)) => Cow::Owned(name.to_owned()),
+            None => url,
+        };
+        let type_url = name(raw.string_at("@type")?);
+        if !type_url.ends_with(".TypedStruct") {
+            return Some(Self {
+                type_url,
+                value: raw,
+            });
+        }
+        Some(Self {
+            type_url: name(raw.string_at("type_url")?),
+            value: raw.get("value").unwrap_or(raw),
+        })
+    }
+}

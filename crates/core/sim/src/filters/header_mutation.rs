@@ -1,0 +1,51 @@
+//! `envoy.filters.http.header_mutation`: headers that later filters see changed.
+
+use super::{PerRoute, Verdict};
+use crate::State;
+use crate::matcher::unmodelled;
+use crate::mutation::Mutation;
+use meshladder_text::json::Raw;
+
+/// The compiled request mutations of a `HeaderMutation`.
+#[derive(Debug)]
+pub(super) struct HeaderMutation(Vec<Mutation>);
+
+impl HeaderMutation {
+    pub(super) fn compile(raw: Raw<'_>) -> Self {
+        let mutations = raw
+            .get("mutations")
+            .into_iter()
+            .flat_map(|mutations| mutations.list("request_mutations"));
+        Self(mutations.filter_map(mutation).collect())
+    }
+
+    /// Changes the request, as the filter is configured and then as the route has it.
+    pub(super) fn evaluate(&self, own: Option<&PerRoute>, state: &mut State<'_>) -> Verdict {
+        let own = if let Some(PerRoute::HeaderMutation(own)) = own {
+            own.0.as_slice()
+        } else {
+            &[]
+        };
+        for mutation in self.0.iter().chain(own) {
+            if let Some((_, fact)) = mutation.apply(state) {
+                return Verdict::Undecided(fact.into());
+            }
+        }
+        Verdict::Passed("it only changes headers".into())
+    }
+}
+
+/// One `HeaderMutation`; none when it does nothing.
+fn mutation(raw: Raw<'_>) -> Option<Mutation> {
+    if let Some(name) = raw.string_at("remove") {
+        return Some(Mutation::remove(&name));
+    }
+    if let Some(option) = raw.get("append") {
+        return Mutation::option(option);
+    }
+    let kind = raw.members().next().map(|(key, _)| key).unwrap_or_default();
+    Some(Mutation::Other {
+        name: Box::default(),
+        fact: unmodelled(&format!("a header mutation's `{kind}`")),
+    })
+}

@@ -1,0 +1,263 @@
+//! What a listener's own filters find out about a connection before a filter chain is chosen.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use super::matcher::unmodelled;
+use super::request::Connection;
+use meshladder_text::json::Raw;
+
+/// A connection as filter chains see it: a name or protocol that no listener filter looked for is
+/// not there.
+#[derive(Clone, Debug)]
+pub struct Seen<'r> {
+    /// Where the client wanted to go.
+    pub destination: (IpAddr, u16),
+    /// Where it comes from; none when nobody said.
+    pub source: Option<(IpAddr, u16)>,
+    /// The other end of the socket: "this will only be different from the source IP address when
+    /// using a listener filter that overrides the source address".
+    pub direct_source: Option<IpAddr>,
+    /// `tls` or `raw_buffer`.
+    pub transport_protocol: &'static str,
+    /// The server name in lower case; empty when there is none.
+    pub server_name: Cow<'r, str>,
+    /// What the client offers with TLS, or the HTTP version of plain text.
+    pub application_protocols: Protocols<'r>,
+}
+
+/// Application protocols, in the client's order.
+#[derive(Clone, Copy, Debug)]
+pub enum Protocols<'r> {
+    /// None was seen.
+    None,
+    /// The ALPN list.
+    Offered(&'r [String]),
+    /// What the bytes look like.
+    Plain(&'static str),
+}
+
+/// The listener filters of one listener, in order (`envoy.config.listener.v3.ListenerFilter`).
+#[derive(Debug, Default)]
+pub struct ListenerFilters<'a> {
+    filters: Vec<ListenerFilter<'a>>,
+}
+
+#[derive(Debug)]
+struct ListenerFilter<'a> {
+    kind: Kind<'a>,
+    disabled: Option<Predicate>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind<'a> {
+    OriginalDst,
+    TlsInspector,
+    HttpInspector,
+    /// Changes nothing that filter chains look at.
+    Harmless,
+    Unmodelled(Cow<'a, str>),
+}
+
+/// `envoy.config.listener.v3.ListenerFilterChainMatchPredicate`
+#[derive(Debug)]
+enum Predicate {
+    Or(Vec<Predicate>),
+    And(Vec<Predicate>),
+    Not(Box<Predicate>),
+    Any(bool),
+    /// "Match destination port. Particularly, the match evaluation must use the recovered local
+    /// port if the owning listener filter is after an `original_dst` listener filter." The end is
+    /// not in the range.
+    Ports(u64, u64),
+}
+
+impl<'r> Seen<'r> {
+    /// A connection that no filter has looked into.
+    pub fn unseen(connection: &'r Connection) -> Self {
+        Self {
+            destination: connection.destination,
+            source: connection.source,
+            direct_source: connection.source.map(|(ip, _)| ip),
+            transport_protocol: "raw_buffer",
+            server_name: Cow::Borrowed(""),
+            application_protocols: Protocols::None,
+        }
+    }
+}
+
+impl<'r> Protocols<'r> {
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = &'r str> {
+        let (offered, plain) = match self {
+            Self::None => (&[][..], None),
+            Self::Offered(list) => (list, None),
+            Self::Plain(protocol) => (&[][..], Some(protocol)),
+        };
+        offered.iter().map(String::as_str).chain(plain)
+    }
+}
+
+impl<'a> ListenerFilters<'a> {
+    /// Reads a listener's `listener_filters`.
+    pub fn compile(listener: Raw<'a>) -> Self {
+        Self {
+            filters: listener
+                .list("listener_filters")
+                .map(ListenerFilter::read)
+                .collect(),
+        }
+    }
+
+    /// Whether a filter restores the address that the client wanted to reach.
+    pub fn restore_destination(&self) -> bool {
+        self.filters
+            .iter()
+            .any(|filter| filter.kind == Kind::OriginalDst)
+    }
+
+    /// Lets the filters look at the connection. `local_port` is the port at which it arrived: the
+    /// one it was redirected to until a filter has restored the original one.
+    ///
+    /// # Errors
+    /// The fact that is missing to tell what the filters see.
+    pub fn inspect<'r>(
+        &self,
+        connection: &'r Connection,
+        mut local_port: u16,
+        mut seen: Seen<'r>,
+    ) -> Result<Seen<'r>, Box<str>> {
+        for filter in &self.filters {
+            if filter
+                .disabled
+                .as_ref()
+                .is_some_and(|predicate| predicate.holds(local_port))
+            {
+                continue;
+            }
+            match &filter.kind {
+                Kind::OriginalDst => local_port = connection.destination.1,
+                Kind::TlsInspector => inspect_tls(connection, &mut seen),
+                Kind::HttpInspector => inspect_http(connection, &mut seen),
+                Kind::Harmless => {}
+                Kind::Unmodelled(name) => {
+                    return Err(unmodelled(&format!("the listener filter {name}")));
+                }
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// "TLS Inspector listener filter allows detecting whether the transport appears to be TLS or
+/// plaintext, and if it is TLS, it detects the Server Name Indication and/or Application-Layer
+/// Protocol Negotiation from the client."
+fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+    let Some(tls) = &connection.tls else { return };
+    seen.transport_protocol = "tls";
+    if let Some(sni) = tls.sni.as_deref().filter(|sni| !sni.is_empty()) {
+        seen.server_name = lower_case(sni);
+    }
+    if !tls.alpn.is_empty() {
+        seen.application_protocols = Protocols::Offered(&tls.alpn);
+    }
+}
+
+/// "HTTP Inspector listener filter allows detecting whether the application protocol appears to be
+/// HTTP, and if it is HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does
+/// nothing once TLS was seen.
+fn inspect_http<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+    if seen.transport_protocol == "tls" || connection.tls.is_some() {
+        return;
+    }
+    if let Some(protocol) = connection.plain_http {
+        seen.application_protocols = Protocols::Plain(protocol);
+    }
+}
+
+fn lower_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|b| b.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+impl<'a> ListenerFilter<'a> {
+    fn read(filter: Raw<'a>) -> Self {
+        let name = filter.string_at("name").unwrap_or_default();
+        let config = filter.get("typed_config");
+        let url = config
+            .and_then(|config| config.string_at("@type"))
+            .unwrap_or_default();
+        // With this a tls_inspector ends what is not TLS.
+        let closes = config.and_then(|config| {
+            config
+                .get("close_connection_on_client_hello_parsing_errors")?
+                .bool()
+        });
+        let kind = if closes == Some(true) {
+            Kind::Unmodelled(name)
+        } else {
+            Kind::of(&url, name)
+        };
+        Self {
+            kind,
+            disabled: filter.get("filter_disabled").map(Predicate::read),
+        }
+    }
+}
+
+impl<'a> Kind<'a> {
+    /// A filter is what its configuration's type says; one without configuration is known by its
+    /// name.
+    fn of(type_url: &str, name: Cow<'a, str>) -> Self {
+        let message =
+            type_url.strip_prefix("type.googleapis.com/envoy.extensions.filters.listener.");
+        let short = name.strip_prefix("envoy.filters.listener.");
+        match message
+            .map(|m| m.split('.').next().unwrap_or_default())
+            .or(short)
+            .unwrap_or_default()
+        {
+            "original_dst" => Self::OriginalDst,
+            "tls_inspector" => Self::TlsInspector,
+            "http_inspector" => Self::HttpInspector,
+            "original_src" => Self::Harmless,
+            _ => Self::Unmodelled(name),
+        }
+    }
+}
+
+impl Predicate {
+    fn read(predicate: Raw<'_>) -> Self {
+        let Some((kind, value)) = predicate.members().next() else {
+            return Self::Any(false);
+        };
+        let rules = || value.list("rules").map(Self::read).collect();
+        match &*kind {
+            "or_match" => Self::Or(rules()),
+            "and_match" => Self::And(rules()),
+            "not_match" => Self::Not(Box::new(Self::read(value))),
+            "any_match" => Self::Any(value.bool().unwrap_or(false)),
+            "destination_port_range" => {
+                let number = |key| value.get(key).and_then(Raw::number).unwrap_or(0);
+                Self::Ports(number("start"), number("end"))
+            }
+            _ => Self::Any(false),
+        }
+    }
+
+    fn holds(&self, local_port: u16) -> bool {
+        match self {
+            Self::Or(rules) => rules.iter().any(|rule| rule.holds(local_port)),
+            Self::And(rules) => rules.iter().all(|rule| rule.holds(local_port)),
+            Self::Not(rule) => !rule.holds(local_port),
+            Self::Any(holds) => *holds,
+            Self::Ports(start, end) => (*start..*end).contains(&u64::from(local_port)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! A token taken apart (RFC 7519, compact form), as strictly as Envoy does it.
+
+use base64::Engine as _;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use super::status::{Claim, Status};
+use meshladder_text::json::{self, Raw};
+use meshladder_text::tree::{Node, Value};
+
+/// A token whose parts could be read. Nothing is verified yet.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// `HEADER.PAYLOAD`, what the signature is about.
+    pub(crate) signed: String,
+    pub(crate) signature: Vec<u8>,
+    pub(crate) alg: String,
+    /// Empty when the header has none.
+    pub kid: String,
+    pub(crate) header: Node,
+    pub(crate) payload: Node,
+    /// Empty when the payload has none.
+    pub issuer: String,
+    pub(crate) subject: String,
+    /// `aud`, one or several.
+    pub audiences: Vec<String>,
+    /// Zero when the payload has none.
+    pub(crate) not_before: u64,
+    pub(crate) expiration: u64,
+}
+
+/// What Envoy implements.
+const ALGORITHMS: [&str; 13] = [
+    "ES256", "ES384", "ES512", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256",
+    "PS384", "PS512", "EdDSA",
+];
+
+impl Token {
+    /// Takes a token apart.
+    pub fn parse(text: &str) -> Result<Self, Status> {
+        // The library splits at dots and drops empty sections, so `a..b.c` has three.
+        let mut sections = text.split('.').filter(|section| !section.is_empty());
+        let (Some(head), Some(body), Some(tail), None) = (
+            sections.next(),
+            sections.next(),
+            sections.next(),
+            sections.next(),
+        ) else {
+            return Err(Status::BadFormat);
+        };
+        let header = object(head, Status::HeaderBadBase64, Status::HeaderBadJson)?;
+        let alg = header.str_at("alg").ok_or(Status::HeaderBadAlg)?;
+        if !ALGORITHMS.contains(&alg) {
+            return Err(Status::HeaderUnknownAlg);
+        }
+        let kid = header
+            .get("kid")
+            .map_or(Ok(""), |kid| kid.str().ok_or(Status::HeaderBadKid))?;
+        let payload = object(body, Status::PayloadBadBase64, Status::PayloadBadJson)?;
+        let (issuer, subject) = (
+            string(&payload, Claim::Issuer)?,
+            string(&payload, Claim::Subject)?,
+        );
+        integer(&payload, Claim::IssuedAt)?;
+        let (not_before, expiration) = (
+            integer(&payload, Claim::NotBefore)?,
+            integer(&payload, Claim::Expiration)?,
+        );
+        string(&payload, Claim::Id)?;
+        let audiences = strings(&payload, Claim::Audience)?;
+        let signature = base64url(tail).ok_or(Status::SignatureBadBase64)?;
+        Ok(Self {
+            signed: format!("{head}.{body}"),
+            signature,
+            alg: alg.to_owned(),
+            kid: kid.to_owned(),
+            issuer,
+            subject,
+            audiences,
+            not_before,
+            expiration,
+            header,
+            payload,
+        })
+    }
+}
+
+/// Base64url, with all of its padding or none; white space does not count.
+pub(crate) fn base64url(text: &str) -> Option<Vec<u8>> {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true);
+    let text: String = text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\t'..='\r'))
+        .collect();
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    if padding != 0 && !(digits.len() + padding).is_multiple_of(4) || padding > 2 {
+        return None;
+    }
+    GeneralPurpose::new(&URL_SAFE, config).decode(digits).ok()
+}
+
+fn object(section: &str, bad_base64: Status, bad_json: Status) -> Result<Node, Status> {
+    let text = String::from_utf8(base64url(section).ok_or(bad_base64)?).map_err(|_| bad_json)?;
+    let node = json::check(&text)
+        .ok()
+        .and_then(|()| Node::from_json(Raw::of(&text).ok()?).ok());
+    node.filter(|node| matches!(node.value, Value::Object(_)))
+        .ok_or(bad_json)
+}
+
+fn string(payload: &Node, claim: Claim) -> Result<String, Status> {
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(String::new());
+    };
+    node.str().map(str::to_owned).ok_or(Status::BadClaim(claim))
+}
+
+/// "aud" can be either string array or string.
+fn strings(payload: &Node, claim: Claim) -> Result<Vec<String>, Status> {
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(Vec::new());
+    };
+    let items = match &node.value {
+        Value::Array(items) => &items[..],
+        _ => std::slice::from_ref(node),
+    };
+    items
+        .iter()
+        .map(|item| item.str().map(str::to_owned).ok_or(Status::BadClaim(claim)))
+        .collect()
+}
+
+fn integer(payload: &Node, claim: Claim) -> Result<u64, Status> {
+    let Some(node) = payload.get(claim.name()) else {
+        return Ok(0);
+    };
+    let Value::Number(text) = &node.value else {
+        return Err(Status::BadClaim(claim));
+    };
+    let number: f64 = text.parse().map_err(|_| Status::BadClaim(claim))?;
+    // The payload is a protobuf Struct, where every number is a double.
+    if !(0.0..18_446_744_073_709_551_615.0).contains(&number) {
+        return Err(Status::OutOfRange(claim));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range was checked; Envoy cuts too"
+    )]
+    Ok(number as u64)
+}

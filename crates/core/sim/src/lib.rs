@@ -1,0 +1,75 @@
+//! What happens to one request: each stage of Envoy as a function that returns its reason.
+//!
+//! Nothing here guesses. What is not modelled, or not known of the request, answers
+//! [`Tri::Unknown`] with the missing fact, and a decision that depends on it is undecided.
+
+pub mod answer;
+pub mod chain;
+pub mod cluster;
+pub mod filters;
+pub mod inspect;
+pub mod jwt;
+pub mod listener;
+pub mod matcher;
+mod mutation;
+pub mod network;
+pub mod path;
+pub mod rbac;
+pub mod request;
+pub mod route;
+pub mod runtime;
+pub mod state;
+pub mod tls;
+pub mod trace;
+pub mod upgrade;
+pub mod walk;
+
+pub use answer::Answer;
+use meshladder_text::cidr;
+pub use meshladder_text::tri::Tri;
+pub use request::Request;
+pub use state::State;
+
+/// One candidate of a decision: what it is, whether it matched, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// The candidate as a user would name it: a filter chain's name, `prefix /api`, a policy.
+    pub what: String,
+    /// Whether it matched.
+    pub matched: Tri,
+    /// The one thing that decided, as in `header x-canary is absent`.
+    pub why: String,
+    /// Where it stands: a byte offset in the config dump.
+    pub at: usize,
+}
+
+/// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for
+/// them.
+#[derive(Debug, Default)]
+pub struct Record {
+    keep: bool,
+    /// Every candidate that was looked at, in order.
+    pub considered: Vec<Considered>,
+}
+
+impl Record {
+    /// A record that keeps everything.
+    pub fn keeping() -> Self {
+        Self {
+            keep: true,
+            considered: Vec::new(),
+        }
+    }
+
+    /// A record that keeps nothing.
+    pub fn dropping() -> Self {
+        Self::default()
+    }
+
+    /// Adds a candidate; `make` is only called when somebody will read it.
+    pub fn add(&mut self, make: impl FnOnce() -> Considered) {
+        if self.keep {
+            self.considered.push(make());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Changes to request headers, as routes and filters write them down.
+
+use super::State;
+use meshladder_text::json::Raw;
+
+/// One change.
+#[derive(Clone, Debug)]
+pub(crate) enum Mutation {
+    /// Takes a header away.
+    Remove(Box<str>),
+    /// Sets or adds a value.
+    Append {
+        name: Box<str>,
+        value: Box<str>,
+        action: AppendAction,
+    },
+    /// What it does is not modelled: the header, and the fact that is missing.
+    Other { name: Box<str>, fact: Box<str> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AppendAction {
+    AppendIfExistsOrAdd,
+    AddIfAbsent,
+    OverwriteIfExistsOrAdd,
+    OverwriteIfExists,
+}
+
+impl Mutation {
+    /// Takes a header away.
+    pub(crate) fn remove(name: &str) -> Self {
+        Self::Remove(name.to_ascii_lowercase().into())
+    }
+
+    /// Compiles a `config.core.v3.HeaderValueOption`; none when it does nothing.
+    pub(crate) fn option(raw: Raw<'_>) -> Option<Self> {
+        let header = raw.get("header")?;
+        let name = header
+            .string_at("key")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let value = header.string_at("value").unwrap_or_default();
+        // "keep_empty_value: … custom headers with empty values … will be dropped by default".
+        let keeps_empty = raw
+            .get("keep_empty_value")
+            .and_then(Raw::bool)
+            .unwrap_or_default();
+        if value.is_empty() && !keeps_empty {
+            return None;
+        }
+        let literal = value.replace("%%", "\0");
+        if literal.contains('%') {
+            let fact = format!("the value `{value}` of the header {name}").into();
+            return Some(Self::Other {
+                name: name.into(),
+                fact,
+            });
+        }
+        let action = AppendAction::compile(raw);
+        Some(Self::Append {
+            name: name.into(),
+            value: literal.replace('\0', "%").into(),
+            action,
+        })
+    }
+
+    /// Applies it; gives the header and the missing fact when that is not possible.
+    pub(crate) fn apply<'m>(&'m self, state: &mut State<'_>) -> Option<(&'m str, &'m str)> {
+        match self {
+            Self::Remove(name) => state.remove_header(name),
+            Self::Other { name, fact } => return Some((name, fact)),
+            Self::Append {
+                name,
+                value,
+                action,
+            } => {
+                let exists = state.request.values(name).next().is_some();
+                if matches!(
+                    action,
+                    AppendAction::OverwriteIfExists | AppendAction::OverwriteIfExistsOrAdd
+                ) {
+                    state.remove_header(name);
+                }
+                let adds = match action {
+                    AppendAction::AppendIfExistsOrAdd | AppendAction::OverwriteIfExistsOrAdd => {
+                        true
+                    }
+                    AppendAction::AddIfAbsent => !exists,
+                    AppendAction::OverwriteIfExists => exists,
+                };
+                if adds {
+                    state.add_header(name, value.to_string());
+                }
+            }
+        }
+        None
+    }
+}
+
+impl AppendAction {
+    fn compile(raw: Raw<'_>) -> Self {
+        match raw.string_at("append_action").as_deref() {
+            Some("ADD_IF_ABSENT") => Self::AddIfAbsent,
+            Some("OVERWRITE_IF_EXISTS_OR_ADD") => Self::OverwriteIfExistsOrAdd,
+            Some("OVERWRITE_IF_EXISTS") => Self::OverwriteIfExists,
+            // The deprecated `append`, of which `false` overwrites.
+            None if raw.get("append").and_then(Raw::bool) == Some(false) => {
+                Self::OverwriteIfExistsOrAdd
+            }
+            _ => Self::AppendIfExistsOrAdd,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a network filter does, told by the type of its configuration.
+
+use std::borrow::Cow;
+
+use super::Branch;
+use meshladder_text::json::Raw;
+
+/// What a network filter does.
+#[derive(Debug)]
+pub enum Kind<'a> {
+    /// It takes the connection for HTTP.
+    HttpConnectionManager,
+    /// It forwards the connection.
+    TcpProxy(TcpProxy<'a>),
+    /// It lets the connection pass or closes it.
+    Rbac,
+    /// "A network filter that uses the SNI value in a TLS connection as the upstream cluster name.
+    /// The filter will not modify the upstream cluster for non-TLS connections."
+    SniCluster,
+    /// It counts, logs or adds metadata, and changes nothing of what comes after it.
+    Observes,
+    /// It answers a new connection and closes it.
+    Answers,
+    /// It decides something, and how is not modelled.
+    Unmodelled,
+}
+
+/// `envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy`
+#[derive(Debug, Default)]
+pub struct TcpProxy<'a> {
+    clusters: Vec<(Cow<'a, str>, u64, usize)>,
+}
+
+/// Proxies for one protocol that stand before `tcp_proxy`, and Istio's own.
+const OBSERVERS: [&str; 9] = [
+    "envoy.filters.network.mysql_proxy",
+    "envoy.filters.network.mongo_proxy",
+    "envoy.filters.network.postgres_proxy",
+    "envoy.filters.network.zookeeper_proxy",
+    "envoy.filters.network.metadata_exchange",
+    "envoy.filters.network.upstream.metadata_exchange",
+    "istio.metadata_exchange",
+    "istio.stats",
+    "istio_authn",
+];
+
+/// The type and the configuration of a filter, out of its `TypedStruct` where it is in one.
+pub(super) fn typed(config: Option<Raw<'_>>) -> (Cow<'_, str>, Option<Raw<'_>>) {
+    let Some(raw) = config else {
+        return (Cow::default(), None);
+    };
+    let url = raw.string_at("@type").unwrap_or_default();
+    if url.ends_with(".TypedStruct") {
+        return (
+            raw.string_at("type_url").unwrap_or_default(),
+            raw.get("value"),
+        );
+    }
+    (url, config)
+}
+
+impl<'a> Kind<'a> {
+    pub(super) fn of(url: &str, name: &str, config: Option<Raw<'a>>) -> Self {
+        let message = url
+            .strip_prefix("type.googleapis.com/envoy.extensions.filters.network.")
+            .unwrap_or_default();
+        match message.split('.').next().unwrap_or_default() {
+            "http_connection_manager" => Self::HttpConnectionManager,
+            "tcp_proxy" => Self::TcpProxy(config.map(TcpProxy::read).unwrap_or_default()),
+            "rbac" => Self::Rbac,
+            "sni_cluster" => Self::SniCluster,
+            "direct_response" => Self::Answers,
+            "mysql_proxy" | "mongo_proxy" | "postgres_proxy" | "zookeeper_proxy" => Self::Observes,
+            // Only this object of the filter state changes where a connection goes.
+            "set_filter_state"
+                if config.is_none_or(|c| !c.text().contains("envoy.tcp_proxy.cluster")) =>
+            {
+                Self::Observes
+            }
+            "" if OBSERVERS.contains(&name) => Self::Observes,
+            _ => Self::Unmodelled,
+        }
+    }
+}
+
+impl<'a> TcpProxy<'a> {
+    fn read(config: Raw<'a>) -> Self {
+        let mut clusters = Vec::new();
+        if let Some(cluster) = config.get("cluster") {
+            clusters.push((cluster.string().unwrap_or_default(), 1, cluster.offset()));
+        }
+        for entry in config
+            .get("weighted_clusters")
+            .into_iter()
+            .flat_map(|weighted| weighted.list("clusters"))
+        {
+            let weight = entry.get("weight").and_then(Raw::number).unwrap_or(0);
+            clusters.push((
+                entry.string_at("name").unwrap_or_default(),
+                weight,
+                entry.offset(),
+            ));
+        }
+        Self { clusters }
+    }
+
+    /// The clusters with their shares; a cluster that an earlier filter has set comes before those
+    /// of the configuration.
+    pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<Branch<'c>> {
+        if let Some(cluster) = set {
+            let at = self.clusters.first().map_or(0, |(.., at)| *at);
+            return vec![Branch {
+                cluster: cluster.into(),
+                weight: 1,
+                total: 1,
+                at,
+            }];
+        }
+        let total = self.clusters.iter().map(|(_, weight, _)| weight).sum();
+        let branch = |(cluster, weight, at): &'c (Cow<'a, str>, u64, usize)| Branch {
+            cluster: Cow::Borrowed(&**cluster),
+            weight: *weight,
+            total,
+            at: *at,
+        };
+        self.clusters
+            .iter()
+            .filter(|(_, weight, _)| *weight > 0)
+            .map(branch)
+            .collect()
+    }
+}

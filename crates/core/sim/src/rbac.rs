@@ -1,0 +1,262 @@
+//! `envoy.config.rbac.v3.RBAC`: which requests a list of policies lets through.
+
+use super::{Considered, Record, State, Tri};
+use meshladder_text::json::Raw;
+
+pub mod condition;
+mod explain;
+pub mod filter;
+pub mod metadata;
+pub mod name;
+mod rule;
+
+pub use condition::Condition;
+pub use filter::{RbacFilter, RbacPerRoute};
+pub use metadata::{MetadataMatcher, ValueMatcher};
+pub use name::PolicyName;
+pub use rule::Rule;
+
+/// Compiled policies with their action.
+#[derive(Debug)]
+pub struct Rbac {
+    /// What a match means.
+    pub action: Action,
+    /// In the order of their names, which is the order they are tried in.
+    pub policies: Vec<Policy>,
+    /// Where they stand in the dump.
+    pub at: usize,
+    /// Something that is not modelled takes the policies' place: the missing fact.
+    unmodelled: Option<Box<str>>,
+}
+
+/// `RBAC.Action`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// "The policies grant access to principals. The rest are denied."
+    Allow,
+    /// "The policies deny access to principals. The rest are allowed."
+    Deny,
+    /// "The policies set the `access_log_hint` dynamic metadata key based on if requests match. All
+    /// requests are allowed."
+    Log,
+}
+
+/// One policy: "A policy matches if and only if at least one of its permissions match the action
+/// taking place AND at least one of its principals match the downstream AND the condition is true
+/// if specified."
+#[derive(Debug)]
+pub struct Policy {
+    /// Its key in the map.
+    pub name: Box<str>,
+    /// Where it stands in the dump.
+    pub at: usize,
+    /// What may be done; one of them must hold.
+    pub permissions: Vec<Rule>,
+    /// Who may do it; one of them must hold.
+    pub principals: Vec<Rule>,
+    /// A CEL condition: the missing fact.
+    condition: Option<Box<str>>,
+}
+
+/// What the policies decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Let through; by the policy that matched, if it took one.
+    Allowed {
+        /// The policy's name.
+        policy: Option<Box<str>>,
+    },
+    /// Not let through.
+    Denied {
+        /// The policy that denies; none when no policy allows.
+        policy: Option<Box<str>>,
+        /// A policy before it that denies instead, depending on a fact.
+        unless: Option<(Box<str>, Box<str>)>,
+    },
+    /// It depends on this fact.
+    Undecided {
+        /// The missing fact.
+        fact: Box<str>,
+    },
+}
+
+impl Rbac {
+    /// Compiles an `RBAC`.
+    pub fn compile(raw: Raw<'_>) -> Self {
+        let action = match raw.string_at("action").as_deref() {
+            Some("DENY") => Action::Deny,
+            Some("LOG") => Action::Log,
+            _ => Action::Allow,
+        };
+        let policies = raw.get("policies").into_iter().flat_map(Raw::members);
+        Self::new(
+            action,
+            policies
+                .map(|(name, raw)| Policy::compile(&name, raw))
+                .collect(),
+            raw.offset(),
+        )
+    }
+
+    /// Policies from anywhere; they are put in order.
+    pub fn new(action: Action, mut policies: Vec<Policy>, at: usize) -> Self {
+        policies.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            action,
+            policies,
+            at,
+            unmodelled: None,
+        }
+    }
+
+    /// A matcher tree, which is not modelled.
+    fn matcher(raw: Raw<'_>) -> Self {
+        let fact = "what the RBAC matcher tree decides, which is not modelled";
+        Self {
+            unmodelled: Some(fact.into()),
+            ..Self::new(Action::Allow, Vec::new(), raw.offset())
+        }
+    }
+
+    /// What the policies decide of a request.
+    pub fn evaluate(&self, state: &State<'_>, record: &mut Record) -> Decision {
+        if let Some(fact) = &self.unmodelled {
+            return Decision::Undecided { fact: fact.clone() };
+        }
+        let mut unknown: Option<(Box<str>, Box<str>)> = None;
+        for policy in &self.policies {
+            let matched = policy.matches(state);
+            record.add(|| policy.considered(matched.clone(), state));
+            match matched {
+                Tri::Yes => return self.matched(&policy.name, unknown),
+                Tri::Unknown(fact) if unknown.is_none() => {
+                    unknown = Some((policy.name.clone(), fact))
+                }
+                Tri::Unknown(_) | Tri::No => {}
+            }
+        }
+        match (self.action, unknown) {
+            (Action::Log, _) | (Action::Deny, None) => Decision::Allowed { policy: None },
+            (Action::Allow, None) => Decision::Denied {
+                policy: None,
+                unless: None,
+            },
+            (Action::Allow | Action::Deny, Some((_, fact))) => Decision::Undecided { fact },
+        }
+    }
+
+    fn matched(&self, name: &str, unless: Option<(Box<str>, Box<str>)>) -> Decision {
+        match self.action {
+            Action::Deny => Decision::Denied {
+                policy: Some(name.into()),
+                unless,
+            },
+            // Whichever policy it is, the request passes.
+            Action::Allow | Action::Log => Decision::Allowed {
+                policy: unless.is_none().then(|| name.into()),
+            },
+        }
+    }
+}
+
+impl Policy {
+    /// Compiles a `Policy`.
+    pub fn compile(name: &str, raw: Raw<'_>) -> Self {
+        let has_condition = ["condition", "checked_condition", "cel_config"]
+            .iter()
+            .any(|key| raw.get(key).is_some());
+        Self {
+            name: name.into(),
+            at: raw.offset(),
+            permissions: raw.list("permissions").map(Rule::permission).collect(),
+            principals: raw.list("principals").map(Rule::principal).collect(),
+            condition: has_condition
+                .then(|| format!("what the CEL condition of the policy {name} says").into()),
+        }
+    }
+
+    /// A policy from anywhere else.
+    pub fn new(name: &str, permissions: Vec<Rule>, principals: Vec<Rule>, at: usize) -> Self {
+        Self {
+            name: name.into(),
+            at,
+            permissions,
+            principals,
+            condition: None,
+        }
+    }
+
+    /// Whether a request matches.
+    pub fn matches(&self, state: &State<'_>) -> Tri {
+        let permission = Rule::any(&self.permissions, state);
+        if permission == Tri::No {
+            return permission;
+        }
+        let principal = Rule::any(&self.principals, state);
+        let condition = self
+            .condition
+            .as_ref()
+            .map_or(Tri::Yes, |fact| Tri::Unknown(fact.clone()));
+        Tri::all([permission, principal, condition])
+    }
+
+    /// The conditions that a request fails, of the alternative that comes nearest: one means a near
+    /// miss.
+    pub fn failures(&self, state: &State<'_>) -> Vec<String> {
+        let mut failures = explain::of_alternatives(&self.permissions, state);
+        failures.extend(explain::of_alternatives(&self.principals, state));
+        failures
+    }
+
+    fn considered(&self, matched: Tri, state: &State<'_>) -> Considered {
+        let why = match &matched {
+            Tri::Yes => "every condition holds".to_owned(),
+            Tri::Unknown(fact) => format!("it depends on {fact}"),
+            Tri::No => match self.failures(state).as_slice() {
+                [] => "it has no permission or no principal".to_owned(),
+                [one] => one.clone(),
+                [first, rest @ ..] => format!("{first} (and {} {MORE}", rest.len()),
+            },
+        };
+        Considered {
+            what: format!("policy {}", self.name),
+            matched,
+            why,
+            at: self.at,
+        }
+    }
+}
+
+/// What ends the reason of a policy that fails in more than one condition.
+const MORE: &str = "more)";
+
+/// The name of a policy that was considered, when it failed in one condition only: that is the
+/// reason then.
+pub fn near_miss(considered: &Considered) -> Option<&str> {
+    let name = considered.what.strip_prefix("policy ")?;
+    (considered.matched == Tri::No && !considered.why.ends_with(MORE)).then_some(name)
+}
+
+/// `rbac_access_denied_matched_policy[ID]`: "Replace whitespaces in `policy_id` with '_' to avoid
+/// breaking the access log".
+pub fn details(policy: Option<&str>) -> String {
+    let sanitized = |c: char| {
+        if matches!(c, ' ' | '\t'..='\r') {
+            '_'
+        } else {
+            c
+        }
+    };
+    let id: String = policy.unwrap_or("none").chars().map(sanitized).collect();
+    format!("rbac_access_denied_matched_policy[{id}]")
+}
+
+/// The policy in `rbac_access_denied_matched_policy[ID]`; `none` when no ALLOW policy matched.
+pub fn policy_in(details: &str) -> Option<&str> {
+    details
+        .strip_prefix("rbac_access_denied_matched_policy[")?
+        .strip_suffix(']')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! `type.matcher.v3.MetadataMatcher` and `ValueMatcher`.
+
+use crate::matcher::{StringMatcher, unmodelled};
+use crate::state::Found;
+use crate::{State, Tri};
+use meshladder_text::json::Raw;
+use meshladder_text::tree::{Node, Value};
+
+/// A compiled metadata matcher.
+#[derive(Clone, Debug)]
+pub struct MetadataMatcher {
+    namespace: Box<str>,
+    path: Vec<Box<str>>,
+    value: ValueMatcher,
+    invert: bool,
+    /// Of the route instead of the request.
+    of_route: bool,
+}
+
+/// A compiled value matcher.
+#[derive(Clone, Debug)]
+pub enum ValueMatcher {
+    /// `null_match`
+    Null,
+    /// `double_match`: the end is not part of it.
+    Between(f64, f64),
+    /// `double_match`
+    Number(f64),
+    /// `string_match`
+    String(StringMatcher),
+    /// `bool_match`
+    Bool(bool),
+    /// `present_match`
+    Present(bool),
+    /// `list_match`: one of the list must match.
+    OneOf(Box<ValueMatcher>),
+    /// `or_match`
+    Or(Vec<ValueMatcher>),
+    /// Something else: the missing fact.
+    Unmodelled(Box<str>),
+}
+
+impl MetadataMatcher {
+    /// A matcher for the request's metadata.
+    pub fn new(namespace: &str, path: &[&str], value: ValueMatcher) -> Self {
+        let path = path.iter().map(|key| (*key).into()).collect();
+        Self {
+            namespace: namespace.into(),
+            path,
+            value,
+            invert: false,
+            of_route: false,
+        }
+    }
+
+    /// Compiles a `MetadataMatcher`.
+    pub fn compile(raw: Raw<'_>) -> Self {
+        let path = raw
+            .list("path")
+            .map(|segment| segment.string_at("key").unwrap_or_default().into())
+            .collect();
+        Self {
+            namespace: raw.string_at("filter").unwrap_or_default().into(),
+            path,
+            value: raw.get("value").map_or_else(
+                || ValueMatcher::Unmodelled(unmodelled("a value")),
+                ValueMatcher::compile,
+            ),
+            invert: raw.get("invert").and_then(Raw::bool).unwrap_or_default(),
+            of_route: false,
+        }
+    }
+
+    /// Compiles a `SourcedMetadata`.
+    pub(super) fn sourced(raw: Raw<'_>) -> Self {
+        let of_route = raw.string_at("metadata_source").as_deref() == Some("ROUTE");
+        let matcher = raw.get("metadata_matcher").unwrap_or(raw);
+        Self {
+            of_route,
+            ..Self::compile(matcher)
+        }
+    }
+
+    /// Whether what is in the metadata matches.
+    pub fn matches(&self, state: &State<'_>) -> Tri {
+        let matched = match (self.of_route, state.route) {
+            (false, _) => self.matches_request(state),
+            (true, Some(route)) => self.matches_route(route),
+            // "Return false if there's no route since we can't match its metadata": also inverted.
+            (true, None) => return Tri::No,
+        };
+        if self.invert {
+            matched.negate()
+        } else {
+            matched
+        }
+    }
+
+    fn matches_request(&self, state: &State<'_>) -> Tri {
+        // Filters for other protocols write down what they read; that is not modelled.
+        if !state.is_http && self.namespace.starts_with("envoy.filters.network.") {
+            return Tri::unknown(format!(
+                "what the filter {} writes into the metadata",
+                self.namespace
+            ));
+        }
+        match state.metadata.find(&self.namespace, &self.path) {
+            Found::Absent => self.value.matches(None),
+            Found::Value(value) => self.value.matches(Some(value)),
+            Found::Claim(values) => self.value.matches_claim(&values),
+            Found::Object => self.value.matches(Some(&Value::Object(Box::default()))),
+            Found::Unknown(fact) => Tri::unknown(fact),
+        }
+    }
+
+    fn matches_route(&self, route: Raw<'_>) -> Tri {
+        let start = route
+            .at(["metadata", "filter_metadata"])
+            .and_then(|metadata| metadata.get(&self.namespace));
+        let found = start.and_then(|raw| self.path.iter().try_fold(raw, |raw, key| raw.get(key)));
+        let node = found.and_then(|raw| Node::from_json(raw).ok());
+        self.value.matches(node.as_ref().map(|node| &node.value))
+    }
+
+    /// What decided, in words: ``the claim groups `a` is not `admin` ``.
+    pub(crate) fn why(&self, state: &State<'_>) -> String {
+        let path = self.path.iter().map(|key| &**key).collect::<Vec<_>>();
+        let name = match path.as_slice() {
+            ["payload", claim @ ..] if self.namespace.ends_with("jwt_authn") => {
+                format!("claim {}", claim.join("."))
+            }
+            _ => format!("metadata {} {}", self.namespace, path.join(".")),
+        };
+        let matched = self.matches(state) == Tri::Yes;
+        let wanted = self.value.verb(matched != self.invert);
+        match (
+            self.of_route,
+            state.metadata.find(&self.namespace, &self.path),
+        ) {
+            (false, Found::Absent) => format!("{name} is absent"),
+            (false, Found::Unknown(fact)) => fact.to_owned(),
+            (false, Found::Claim(values)) => format!("{name} `{}` {wanted}", values.join(", ")),
+            (false, Found::Value(value)) => format!("{name} `{}` {wanted}", text_of(value)),
+            _ => format!("{name} {wanted}"),
+        }
+    }
+}
+
+impl ValueMatcher {
+    fn compile(raw: Raw<'_>) -> Self {
+        let Some((key, value)) = raw.members().next() else {
+            return Self::Unmodelled(unmodelled("an empty value matcher"));
+        };
+        match &*key {
+            "null_match" => Self::Null,
+            "double_match" => double(value),
+            "string_match" => Self::String(StringMatcher::compile(value)),
+            "bool_match" => Self::Bool(value.bool().unwrap_or_default()),
+            "present_match" => Self::Present(value.bool().unwrap_or_default()),
+            "list_match" => match value.get("one_of") {
+                Some(one_of) => Self::OneOf(Box::new(Self::compile(one_of))),
+                None => Self::Unmodelled(unmodelled("a list matcher without `one_of`")),
+            },
+            "or_match" => Self::Or(value.list("value_matchers").map(Self::compile).collect()),
+            other => Self::Unmodelled(unmodelled(&format!("a value matcher's `{other}`"))),
+        }
+    }
+
+    /// Whether a value matches; `None` when there is none.
+    fn matches(&self, value: Option<&Value>) -> Tri {
+        match (self, value) {
+            (Self::Or(matchers), _) => {
+                Tri::any(matchers.iter().map(|matcher| matcher.matches(value)))
+            }
+            (Self::Unmodelled(fact), _) => Tri::Unknown(fact.clone()),
+            (Self::Present(present), value) => (*present && value.is_some()).into(),
+            (Self::Null, Some(Value::Null)) => Tri::Yes,
+            (Self::String(matcher), Some(Value::String(text))) => matcher.matches(text),
+            (Self::Bool(wanted), Some(Value::Bool(flag))) => (wanted == flag).into(),
+            (Self::Number(wanted), Some(Value::Number(number))) => {
+                number.parse::<f64>().is_ok_and(|n| same(n, *wanted)).into()
+            }
+            (Self::Between(start, end), Some(Value::Number(number))) => number
+                .parse::<f64>()
+                .is_ok_and(|n| (*start..*end).contains(&n))
+                .into(),
+            (Self::OneOf(matcher), Some(Value::Array(items))) => {
+                Tri::any(items.iter().map(|item| matcher.matches(Some(&item.value))))
+            }
+            _ => Tri::No,
+        }
+    }
+
+    /// A claim that a user stated, as a text or a list of texts: one value may be either.
+    fn matches_claim(&self, values: &[&str]) -> Tri {
+        match self {
+            Self::OneOf(matcher) => {
+                Tri::any(values.iter().map(|value| matcher.matches_claim(&[value])))
+            }
+            Self::Or(matchers) => {
+                Tri::any(matchers.iter().map(|matcher| matcher.matches_claim(values)))
+            }
+            Self::String(matcher) if values.len() == 1 => matcher.matches(values[0]),
+            Self::Present(present) => (*present).into(),
+            Self::Unmodelled(fact) => Tri::Unknown(fact.clone()),
+            _ => Tri::No,
+        }
+    }
+
+    fn verb(&self, holds: bool) -> String {
+        let not = if holds { "" } else { " not" };
+        match self {
+            Self::String(matcher) => matcher.verb(holds),
+            Self::OneOf(matcher) => format!("has{not} one that {}", matcher.verb(true)),
+            Self::Or(matchers) => matchers
+                .iter()
+                .map(|m| m.verb(holds))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Self::Null => format!("is{not} null"),
+            Self::Number(number) => format!("is{not} {number}"),
+            Self::Between(start, end) => format!("is{not} in [{start}, {end})"),
+            Self::Bool(flag) => format!("is{not} {flag}"),
+            Self::Present(_) => format!("is{not} present"),
+            Self::Unmodelled(fact) => fact.to_string(),
+        }
+    }
+}
+
+#[expect(clippy::float_cmp, reason = "Envoy compares doubles for equality")]
+fn same(a: f64, b: f64) -> bool {
+    a == b
+}
+
+fn double(raw: Raw<'_>) -> ValueMatcher {
+    let number = |raw: Raw<'_>| raw.text().trim_matches('"').parse().unwrap_or_default();
+    match (raw.get("exact"), raw.get("range")) {
+        (Some(exact), _) => ValueMatcher::Number(number(exact)),
+        (None, Some(range)) => {
+            let bound = |key| range.get(key).map_or(0.0, number);
+            ValueMatcher::Between(bound("start"), bound("end"))
+        }
+        (None, None) => ValueMatcher::Unmodelled(unmodelled("an empty double matcher")),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) | Value::Number(text) => text.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Null => "null".to_owned(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| text_of(&item.value))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Value::Object(_) => "{…}".to_owned(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Chance. Envoy draws one number for a request, and `runtime_fraction` and weighted clusters both
+//! look at it; so a request that missed a route of 10 % is never among the first 10 % of a later
+//! one.
+
+use crate::runtime::Fraction;
+
+/// So many of so many requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// How many.
+    pub of: u64,
+    /// Of how many.
+    pub total: u64,
+}
+
+/// What is known of the number drawn: its remainder by `modulus` is at least `from` and below `to`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dice {
+    pub(super) modulus: u64,
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+impl Default for Dice {
+    fn default() -> Self {
+        Self {
+            modulus: 1,
+            from: 0,
+            to: 1,
+        }
+    }
+}
+
+/// One side of a decision by chance; none when it cannot happen.
+type Side = Option<(Share, Dice)>;
+
+impl Dice {
+    /// The sides on which a route with that fraction matches and does not.
+    pub(super) fn split(self, fraction: Option<Fraction>) -> (Side, Side) {
+        let always = Share { of: 1, total: 1 };
+        let Some(Fraction {
+            numerator,
+            denominator,
+        }) = fraction
+        else {
+            return (Some((always, self)), None);
+        };
+        let known = self.by(denominator);
+        let edge = numerator.clamp(known.from, known.to);
+        let side = |from: u64, to: u64| {
+            let share = Share {
+                of: to - from,
+                total: known.to - known.from,
+            };
+            (from < to).then_some((
+                share,
+                Self {
+                    modulus: denominator,
+                    from,
+                    to,
+                },
+            ))
+        };
+        (side(known.from, edge), side(edge, known.to))
+    }
+
+    /// What is known of the remainder by another modulus. Remainders by different ones are taken
+    /// for independent.
+    pub(super) fn by(self, modulus: u64) -> Self {
+        if self.modulus == modulus {
+            self
+        } else {
+            Self {
+                modulus,
+                from: 0,
+                to: modulus,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn percent(numerator: u64) -> Fraction {
+        Fraction {
+            numerator,
+            denominator: 100,
+        }
+    }
+
+    #[test]
+    fn nothing_and_all_are_decided() {
+        assert!(matches!(Dice::default().split(None), (Some(_), None)));
+        assert!(matches!(
+            Dice::default().split(Some(percent(0))),
+            (None, Some(_))
+        ));
+        assert!(matches!(
+            Dice::default().split(Some(percent(100))),
+            (Some(_), None)
+        ));
+    }
+
+    #[test]
+    fn a_request_keeps_its_number() {
+        let (hit, miss) = Dice::default().split(Some(percent(10)));
+        assert_eq!(
+            hit.map(|(share, _)| share),
+            Some(Share { of: 10, total: 100 })
+        );
+        let (_, rest) = miss.expect("most requests miss");
+        assert!(rest.split(Some(percent(10))).0.is_none());
+        let (hit, _) = rest.split(Some(percent(55)));
+        assert_eq!(
+            hit.map(|(share, _)| share),
+            Some(Share { of: 45, total: 90 })
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! `config.route.v3.WeightedCluster`.
+
+use std::borrow::Cow;
+
+use super::Branch;
+use super::action::cluster_of_header;
+use super::fraction::Dice;
+use super::headers::HeaderChanges;
+use crate::Request;
+use crate::filters::Scope;
+use crate::runtime::Runtime;
+use meshladder_text::json::Raw;
+
+/// Compiled weighted clusters.
+#[derive(Clone, Debug)]
+pub struct WeightedClusters<'a> {
+    /// The clusters in their order.
+    pub clusters: Vec<WeightedCluster<'a>>,
+    /// The sum of their weights.
+    pub total: u64,
+    /// `header_name`: a header with the number to choose by; empty when chance decides.
+    header_name: Box<str>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct WeightedCluster<'a> {
+    /// The cluster's name; empty when a header names it.
+    pub name: Box<str>,
+    /// The message as it stands in the dump.
+    pub raw: Raw<'a>,
+    /// Its weight.
+    pub weight: u64,
+    /// `host_rewrite_literal`; empty for none.
+    pub host_rewrite_literal: Box<str>,
+    pub(super) headers: HeaderChanges,
+    pub(super) scope: Scope<'a>,
+    cluster_header: Box<str>,
+}
+
+impl<'a> WeightedClusters<'a> {
+    pub(super) fn compile(raw: Raw<'a>, runtime: &Runtime<'_>) -> Self {
+        let prefix = raw.string_at("runtime_key_prefix").unwrap_or_default();
+        let clusters: Vec<_> = raw
+            .list("clusters")
+            .map(|raw| WeightedCluster::compile(raw, &prefix, runtime))
+            .collect();
+        let header_name = raw
+            .string_at("header_name")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let total = clusters.iter().map(|cluster| cluster.weight).sum();
+        Self {
+            clusters,
+            total,
+            header_name: header_name.into(),
+        }
+    }
+
+    /// The clusters that the request may go to, or the fact that is missing to tell.
+    pub(super) fn branches<'t>(
+        &'t self,
+        dice: Dice,
+        request: &Request,
+    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+        let dice = dice.by(self.total);
+        let (from, to) = match self.stated(request) {
+            Some(number) => (number % self.total.max(1), number % self.total.max(1) + 1),
+            None => (dice.from, dice.to),
+        };
+        let mut begin = 0;
+        let mut branches = Vec::new();
+        for entry in &self.clusters {
+            let end = begin + entry.weight;
+            let weight = end.min(to).saturating_sub(begin.max(from));
+            begin = end;
+            if weight > 0 {
+                branches.push(Branch {
+                    cluster: entry.cluster(request)?,
+                    weight,
+                    entry: Some(entry),
+                });
+            }
+        }
+        Ok(branches)
+    }
+
+    /// "We expect single-valued header here … we treat multi-valued header as invalid input".
+    fn stated(&self, request: &Request) -> Option<u64> {
+        if self.header_name.is_empty() {
+            return None;
+        }
+        let mut values = request.values(&self.header_name);
+        let number = values.next()?.trim_ascii().parse().ok()?;
+        values.next().is_none().then_some(number)
+    }
+}
+
+impl<'a> WeightedCluster<'a> {
+    fn compile(raw: Raw<'a>, runtime_key_prefix: &str, runtime: &Runtime<'_>) -> Self {
+        let text = |key: &str| raw.string_at(key).unwrap_or_default();
+        let name = text("name");
+        let weight = raw.get("weight").and_then(Raw::number).unwrap_or_default();
+        let from_runtime = (!runtime_key_prefix.is_empty())
+            .then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
+        let mut headers = HeaderChanges::default();
+        let mut scope = Scope::default();
+        for (key, value) in raw.members() {
+            headers.read(&key, value);
+            scope.read(&key, value);
+        }
+        Self {
+            raw,
+            headers,
+            scope,
+            weight: from_runtime.flatten().unwrap_or(weight),
+            host_rewrite_literal: text("host_rewrite_literal").into(),
+            cluster_header: text("cluster_header").to_ascii_lowercase().into(),
+            name: name.into(),
+        }
+    }
+
+    fn cluster(&self, request: &Request) -> Result<Cow<'_, str>, Box<str>> {
+        if self.cluster_header.is_empty() {
+            return Ok(Cow::Borrowed(&self.name));
+        }
+        cluster_of_header(&self.cluster_header, request).map(Cow::Owned)
+    }
+}

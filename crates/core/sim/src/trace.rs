@@ -1,0 +1,245 @@
+//! What happened to one request, hop by hop and decision by decision.
+
+use super::Considered;
+use super::rbac::filter::Outcome;
+use super::rbac::{Decision, PolicyName};
+use meshladder_capture::snapshot::DocId;
+
+/// The whole walk of one request.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The proxies on its way, in order: the client's, then those of each endpoint it may reach.
+    pub hops: Vec<Hop>,
+    /// How it ends.
+    pub outcome: End,
+    /// Every way it may end, when there is more than one; the first is the likeliest and equals
+    /// `outcome`.
+    pub branches: Vec<Branch>,
+}
+
+/// One proxy on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Hop {
+    /// `namespace/pod`.
+    pub proxy: String,
+    /// `outbound`, `inbound` or `gateway`.
+    pub direction: &'static str,
+    /// The listener's name.
+    pub listener: Option<String>,
+    /// The filter chain's name.
+    pub filter_chain: Option<String>,
+    /// The route configuration's name.
+    pub route_config: Option<String>,
+    /// The virtual host's name.
+    pub virtual_host: Option<String>,
+    /// The route's name.
+    pub route: Option<String>,
+    /// Where it may go, with weights where there are any.
+    pub clusters: Vec<(String, Option<u64>)>,
+    /// The endpoints of those clusters.
+    pub endpoints: Vec<EndpointFact>,
+    /// Towards the next hop: `istio-mtls`, `simple`, `mutual` or `none`.
+    pub tls: &'static str,
+    /// The decisions, in order.
+    pub steps: Vec<Step>,
+    /// What this proxy would log.
+    pub log: Log,
+    /// What policies that are only tried out would have done.
+    pub dry_run: Vec<DryRun>,
+}
+
+/// What the shadow rules of an RBAC filter would have done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DryRun {
+    /// Whether they would have denied the request.
+    pub denies: bool,
+    /// The policy that matches; none when no ALLOW policy does.
+    pub policy: Option<String>,
+}
+
+impl DryRun {
+    /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they
+    /// are those of a CUSTOM policy, which choose what a provider is asked.
+    pub fn of(outcome: &Outcome) -> Option<Self> {
+        let (denies, policy) = match outcome.shadow.as_ref()? {
+            Decision::Denied { policy, .. } => (true, policy),
+            Decision::Allowed {
+                policy: policy @ Some(_),
+            } => (false, policy),
+            Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
+        };
+        let is_custom = policy
+            .as_deref()
+            .and_then(PolicyName::parse)
+            .is_some_and(|name| name.provider.is_some());
+        (!is_custom).then(|| Self {
+            denies,
+            policy: policy.as_deref().map(str::to_owned),
+        })
+    }
+}
+
+/// An endpoint as a hop sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointFact {
+    /// Its cluster.
+    pub cluster: String,
+    /// `ip:port`.
+    pub address: String,
+    /// `HEALTHY`, `EJECTED`, …
+    pub health: String,
+}
+
+/// One decision.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// `listener`, `filter-chain`, `path`, `virtual-host`, `route`, `filter`, `cluster`,
+    /// `endpoint`, `tls`.
+    pub stage: &'static str,
+    /// What was decided, in words.
+    pub chosen: String,
+    /// The candidates.
+    pub considered: Vec<Considered>,
+    /// The bytes that decided it.
+    pub evidence: Vec<At>,
+    /// The Istio object that put it there, such as `VirtualService shop/catalog`.
+    pub object: Option<String>,
+}
+
+/// A place in a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The document.
+    pub doc: DocId,
+    /// Byte offset in it.
+    pub offset: usize,
+}
+
+/// A line of an access log, as far as configuration decides it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The status; 0 when no response was started.
+    pub code: u16,
+    /// Response flags.
+    pub flags: Vec<&'static str>,
+    /// Response code details.
+    pub details: String,
+    /// The cluster.
+    pub cluster: Option<String>,
+    /// The route.
+    pub route: Option<String>,
+}
+
+/// What a request's end is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It reaches the application.
+    Forwarded,
+    /// A policy refuses it.
+    Denied,
+    /// A proxy answers it: a redirect, a direct response, a fault.
+    Answered,
+    /// No listener takes it.
+    NoListener,
+    /// No route matches.
+    NoRoute,
+    /// The route's cluster does not exist.
+    NoCluster,
+    /// No endpoint can be used.
+    NoEndpoints,
+    /// One side speaks TLS and the other does not, or they disagree on certificates.
+    TlsMismatch,
+    /// The connection is closed.
+    Reset,
+    /// It cannot be told.
+    Undecided,
+}
+
+impl Kind {
+    /// The word JSON carries.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Denied => "denied",
+            Self::Answered => "answered",
+            Self::NoListener => "no-listener",
+            Self::NoRoute => "no-route",
+            Self::NoCluster => "no-cluster",
+            Self::NoEndpoints => "no-endpoints",
+            Self::TlsMismatch => "tls-mismatch",
+            Self::Reset => "reset",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// One way a request ends: what the hop that ended it would log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// What it is called.
+    pub kind: Kind,
+    /// The status; 0 when no response was started.
+    pub code: u16,
+    /// Response flags.
+    pub flags: Vec<&'static str>,
+    /// Response code details.
+    pub details: String,
+    /// The object or part of the proxy that decided, such as `AuthorizationPolicy shop/payments`.
+    pub by: Option<String>,
+    /// Why, in one line.
+    pub because: String,
+    /// The bytes that decided.
+    pub evidence: Vec<At>,
+}
+
+/// One of several ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Its share, from 0 to 1; none when nobody can tell.
+    pub weight: Option<f64>,
+    /// The cluster that leads there.
+    pub cluster: Option<String>,
+    /// The endpoint that leads there.
+    pub endpoint: Option<String>,
+    /// The end.
+    pub end: End,
+}
+
+impl End {
+    /// An end without flags.
+    pub fn new(
+        kind: Kind,
+        code: u16,
+        details: impl Into<String>,
+        because: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            code,
+            flags: Vec::new(),
+            details: details.into(),
+            by: None,
+            because: because.into(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// It cannot be told without this fact.
+    pub fn undecided(fact: &str) -> Self {
+        Self::new(Kind::Undecided, 0, "", fact)
+    }
+
+    /// With a response flag.
+    #[must_use]
+    pub fn flag(mut self, flag: &'static str) -> Self {
+        self.flags.push(flag);
+        self
+    }
+
+    /// With who decided.
+    #[must_use]
+    pub fn by(mut self, by: impl Into<String>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+}

@@ -1,0 +1,468 @@
+//! The whole way of a request: the client's proxy, the wire, the server's proxy, the application.
+//!
+//! `sim` knows single stages of Envoy; here they are strung together, hop by hop.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use crate::request::{Connection, Request, Tls};
+use crate::trace::{Branch, End, Hop, Trace};
+use meshladder_capture::snapshot::Snapshot;
+use meshladder_mesh::Mesh;
+use meshladder_text::time::Time;
+
+mod documents;
+mod gateway;
+mod hop;
+mod inbound;
+mod object;
+mod proxy;
+pub mod question;
+mod wire;
+
+pub use documents::Documents;
+use hop::{Forward, Next, Sent, Way, branch};
+pub use inbound::{arriving, inbound};
+use proxy::Proxy;
+pub use question::{Caller, Principal, Question, Scheme, Url};
+
+/// An address that no listener names: stands for one that DNS outside the cluster decides.
+const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+/// Walks one request through the mesh. `keep` records the candidates that lost.
+pub fn trace(snapshot: &Snapshot, mesh: &Mesh, question: &Question, keep: bool) -> Trace {
+    let documents = Documents::of(snapshot);
+    let detail = if keep { Detail::Losers } else { Detail::Steps };
+    Walk::new(&documents, mesh).trace(question, detail)
+}
+
+/// How much of a walk is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Where the request may go and how it ends.
+    Ends,
+    /// Each decision too.
+    Steps,
+    /// And the candidates that lost.
+    Losers,
+}
+
+/// A mesh, ready for many requests: what a proxy's documents say is read and compiled when a
+/// request first meets it.
+pub struct Walk<'d> {
+    documents: &'d Documents<'d>,
+    mesh: &'d Mesh,
+    /// By the number of the proxy among the documents.
+    proxies: Vec<OnceCell<Result<Box<Proxy<'d>>, String>>>,
+    /// What DNS says of a host to the pods of a namespace.
+    addresses: RefCell<HashMap<String, IpAddr>>,
+    /// Who answers at an address.
+    servers: RefCell<HashMap<IpAddr, Server>>,
+}
+
+/// Who answers at an address.
+#[derive(Clone, Debug)]
+enum Server {
+    /// The proxy of that number.
+    Proxy(usize),
+    /// A proxy of which there is no dump; the fact that is missing.
+    Unseen(String),
+    /// No proxy; whether the objects say so.
+    None { is_known: bool },
+}
+
+impl<'d> Walk<'d> {
+    /// A walk that has not read anything yet.
+    pub fn new(documents: &'d Documents<'d>, mesh: &'d Mesh) -> Self {
+        let proxies = (0..documents.len()).map(|_| OnceCell::new()).collect();
+        Self {
+            documents,
+            mesh,
+            proxies,
+            addresses: RefCell::default(),
+            servers: RefCell::default(),
+        }
+    }
+
+    /// Walks one request through the mesh.
+    pub fn trace(&self, question: &Question, detail: Detail) -> Trace {
+        let walker = Walker {
+            walk: self,
+            question,
+            detail,
+            now: self.documents.snapshot.taken_at(),
+        };
+        let (hops, mut branches) = walker.walk();
+        // The likeliest end first; among equals the order of the walk.
+        branches.sort_by(|a, b| b.weight.unwrap_or(0.0).total_cmp(&a.weight.unwrap_or(0.0)));
+        let undecided = || End::undecided("which proxy the request meets");
+        let outcome = branches.first().map_or_else(undecided, |b| b.end.clone());
+        Trace {
+            hops,
+            outcome,
+            branches,
+        }
+    }
+
+    /// The proxy of that number, compiled.
+    fn proxy(&self, number: usize) -> Result<&Proxy<'d>, &str> {
+        let compile = || {
+            self.documents
+                .open(number)
+                .and_then(Proxy::compile)
+                .map(Box::new)
+        };
+        self.proxies[number]
+            .get_or_init(compile)
+            .as_deref()
+            .map_err(String::as_str)
+    }
+
+    /// The address behind a host, as the pods of a namespace see it.
+    fn address(&self, host: &str, namespace: &str) -> IpAddr {
+        let key = format!("{namespace} {host}");
+        if let Some(address) = self.addresses.borrow().get(&key) {
+            return *address;
+        }
+        let address = self
+            .mesh
+            .resolve(host, namespace)
+            .address
+            .unwrap_or(ELSEWHERE);
+        self.addresses.borrow_mut().insert(key, address);
+        address
+    }
+
+    fn server(&self, address: IpAddr) -> Server {
+        if let Some(server) = self.servers.borrow().get(&address) {
+            return server.clone();
+        }
+        let server = self.find_server(address);
+        self.servers.borrow_mut().insert(address, server.clone());
+        server
+    }
+
+    /// Whether the same becomes of a request at both addresses, since no proxy stands before
+    /// either.
+    fn are_alike(&self, one: IpAddr, other: IpAddr) -> bool {
+        match (self.server(one), self.server(other)) {
+            (Server::None { is_known: a }, Server::None { is_known: b }) => a == b,
+            _ => false,
+        }
+    }
+
+    /// The proxy in the pod that has an address: by the objects, or by what proxies say of
+    /// themselves.
+    fn find_server(&self, address: IpAddr) -> Server {
+        if let Some(pod) = self.mesh.pod_at(address) {
+            return match self.documents.find(&pod.namespace, &pod.name) {
+                Some(number) => Server::Proxy(number),
+                None if pod.has_proxy => {
+                    Server::Unseen(documents::missing(&pod.namespace, &pod.name))
+                }
+                None => Server::None { is_known: true },
+            };
+        }
+        if !self.mesh.pods.is_empty() {
+            return Server::None { is_known: false };
+        }
+        let has_address =
+            |number: &usize| self.documents.node(*number).addresses.contains(&address);
+        (0..self.documents.len())
+            .find(has_address)
+            .map_or(Server::None { is_known: false }, Server::Proxy)
+    }
+}
+
+/// One request on its way.
+struct Walker<'w, 'd> {
+    walk: &'w Walk<'d>,
+    question: &'w Question,
+    detail: Detail,
+    now: Option<Time>,
+}
+
+impl Walker<'_, '_> {
+    fn walk(&self) -> (Vec<Hop>, Vec<Branch>) {
+        match &self.question.from {
+            Caller::Outside => self.outside(),
+            Caller::Pod { namespace, name } => self.pod(namespace, name),
+            Caller::Somebody => self.to_server(&self.plain_connection(None)),
+        }
+    }
+
+    fn pod(&self, namespace: &str, name: &str) -> (Vec<Hop>, Vec<Branch>) {
+        let pod = self.walk.mesh.pod(namespace, name);
+        let source = self
+            .question
+            .source_ip
+            .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
+        match self.walk.documents.find(namespace, name) {
+            Some(number) => self.through(number, source),
+            // A pod without a proxy calls the server directly.
+            None if pod.is_some_and(|pod| !pod.has_proxy) => {
+                self.to_server(&self.plain_connection(source))
+            }
+            None => nowhere(End::undecided(&documents::missing(namespace, name))),
+        }
+    }
+
+    fn through(&self, number: usize, source: Option<IpAddr>) -> (Vec<Hop>, Vec<Branch>) {
+        let proxy = match self.walk.proxy(number) {
+            Ok(proxy) => proxy,
+            Err(fact) => return nowhere(End::undecided(fact)),
+        };
+        let request = self.request(self.plain_connection(source));
+        let is_tcp = self.question.to.scheme == Scheme::Tcp;
+        let (hop, ways) = proxy.outbound(&request, is_tcp, self.now, self.detail);
+        self.onwards(hop, ways)
+    }
+
+    /// Follows every way out of a hop to its end.
+    fn onwards(&self, mut hop: Hop, ways: Vec<Way>) -> (Vec<Hop>, Vec<Branch>) {
+        let mut hops = Vec::new();
+        let mut branches: Vec<Branch> = Vec::with_capacity(ways.len());
+        // The likeliest way, and whether the hop itself ended it.
+        let mut likeliest = (-1.0, 0, false);
+        let mut last: Option<Forward> = None;
+        for way in ways {
+            let first = branches.len();
+            let is_own = matches!(way.next, Next::End(_));
+            let (cluster, endpoint) = (way.cluster.as_deref(), way.endpoint);
+            match way.next {
+                Next::End(end) => {
+                    last = None;
+                    branches.push(branch(
+                        way.weight,
+                        cluster,
+                        endpoint,
+                        wire::with_flags(end, &way.flags),
+                    ));
+                }
+                Next::Forward(forward) => {
+                    // Where only the ends count, endpoints that no proxy stands before are alike.
+                    if let (Detail::Ends, Some(last), Some(one)) =
+                        (self.detail, &last, branches.last_mut())
+                        && Rc::ptr_eq(&last.sent, &forward.sent)
+                        && self
+                            .walk
+                            .are_alike(last.destination.0, forward.destination.0)
+                    {
+                        one.weight = one.weight.zip(way.weight).map(|(a, b)| a + b);
+                        continue;
+                    }
+                    let (inner_hops, inner) = self.arrive(&forward);
+                    hops.extend(inner_hops);
+                    branches.extend(inner.into_iter().map(|inner| {
+                        let weight = way.weight.zip(inner.weight).map(|(a, b)| a * b);
+                        branch(
+                            weight,
+                            cluster,
+                            endpoint,
+                            wire::with_flags(inner.end, &way.flags),
+                        )
+                    }));
+                    last = Some(forward);
+                }
+            }
+            for (number, branch) in branches.iter().enumerate().skip(first) {
+                let weight = branch.weight.unwrap_or(0.0);
+                if weight > likeliest.0 {
+                    likeliest = (weight, number, is_own);
+                }
+            }
+        }
+        if let Some(branch) = branches
+            .get(likeliest.1)
+            .filter(|_| self.detail >= Detail::Steps)
+        {
+            hop.log = wire::client_log(branch, likeliest.2, hop.route.as_deref());
+        }
+        hops.insert(0, hop);
+        (hops, branches)
+    }
+
+    /// A request at the address that the first hop chose.
+    fn arrive(&self, forward: &Forward) -> (Vec<Hop>, Vec<Branch>) {
+        let sent = &*forward.sent;
+        let number = match self.walk.server(forward.destination.0) {
+            Server::Proxy(number) => number,
+            Server::Unseen(fact) => return nowhere(End::undecided(&fact)),
+            Server::None { is_known } => {
+                let presents = sent
+                    .request
+                    .connection
+                    .tls
+                    .as_ref()
+                    .is_some_and(|tls| tls.peer.is_some());
+                return nowhere(wire::without_proxy(
+                    forward.destination,
+                    presents && is_known,
+                ));
+            }
+        };
+        if let Some(fact) = &sent.unknown {
+            return nowhere(End::undecided(fact));
+        }
+        let server = match self.walk.proxy(number) {
+            Ok(server) => server,
+            Err(fact) => return nowhere(End::undecided(fact)),
+        };
+        self.enter(server, &forward.arrived(), sent.is_tcp)
+    }
+
+    fn enter(
+        &self,
+        server: &Proxy<'_>,
+        request: &Request,
+        is_tcp: bool,
+    ) -> (Vec<Hop>, Vec<Branch>) {
+        let request = self.question.presented(request);
+        let (mut hop, ways) = server.inbound(&request, is_tcp, self.now, self.detail);
+        let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
+        hop.log = wire::server_log(&hop, &branches);
+        (vec![hop], branches)
+    }
+
+    /// Straight to the server: the client has no proxy, or is not described.
+    fn to_server(&self, connection: &Connection) -> (Vec<Hop>, Vec<Branch>) {
+        let is_tcp = self.question.to.scheme == Scheme::Tcp;
+        let targets = self.server_addresses();
+        if targets.is_empty() {
+            let fact = format!("which pod {} leads to", self.question.to.host);
+            return nowhere(End::undecided(&fact));
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a Service has far fewer pods than a float has digits"
+        )]
+        let share = 1.0 / targets.len() as f64;
+        let (mut hops, mut branches) = (Vec::new(), Vec::new());
+        let sent = Rc::new(Sent {
+            request: self.request(self.question.to_server(connection)),
+            is_tcp,
+            unknown: None,
+        });
+        for destination in targets {
+            let (more, ends) = self.arrive(&Forward {
+                sent: Rc::clone(&sent),
+                destination,
+            });
+            hops.extend(more);
+            branches.extend(ends.into_iter().map(|branch| Branch {
+                weight: branch.weight.map(|weight| weight * share),
+                endpoint: Some(format!("{}:{}", destination.0, destination.1)),
+                ..branch
+            }));
+        }
+        (hops, branches)
+    }
+
+    /// Address and port of the pods behind the URL's host, as kube-proxy would lead there.
+    fn server_addresses(&self) -> Vec<(IpAddr, u16)> {
+        let Url { host, port, .. } = &self.question.to;
+        if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+            return vec![(address, *port)];
+        }
+        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+            namespace
+        } else {
+            "default"
+        };
+        let Some(service) = self
+            .walk
+            .mesh
+            .service_named(&host.to_ascii_lowercase(), namespace)
+        else {
+            return self.servers_by_own_word(host, *port);
+        };
+        let target = service
+            .ports
+            .iter()
+            .find(|(number, _)| number == port)
+            .map(|(_, target)| target.as_str());
+        // A named port differs from pod to pod; the number is what matters to a listener.
+        let target = target
+            .and_then(|target| target.parse().ok())
+            .unwrap_or(*port);
+        self.walk
+            .mesh
+            .pods_of(service)
+            .filter_map(|pod| Some((*pod.ips.first()?, target)))
+            .collect()
+    }
+
+    /// The connection that the calling application makes.
+    fn plain_connection(&self, source: Option<IpAddr>) -> Connection {
+        let Question { to, http, sni, .. } = self.question;
+        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+            namespace
+        } else {
+            "default"
+        };
+        let address = self.walk.address(&to.host, namespace);
+        let own_tls = || Tls {
+            sni: sni
+                .clone()
+                .unwrap_or_else(|| to.host.parse::<IpAddr>().is_err().then(|| to.host.clone())),
+            alpn: vec!["h2".to_owned(), "http/1.1".to_owned()],
+            peer: self.question.own_certificate(),
+        };
+        Connection {
+            destination: (address, to.port),
+            source: source.map(|ip| (ip, 0)),
+            tls: (to.scheme == Scheme::Https).then(own_tls),
+            plain_http: (to.scheme == Scheme::Http).then_some(match http.as_str() {
+                "1.0" => "http/1.0",
+                "2" => "h2c",
+                _ => "http/1.1",
+            }),
+        }
+    }
+
+    fn request(&self, connection: Connection) -> Request {
+        let Question {
+            to,
+            method,
+            headers,
+            claims,
+            ..
+        } = self.question;
+        let host = headers
+            .iter()
+            .find(|(name, _)| name == "host")
+            .map(|(_, value)| value.clone());
+        Request {
+            connection,
+            method: method.clone(),
+            scheme: to.scheme.word().to_owned(),
+            authority: host.unwrap_or_else(|| to.authority()),
+            path: to.path.clone(),
+            headers: headers
+                .iter()
+                .filter(|(name, _)| name != "host")
+                .cloned()
+                .collect(),
+            claims: claims.clone(),
+            unknown_headers: Vec::new(),
+        }
+    }
+}
+
+/// An end that no proxy is on the way to.
+fn nowhere(end: End) -> (Vec<Hop>, Vec<Branch>) {
+    (
+        Vec::new(),
+        vec![Branch {
+            weight: Some(1.0),
+            cluster: None,
+            endpoint: None,
+            end,
+        }],
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! One proxy: from the connection it accepts to the ways it leaves.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use super::proxy::Proxy;
+use super::{Detail, object};
+use crate::chain::{self, Found};
+use crate::listener::{Accepted, Side};
+use crate::rbac::PolicyName;
+use crate::rbac::policy_in;
+use crate::request::Request;
+use crate::state::Caller;
+use crate::tls::Handshake;
+use crate::trace::{At, Branch, End, Hop, Kind, Step};
+use crate::{Answer, Record};
+use meshladder_text::time::Time;
+
+mod cluster;
+mod http;
+mod network;
+mod routed;
+
+/// One way out of a hop.
+pub(super) struct Way {
+    pub(super) weight: Option<f64>,
+    pub(super) cluster: Option<Rc<str>>,
+    pub(super) endpoint: Option<(IpAddr, u16)>,
+    pub(super) flags: Vec<&'static str>,
+    pub(super) next: Next,
+}
+
+/// What comes then.
+pub(super) enum Next {
+    End(End),
+    Forward(Forward),
+}
+
+/// A request on the wire to another pod.
+pub(super) struct Forward {
+    pub(super) sent: Rc<Sent>,
+    /// The address it is sent to.
+    pub(super) destination: (IpAddr, u16),
+}
+
+/// What is sent, shared by all endpoints that are talked to in the same way.
+pub(super) struct Sent {
+    /// The request as it leaves, on the connection that it leaves on.
+    pub(super) request: Request,
+    /// Whether the proxies treat it as bytes.
+    pub(super) is_tcp: bool,
+    /// The fact that is missing to tell its path or authority.
+    pub(super) unknown: Option<Box<str>>,
+}
+
+impl Forward {
+    /// The request as the next proxy gets it.
+    pub(super) fn arrived(&self) -> Request {
+        let mut request = self.sent.request.clone();
+        request.connection.destination = self.destination;
+        request
+    }
+}
+
+impl Way {
+    fn end(end: End) -> Self {
+        Self {
+            weight: Some(1.0),
+            cluster: None,
+            endpoint: None,
+            flags: Vec::new(),
+            next: Next::End(end),
+        }
+    }
+
+    /// Behind the server's proxy is only the application.
+    pub(super) fn into_branch(self) -> Branch {
+        let end = match self.next {
+            Next::End(end) => end,
+            Next::Forward(_) => End::new(
+                Kind::Forwarded,
+                200,
+                "via_upstream",
+                "it reaches the application",
+            ),
+        };
+        branch(self.weight, self.cluster.as_deref(), self.endpoint, end)
+    }
+}
+
+/// A way that has come to its end.
+pub(super) fn branch(
+    weight: Option<f64>,
+    cluster: Option<&str>,
+    endpoint: Option<(IpAddr, u16)>,
+    end: End,
+) -> Branch {
+    let endpoint = endpoint.map(|(ip, port)| format!("{ip}:{port}"));
+    Branch {
+        weight,
+        cluster: cluster.map(str::to_owned),
+        endpoint,
+        end,
+    }
+}
+
+/// One walk through one proxy.
+struct Crossing<'p, 'a> {
+    proxy: &'p Proxy<'a>,
+    now: Option<Time>,
+    detail: Detail,
+    inbound: bool,
+    /// Whether the filter `istio.alpn` says which HTTP a request is.
+    says_http: bool,
+    hop: Hop,
+}
+
+impl Proxy<'_> {
+    /// A connection that the pod's own application makes.
+    pub(super) fn outbound(
+        &self,
+        request: &Request,
+        is_tcp: bool,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> (Hop, Vec<Way>) {
+        Crossing::new(self, "outbound", now, detail).cross(Side::Outbound, request, is_tcp)
+    }
+
+    /// A connection from another pod.
+    pub(super) fn inbound(
+        &self,
+        request: &Request,
+        is_tcp: bool,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> (Hop, Vec<Way>) {
+        Crossing::new(self, "inbound", now, detail).cross(Side::Inbound, request, is_tcp)
+    }
+
+    /// A connection from outside the mesh to a gateway.
+    pub(super) fn gateway(
+        &self,
+        request: &Request,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> (Hop, Vec<Way>) {
+        Crossing::new(self, "gateway", now, detail).cross(Side::Inbound, request, false)
+    }
+}
+
+impl<'p, 'a> Crossing<'p, 'a> {
+    fn new(
+        proxy: &'p Proxy<'a>,
+        direction: &'static str,
+        now: Option<Time>,
+        detail: Detail,
+    ) -> Self {
+        let hop = Hop {
+            proxy: proxy.name.to_owned(),
+            direction,
+            tls: "none",
+            ..Hop::default()
+        };
+        Self {
+            proxy,
+            now,
+            detail,
+            inbound: direction == "inbound",
+            says_http: false,
+            hop,
+        }
+    }
+
+    fn record(&self) -> Record {
+        if self.detail == Detail::Losers {
+            Record::keeping()
+        } else {
+            Record::dropping()
+        }
+    }
+
+    fn step(
+        &mut self,
+        stage: &'static str,
+        chosen: impl FnOnce() -> String,
+        record: Record,
+        at: Option<usize>,
+    ) {
+        if self.detail < Detail::Steps {
+            return;
+        }
+        let evidence = at
+            .map(|offset| At {
+                doc: self.proxy.doc.clone(),
+                offset,
+            })
+            .into_iter()
+            .collect();
+        let considered = record.considered;
+        self.hop.steps.push(Step {
+            stage,
+            chosen: chosen(),
+            considered,
+            evidence,
+            object: None,
+        });
+    }
+
+    /// Writes down what only a detailed walk shows.
+    fn note(&mut self, note: impl FnOnce(&mut Hop)) {
+        if self.detail >= Detail::Steps {
+            note(&mut self.hop);
+        }
+    }
+
+    /// The Istio object behind the last step.
+    fn object(&mut self, object: impl FnOnce() -> Option<String>) {
+        if self.detail >= Detail::Steps
+            && let Some(step) = self.hop.steps.last_mut()
+        {
+            step.object = object();
+        }
+    }
+
+    fn cross(mut self, side: Side, request: &Request, is_tcp: bool) -> (Hop, Vec<Way>) {
+        let ways = self.accept(side, request, is_tcp);
+        (self.hop, ways)
+    }
+
+    fn accept(&mut self, side: Side, request: &Request, is_tcp: bool) -> Vec<Way> {
+        let proxy = self.proxy;
+        let connection = &request.connection;
+        let mut record = self.record();
+        let taken = match proxy.listeners.accept(side, connection, &mut record) {
+            Accepted::Taken(taken) => taken,
+            Accepted::NotCaptured(why) => {
+                self.step("listener", || format!("none: {why}"), record, None);
+                let sent = Rc::new(Sent {
+                    request: request.clone(),
+                    is_tcp,
+                    unknown: None,
+                });
+                let forward = Forward {
+                    sent,
+                    destination: connection.destination,
+                };
+                return vec![Way {
+                    next: Next::Forward(forward),
+                    ..Way::end(End::undecided(""))
+                }];
+            }
+            Accepted::NoListener => {
+                self.step("listener", || "none".to_owned(), record, None);
+                return vec![Way::end(End::new(
+                    Kind::NoListener,
+                    0,
+                    "",
+                    "no listener takes the connection",
+                ))];
+            }
+        };
+        let listener = taken.listener;
+        self.note(|hop| hop.listener = Some(listener.name.to_string()));
+        let words = || format!("{}: {}", listener.name, taken.how.words());
+        self.step("listener", words, record, Some(listener.at));
+        self.object(|| object::of(listener.raw));
+        let mut record = self.record();
+        let chain = match taken.chain(connection, &mut record) {
+            Found::Chain(chain) => chain,
+            Found::None => {
+                self.step(
+                    "filter-chain",
+                    || "none".to_owned(),
+                    record,
+                    Some(listener.at),
+                );
+                let because = format!("no filter chain of {} takes the connection", listener.name);
+                return vec![Way::end(
+                    End::new(Kind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
+                )];
+            }
+            Found::Undecided(fact) => {
+                self.step(
+                    "filter-chain",
+                    || format!("it depends on {fact}"),
+                    record,
+                    Some(listener.at),
+                );
+                return vec![Way::end(End::undecided(&fact))];
+            }
+        };
+        self.note(|hop| {
+            hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string())
+        });
+        self.step(
+            "filter-chain",
+            || listener.chains.label(chain),
+            record,
+            Some(chain.at),
+        );
+        self.object(|| object::of(chain.raw));
+        let inside = proxy.inside(chain);
+        let caller = match inside.transport.accept(connection, &proxy.secrets) {
+            Handshake::Plain { .. } => Caller::Plain,
+            Handshake::Terminated { peer, .. } => Caller::Tls(peer.unwrap_or_default().to_vec()),
+            Handshake::Failed { why, .. } => {
+                self.step("tls", || why.clone(), Record::dropping(), Some(chain.at));
+                return vec![Way::end(End::new(Kind::TlsMismatch, 0, "", why))];
+            }
+            Handshake::Unknown(fact) => {
+                self.step(
+                    "tls",
+                    || format!("it depends on {fact}"),
+                    Record::dropping(),
+                    Some(chain.at),
+                );
+                return vec![Way::end(End::undecided(&fact))];
+            }
+        };
+        let original = taken.is_restored().then_some(connection.destination);
+        self.network(&inside, request, caller, original)
+    }
+}
+
+fn answered(answer: &Answer, because: String) -> End {
+    let kind = match (answer.details.as_str(), answer.flags.first()) {
+        (d, _) if d.starts_with("rbac_") || d.starts_with("jwt_") || d.starts_with("ext_authz") => {
+            Kind::Denied
+        }
+        (_, Some(&"NR")) => Kind::NoRoute,
+        (_, Some(&"NC")) => Kind::NoCluster,
+        (_, Some(&"UH")) => Kind::NoEndpoints,
+        _ => Kind::Answered,
+    };
+    let mut end = End::new(kind, answer.code, answer.details.clone(), because);
+    end.flags.clone_from(&answer.flags);
+    end
+}
+
+fn because_answered(answer: &Answer) -> String {
+    match policy_in(&answer.details) {
+        Some(policy) => because_of((policy != "none").then_some(policy)),
+        None => format!("a filter answers {} {}", answer.code, answer.details),
+    }
+}
+
+/// A share of a whole.
+#[expect(clippy::cast_precision_loss, reason = "weights are small numbers")]
+fn share(part: u64, total: u64) -> f64 {
+    if total == 0 {
+        1.0
+    } else {
+        part as f64 / total as f64
+    }
+}
+
+fn because_of(policy: Option<&str>) -> String {
+    match policy {
+        Some(policy) => format!("the policy {} denies it", by(Some(policy))),
+        None => "no ALLOW policy matches, and there is one".to_owned(),
+    }
+}
+
+fn by(policy: Option<&str>) -> String {
+    match policy.map(|policy| (policy, PolicyName::parse(policy))) {
+        Some((_, Some(name))) => format!("AuthorizationPolicy {}/{}", name.namespace, name.name),
+        Some((policy, None)) if policy != "none" => policy.to_owned(),
+        _ => "the ALLOW policies".to_owned(),
+    }
+}

@@ -1,0 +1,178 @@
+//! The network filters of a chain: a connection manager, or bytes to a cluster.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use super::{Crossing, Next, Way, because_of, by, share};
+use crate::network::{NetworkFilter, Outcome, Tcp};
+use crate::rbac::{Decision, details};
+use crate::request::Request;
+use crate::state::{Caller, State};
+use crate::trace::{DryRun, End, Kind};
+use crate::walk::hop::cluster::Outgoing;
+use crate::walk::proxy::Inside;
+use crate::{Record, Tri};
+
+/// The policy that closes a connection, when one has a name.
+type Denial = Option<Box<str>>;
+
+impl<'a> Crossing<'_, 'a> {
+    pub(super) fn network(
+        &mut self,
+        inside: &Inside<'a>,
+        request: &Request,
+        caller: Caller,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
+        let sni = request
+            .connection
+            .tls
+            .as_ref()
+            .and_then(|tls| tls.sni.as_deref())
+            .unwrap_or_default();
+        let mut denial: Option<Denial> = None;
+        let (mut record, mut rules) = (self.record(), self.record());
+        let mut dry_run = Vec::new();
+        let allows = |filter: &NetworkFilter<'_>| {
+            let number = inside
+                .filters
+                .filters
+                .iter()
+                .position(|other| other.at == filter.at);
+            let Some(policies) = number.and_then(|number| inside.policies[number].as_ref()) else {
+                return Tri::Yes;
+            };
+            let mut state = State {
+                caller: caller.clone(),
+                ..State::tcp(request)
+            };
+            let outcome = policies.evaluate(&mut state, &mut rules);
+            dry_run.extend(DryRun::of(&outcome));
+            match outcome.enforced {
+                Some(Decision::Denied { policy, .. }) => {
+                    denial.get_or_insert(policy);
+                    Tri::No
+                }
+                Some(Decision::Undecided { fact }) => Tri::Unknown(fact),
+                Some(Decision::Allowed { .. }) | None => Tri::Yes,
+            }
+        };
+        let outcome = inside.filters.evaluate(sni, allows, &mut record);
+        record.considered.extend(rules.considered);
+        self.hop.dry_run.append(&mut dry_run);
+        let denial = denial.flatten();
+        match outcome {
+            Outcome::Http(filter) => {
+                self.step(
+                    "network",
+                    || filter.name.to_string(),
+                    record,
+                    Some(filter.at),
+                );
+                match &inside.manager {
+                    Some(manager) => self.http(manager, request, caller, original),
+                    None => vec![Way::end(End::undecided(
+                        "the connection manager's configuration",
+                    ))],
+                }
+            }
+            Outcome::Tcp(tcp) => self.tcp(&tcp, denial.as_deref(), record, request, original),
+            Outcome::Denied(filter) => {
+                self.step(
+                    "network",
+                    || format!("{}: closes the connection", filter.name),
+                    record,
+                    Some(filter.at),
+                );
+                self.object(|| denial.as_deref().map(|policy| by(Some(policy))));
+                vec![Way::end(denied(denial.as_deref()))]
+            }
+            Outcome::Answered(filter) => {
+                self.step(
+                    "network",
+                    || format!("{}: answers by itself", filter.name),
+                    record,
+                    Some(filter.at),
+                );
+                vec![Way::end(End::new(
+                    Kind::Answered,
+                    0,
+                    "",
+                    format!("the filter {} answers by itself", filter.name),
+                ))]
+            }
+            Outcome::Nothing => {
+                self.step("network", || "none".to_owned(), record, None);
+                vec![Way::end(End::new(
+                    Kind::Reset,
+                    0,
+                    "",
+                    "no network filter takes the connection",
+                ))]
+            }
+            Outcome::Undecided(fact) => {
+                self.step("network", || format!("it depends on {fact}"), record, None);
+                vec![Way::end(End::undecided(&fact))]
+            }
+        }
+    }
+
+    fn tcp(
+        &mut self,
+        tcp: &Tcp<'_, 'a>,
+        denial: Option<&str>,
+        record: Record,
+        request: &Request,
+        original: Option<(IpAddr, u16)>,
+    ) -> Vec<Way> {
+        self.step(
+            "network",
+            || tcp.filter.name.to_string(),
+            record,
+            Some(tcp.filter.at),
+        );
+        let weight = |b: &crate::network::Branch<'_>| (b.total > b.weight).then_some(b.weight);
+        self.hop.clusters = tcp
+            .branches
+            .iter()
+            .map(|b| (b.cluster.to_string(), weight(b)))
+            .collect();
+        let refused = tcp.denied.map(|_| denied(denial));
+        if refused.is_some() {
+            self.object(|| denial.map(|policy| by(Some(policy))));
+        }
+        let mut ways = Vec::new();
+        for branch in &tcp.branches {
+            let outgoing = Outgoing::tcp(request, original);
+            let cluster: Rc<str> = branch.cluster.as_ref().into();
+            let part = share(branch.weight, branch.total);
+            ways.extend(
+                self.cluster(&branch.cluster, &outgoing)
+                    .into_iter()
+                    .map(|way| {
+                        let goes_on = match &way.next {
+                            Next::Forward(_) => true,
+                            Next::End(end) => end.kind == Kind::Forwarded,
+                        };
+                        let next = match &refused {
+                            Some(end) if goes_on => Next::End(end.clone()),
+                            _ => way.next,
+                        };
+                        let cluster = Some(Rc::clone(&cluster));
+                        Way {
+                            weight: way.weight.map(|w| w * part),
+                            cluster,
+                            next,
+                            ..way
+                        }
+                    }),
+            );
+        }
+        ways
+    }
+}
+
+/// A connection that network RBAC closes.
+fn denied(policy: Option<&str>) -> End {
+    End::new(Kind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
+}

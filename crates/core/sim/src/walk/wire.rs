@@ -1,0 +1,66 @@
+//! Between two proxies, and what each of them logs.
+
+use std::net::IpAddr;
+
+use crate::trace::{Branch, End, Hop, Kind, Log};
+
+/// Flags that an earlier stage set, as `DI` for a delay.
+pub(super) fn with_flags(mut end: End, flags: &[&'static str]) -> End {
+    let missing: Vec<_> = flags
+        .iter()
+        .filter(|flag| !end.flags.contains(flag))
+        .copied()
+        .collect();
+    end.flags.splice(0..0, missing);
+    end
+}
+
+/// Behind an address that no proxy answers for; `expects_proxy` when mTLS is sent to a pod that is
+/// known to have none.
+pub(super) fn without_proxy((address, port): (IpAddr, u16), expects_proxy: bool) -> End {
+    if expects_proxy {
+        let because = format!("mTLS is sent to {address}:{port}, where no proxy terminates it");
+        let details = "upstream_reset_before_response_started{connection_termination}";
+        return End::new(Kind::TlsMismatch, 503, details, because).flag("UC");
+    }
+    End::new(
+        Kind::Forwarded,
+        200,
+        "via_upstream",
+        format!("it reaches {address}:{port}"),
+    )
+}
+
+/// What the first hop logs: its own answer, or what came back from the next one.
+pub(super) fn client_log(branch: &Branch, is_own: bool, route: Option<&str>) -> Log {
+    let end = &branch.end;
+    let mut log = Log {
+        code: end.code,
+        cluster: branch.cluster.clone(),
+        ..Log::default()
+    };
+    log.route = route.map(str::to_owned);
+    // A connection that the next hop refuses is this one's to report.
+    if is_own || end.kind == Kind::TlsMismatch {
+        log.details.clone_from(&end.details);
+        log.flags.clone_from(&end.flags);
+    } else if end.kind != Kind::Undecided {
+        "via_upstream".clone_into(&mut log.details);
+    }
+    log
+}
+
+/// What the last hop logs.
+pub(super) fn server_log(hop: &Hop, branches: &[Branch]) -> Log {
+    let Some(Branch { end, cluster, .. }) = branches.first() else {
+        return Log::default();
+    };
+    let (details, route) = (end.details.clone(), hop.route.clone());
+    Log {
+        code: end.code,
+        flags: end.flags.clone(),
+        details,
+        cluster: cluster.clone(),
+        route,
+    }
+}
