@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use meshladder_mesh::injection::{Ca, Template};
 use meshladder_mesh::network_policy::{Passage, XDS};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 use crate::support::opened;
 
@@ -15,7 +15,7 @@ fn mesh(name: &str) -> Option<Mesh> {
     )))
 }
 
-fn has_proxy(mesh: &Mesh, pod: &Stored) -> bool {
+fn has_proxy(mesh: &Mesh, pod: &Object) -> bool {
     mesh.pod(&pod.id.namespace, &pod.id.name)
         .is_some_and(|pod| pod.has_proxy)
 }

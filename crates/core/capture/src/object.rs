@@ -10,7 +10,7 @@ use meshladder_text::yaml::{self, Loaded, Part, Scalars};
 
 /// One object, as a view over its tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Object<'a> {
+pub struct ObjectView<'a> {
     /// The object.
     pub node: &'a Node,
     /// The source it was seen in, when there are several.
@@ -21,7 +21,7 @@ pub struct Object<'a> {
     kind: &'a str,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ObjectView<'a> {
     /// An object that was taken out of its document.
     pub fn of(node: &'a Node, kind: &'a str, pointer: &'a str, source: &'a str) -> Self {
         Self {
@@ -68,21 +68,23 @@ impl<'a> Object<'a> {
 }
 
 /// Visits every object of the Snapshot, document by document; what cannot be read is returned.
-pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(Object<'_>)) -> Vec<Problem> {
+pub fn each(snapshot: &Snapshot, mut visit: impl FnMut(ObjectView<'_>)) -> Vec<Problem> {
     each_with_id(snapshot, |_, object| visit(object))
 }
 
 /// Like [`each`], with the document an object stands in.
 pub fn each_with_id(
     snapshot: &Snapshot,
-    mut visit: impl FnMut(&DocId, Object<'_>),
+    mut visit: impl FnMut(&DocId, ObjectView<'_>),
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for id in snapshot.ids().filter(|id| id.shape() == Shape::Objects) {
         match snapshot.open(id) {
             Ok(doc) => {
                 let source = id.split().0;
-                let faults = each_in(&doc, &mut |object| visit(id, Object { source, ..object }));
+                let faults = each_in(&doc, &mut |object| {
+                    visit(id, ObjectView { source, ..object })
+                });
                 problems.extend(faults.iter().map(|fault| doc.problem(fault)));
             }
             Err(problem) => problems.push(problem),
@@ -218,7 +220,7 @@ fn take_one(node: Node, list_kind: &str, pointer: &str, take: &mut dyn FnMut(Tak
 }
 
 /// Visits the objects of one document.
-pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+pub fn each_in(doc: &Document, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<Fault> {
     if yaml::is_json(&doc.text) {
         each_json(&doc.text, visit)
     } else {
@@ -235,7 +237,7 @@ pub fn each_in(doc: &Document, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> 
 }
 
 /// A list of thousands of pods is read one by one; no tree of the whole is built.
-fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
+fn each_json(text: &str, visit: &mut dyn FnMut(ObjectView<'_>)) -> Vec<Fault> {
     let root = match Raw::of(text) {
         Ok(root) => root,
         Err(fault) => return vec![fault],
@@ -263,11 +265,11 @@ fn each_json(text: &str, visit: &mut dyn FnMut(Object<'_>)) -> Vec<Fault> {
 }
 
 /// Visits the object in a tree, or those of the list it is.
-pub fn each_under(node: &Node, visit: &mut dyn FnMut(Object<'_>)) {
+pub fn each_under(node: &Node, visit: &mut dyn FnMut(ObjectView<'_>)) {
     each_node(node, "", visit);
 }
 
-fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(Object<'_>)) {
+fn each_node(node: &Node, at: &str, visit: &mut dyn FnMut(ObjectView<'_>)) {
     let kind = node.str_at("kind").unwrap_or_default();
     let (items, list_kind, folder) = match node.get("items") {
         Some(items) if kind.ends_with("List") => (items.items(), kind, "/items"),
@@ -287,10 +289,10 @@ fn kind_of<'n>(node: &'n Node, list_kind: &'n str) -> &'n str {
         .unwrap_or_default()
 }
 
-fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(Object<'_>)) {
+fn visit_one(node: &Node, list_kind: &str, pointer: &str, visit: &mut dyn FnMut(ObjectView<'_>)) {
     let kind = kind_of(node, list_kind);
     if !kind.is_empty() {
-        visit(Object {
+        visit(ObjectView {
             node,
             kind,
             source: "",

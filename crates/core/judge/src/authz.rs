@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_sim::state;
-use meshladder_sim::walk::{Caller, Principal, Question};
+use meshladder_sim::walk::{Call, Caller, Principal};
 
 mod dump;
 mod frame;
@@ -115,10 +115,10 @@ impl<'s> Checker<'s> {
 
     /// Decides one request to one server: by its proxy's dump where that is at hand, and by the
     /// objects.
-    pub fn check(&self, question: &Question, server: &Server) -> Check {
-        let caller = Who::of(question, self.mesh, self.objects);
-        let port = port::find(self.objects, self.mesh, server, &question.to);
-        let by_dump = dump::decide(self, &caller.told(question), server, port.number, &caller);
+    pub fn check(&self, call: &Call, server: &Server) -> Check {
+        let caller = Who::of(call, self.mesh, self.objects);
+        let port = port::find(self.objects, self.mesh, server, &call.to);
+        let by_dump = dump::decide(self, &caller.told(call), server, port.number, &caller);
         let is_plain = by_dump.as_ref().is_some_and(|by_dump| by_dump.is_plain);
         let caller = if is_plain {
             Who {
@@ -128,10 +128,10 @@ impl<'s> Checker<'s> {
         } else {
             caller
         };
-        let by_objects = policies::decide(self, &caller.told(question), server, &port, &caller);
+        let by_objects = policies::decide(self, &caller.told(call), server, &port, &caller);
         let shown = Check {
             server: server.to_string(),
-            port: port.number.unwrap_or(question.to.port),
+            port: port.number.unwrap_or(call.to.port),
             caller: caller.words(),
             basis: Basis::Objects,
             decision: by_objects,
@@ -152,28 +152,24 @@ impl<'s> Checker<'s> {
 
     /// What the server's proxy would decide of requests that reach it as they are described; none
     /// without a dump of it.
-    pub fn by_dump(&self, questions: &[Question], server: &Server) -> Option<Vec<Decision>> {
+    pub fn by_dump(&self, calls: &[Call], server: &Server) -> Option<Vec<Decision>> {
         let proxy = server.proxy.as_ref()?;
-        let asked = questions.iter().map(|question| {
-            let caller = Who::of(question, self.mesh, self.objects);
+        let case = calls.iter().map(|call| {
+            let caller = Who::of(call, self.mesh, self.objects);
             (
-                caller.told(question),
-                port::find(self.objects, self.mesh, server, &question.to).number,
+                caller.told(call),
+                port::find(self.objects, self.mesh, server, &call.to).number,
                 caller,
             )
         });
-        Some(dump::decide_inbound(
-            self,
-            &asked.collect::<Vec<_>>(),
-            proxy,
-        ))
+        Some(dump::decide_inbound(self, &case.collect::<Vec<_>>(), proxy))
     }
 
     /// What the objects say, whatever a proxy has.
-    pub fn by_objects(&self, question: &Question, server: &Server) -> Decision {
-        let caller = Who::of(question, self.mesh, self.objects);
-        let port = port::find(self.objects, self.mesh, server, &question.to);
-        policies::decide(self, &caller.told(question), server, &port, &caller)
+    pub fn by_objects(&self, call: &Call, server: &Server) -> Decision {
+        let caller = Who::of(call, self.mesh, self.objects);
+        let port = port::find(self.objects, self.mesh, server, &call.to);
+        policies::decide(self, &caller.told(call), server, &port, &caller)
     }
 }
 
@@ -214,8 +210,8 @@ struct Who {
 impl Who {
     /// A pod with a proxy comes by mutual TLS, with the identity of its service account; one
     /// without, in plain text.
-    fn of(question: &Question, mesh: &Mesh, objects: Objects<'_>) -> Self {
-        let pod = match &question.from {
+    fn of(call: &Call, mesh: &Mesh, objects: Objects<'_>) -> Self {
+        let pod = match &call.from {
             Caller::Pod { namespace, name } => mesh.pod(namespace, name),
             Caller::Outside | Caller::Somebody => None,
         };
@@ -226,13 +222,13 @@ impl Who {
             .map_or("cluster.local", |domain| domain);
         let own = pod.filter(|pod| pod.has_proxy);
         let own = own.map(|pod| Principal::of(domain, &pod.namespace, &pod.service_account));
-        let principal = question.principal.clone().or(own);
+        let principal = call.principal.clone().or(own);
         let state = match (&principal, pod) {
             (Some(principal), _) => state::Caller::Tls(vec![principal.uri().to_owned()]),
             (None, Some(_)) => state::Caller::Plain,
             (None, None) => state::Caller::Unknown,
         };
-        let source = question
+        let source = call
             .source_ip
             .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
         Self {
@@ -243,10 +239,10 @@ impl Who {
     }
 
     /// The question with what is known of the caller filled in.
-    fn told(&self, question: &Question) -> Question {
-        Question {
+    fn told(&self, call: &Call) -> Call {
+        Call {
             source_ip: self.source,
-            ..question.clone()
+            ..call.clone()
         }
     }
 

@@ -5,7 +5,7 @@ use crate::finding::Finding;
 use crate::fleet::Fleet;
 use crate::report::Report;
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 
 mod callers;
 mod concerned;
@@ -136,7 +136,7 @@ impl Section {
         });
     }
 
-    fn object(&mut self, about: impl Into<String>, says: impl Into<String>, by: &Stored) {
+    fn object(&mut self, about: impl Into<String>, says: impl Into<String>, by: &Object) {
         self.add(about, says, Some(&by.id));
     }
 }

@@ -1,7 +1,7 @@
 //! A finding: one claim about the mesh, with the bytes that prove it.
 
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 mod fix;
@@ -128,7 +128,7 @@ impl Spot {
 
 impl Evidence {
     /// A part of an object.
-    pub fn of(object: &Stored, part: &Node, shows: impl Into<String>) -> Self {
+    pub fn of(object: &Object, part: &Node, shows: impl Into<String>) -> Self {
         let spot = Spot::Pointer(object.pointer_of(part));
         Self {
             doc: object.doc.clone(),
@@ -138,7 +138,7 @@ impl Evidence {
     }
 
     /// An object as a whole.
-    pub fn object(object: &Stored, shows: impl Into<String>) -> Self {
+    pub fn object(object: &Object, shows: impl Into<String>) -> Self {
         Self::of(object, &object.node, shows)
     }
 

@@ -6,17 +6,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
-use crate::rules::{self, Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, ObjectRef, reads};
 use meshladder_sim::trace::{Kind, Trace};
-use meshladder_sim::walk::{self, Question};
+use meshladder_sim::walk::{self, Call};
 use meshladder_text::parallel;
 
 mod analyze;
-mod asked;
 mod attribute;
+mod case;
 mod choice;
 mod logged;
 mod proxies;
@@ -30,11 +30,11 @@ pub use scope::Scope;
 
 /// What is asked of the ladder.
 #[derive(Debug)]
-pub struct Inquiry {
+pub struct Question {
     /// What it is about.
     pub scope: Scope,
     /// For a request: what was seen.
-    pub seen: Option<Seen>,
+    pub seen: Option<Symptom>,
     /// How many threads may visit proxies.
     pub threads: usize,
 }
@@ -48,28 +48,28 @@ struct Ran {
 }
 
 /// Climbs the whole ladder.
-pub fn climb(snapshot: &Snapshot, mesh: &Mesh, inquiry: &Inquiry) -> Report {
-    climb_along(snapshot, mesh, inquiry, None)
+pub fn climb(snapshot: &Snapshot, mesh: &Mesh, question: &Question) -> Report {
+    climb_along(snapshot, mesh, question, None)
 }
 
 /// The same for a request whose walk is known already.
 pub fn climb_along(
     snapshot: &Snapshot,
     mesh: &Mesh,
-    inquiry: &Inquiry,
+    question: &Question,
     walked: Option<Trace>,
 ) -> Report {
-    let question = inquiry.scope.question();
-    let trace = question.map(|question| {
+    let call = question.scope.call();
+    let trace = call.map(|call| {
         (
-            question,
-            walked.unwrap_or_else(|| walk::trace(snapshot, mesh, question, false)),
+            call,
+            walked.unwrap_or_else(|| walk::trace(snapshot, mesh, call, false)),
         )
     });
     let (fleet, mut ran) = visit_proxies(
         snapshot,
         mesh,
-        inquiry,
+        question,
         trace.as_ref().map(|(_, trace)| trace),
     );
     let faults = Faults::default();
@@ -79,36 +79,36 @@ pub fn climb_along(
         fleet: &fleet,
         faults: &faults,
     };
-    let asked = trace
+    let case = trace
         .as_ref()
-        .map(|(question, trace)| asked::build(&facts, question, trace, inquiry.seen.as_ref()));
-    ran.extend(climbed().filter_map(|rule| run(rule, &facts, asked.as_ref())));
+        .map(|(call, trace)| case::build(&facts, call, trace, question.seen.as_ref()));
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, case.as_ref())));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran
         .iter()
         .flat_map(|ran| ran.sink.findings.clone())
         .collect();
-    scope::quieten(&mut findings, &inquiry.scope, &facts, asked.as_ref());
-    for cause in logged::causes(&facts, &inquiry.scope) {
+    scope::quieten(&mut findings, &question.scope, &facts, case.as_ref());
+    for cause in logged::causes(&facts, &question.scope) {
         findings.retain(|known| known.id() != cause.id());
         findings.push(cause);
     }
-    scope::put_traffic_first(&mut findings, &inquiry.scope);
-    if let Some(asked) = &asked {
-        scope::put_asked_for_first(&mut findings, asked);
+    scope::put_traffic_first(&mut findings, &question.scope);
+    if let Some(case) = &case {
+        scope::put_asked_for_first(&mut findings, case);
     }
     doubt(&mut findings, &ran, snapshot);
     attribute::causes(&mut findings);
     let unsettled = attribute::unsettled(&mut findings);
-    let mut unknown = missing(&ran, &inquiry.scope, asked.as_ref(), unsettled);
+    let mut unknown = missing(&ran, &question.scope, case.as_ref(), unsettled);
     unknown.extend(
-        inquiry
+        question
             .scope
             .unread(&facts)
             .filter(|fact| !unknown.contains(fact)),
     );
     if unknown.is_empty() && !findings.iter().any(Finding::is_loud) {
-        let end = asked.as_ref().and_then(asked::bad_end);
+        let end = case.as_ref().and_then(case::bad_end);
         unknown.extend(end.map(|end| {
             format!(
                 "what led to {}: nothing that was read explains it",
@@ -121,11 +121,11 @@ pub fn climb_along(
         findings.push(not_readable(&unknown, snapshot));
         attribute::causes(&mut findings);
     }
-    verify::fixes(&mut findings, &facts, asked.as_ref(), inquiry);
+    verify::fixes(&mut findings, &facts, case.as_ref(), question);
     let coverage = coverage(climbed(), snapshot);
     Report {
-        question: inquiry.scope.to_json(inquiry.seen.as_ref()),
-        asked: inquiry.scope.in_words(),
+        question: question.scope.to_json(question.seen.as_ref()),
+        about: question.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,
         rungs: Rung::ALL
@@ -142,11 +142,11 @@ pub fn climb_along(
 fn visit_proxies(
     snapshot: &Snapshot,
     mesh: &Mesh,
-    inquiry: &Inquiry,
+    question: &Question,
     trace: Option<&Trace>,
 ) -> (Fleet, Vec<Ran>) {
     let mut fleet = Fleet::of_istiods(snapshot);
-    let wanted = proxies::wanted(snapshot, mesh, &inquiry.scope, trace);
+    let wanted = proxies::wanted(snapshot, mesh, &question.scope, trace);
     let faults = Faults::default();
     let facts = Facts {
         snapshot,
@@ -157,7 +157,7 @@ fn visit_proxies(
     let rules: Vec<&'static Rule> = rules::all()
         .filter(|rule| matches!(rule.check, Check::Proxy(_)))
         .collect();
-    let visited = parallel::each(&wanted, inquiry.threads, |id| visit(&facts, &rules, id));
+    let visited = parallel::each(&wanted, question.threads, |id| visit(&facts, &rules, id));
     let mut ran: Vec<Ran> = rules
         .iter()
         .map(|rule| Ran {
@@ -200,14 +200,14 @@ fn visit(
 }
 
 /// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-fn run(rule: &'static Rule, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Option<Ran> {
+fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Option<Ran> {
     let skipped = lacking(rule, facts.snapshot, facts.mesh);
-    let sink = match (rule.check, asked) {
+    let sink = match (rule.check, case) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
         (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), asked) => guarded(rule, |sink| check(facts, asked, sink)),
-        (Check::Request(check), Some(asked)) => guarded(rule, |sink| check(facts, asked, sink)),
+        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
+        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
     };
     let mut ran = Ran {
         rule,
@@ -312,12 +312,12 @@ const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
 fn missing(
     ran: &[Ran],
     scope: &Scope,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     mut unknown: Vec<String>,
 ) -> Vec<String> {
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
-    if let Some(asked) = asked {
-        let ends = asked.trace.branches.iter().map(|branch| &branch.end);
+    if let Some(case) = case {
+        let ends = case.trace.branches.iter().map(|branch| &branch.end);
         let open = ends.filter(|end| end.kind == Kind::Undecided);
         unknown.extend(open.map(|end| end.because.clone()));
     }
@@ -325,8 +325,8 @@ fn missing(
         .iter()
         .filter(|ran| scope.covers(ran.rule.rung))
         .filter_map(|ran| ran.skipped.as_ref());
-    let unread = unread.filter(|(need, coverage)| match asked {
-        Some(asked) => asked::wants(asked, need, coverage),
+    let unread = unread.filter(|(need, coverage)| match case {
+        Some(case) => case::wants(case, need, coverage),
         None => !ONLY_TELL.contains(&need.path().as_str()),
     });
     unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
@@ -433,9 +433,9 @@ fn coverage(
 
 /// The request that a scope is about.
 impl Scope {
-    fn question(&self) -> Option<&Question> {
-        if let Self::Request(question) = self {
-            Some(question)
+    fn call(&self) -> Option<&Call> {
+        if let Self::Request(call) = self {
+            Some(call)
         } else {
             None
         }

@@ -6,6 +6,7 @@
 use meshladder_capture::access_log::{Field, Formats, Reader, Reading, Record};
 use meshladder_text::time::Time;
 
+mod call;
 mod cause;
 mod filter;
 mod formats;
@@ -14,17 +15,16 @@ mod hash;
 mod histogram;
 mod join;
 mod judge;
-mod question;
 mod reason;
 mod stats;
 
+pub use call::{Asking, call, command};
 pub use cause::{Cause, Summary};
 pub use filter::{Codes, Filter, Terms};
 pub use formats::{LogFormats, of_logs, of_mesh, of_proxies};
 pub use group::{Example, Group, Top};
 pub use histogram::Histogram;
 pub use judge::{By, Class, Judgement, Side, judge};
-pub use question::{Asking, command, question};
 pub use reason::{Lead, grpc_status};
 pub use stats::Stats;
 

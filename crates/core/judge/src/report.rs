@@ -18,7 +18,7 @@ pub struct Report {
     /// What was asked, as a JSON object.
     pub question: String,
     /// What was asked, in words.
-    pub asked: String,
+    pub about: String,
     /// When the Snapshot was taken.
     pub taken_at: Option<Time>,
     /// The verdict.

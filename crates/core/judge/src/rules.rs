@@ -10,9 +10,9 @@ use meshladder_mesh::{Mesh, ObjectRef};
 mod accepted;
 mod analyzed;
 mod annotation;
-mod asked;
 mod authority;
 mod authorization;
+mod case;
 mod cluster;
 mod codes;
 mod condition;
@@ -48,7 +48,7 @@ mod workload;
 mod workload_group;
 mod workloads;
 
-pub use asked::{Asked, Seen};
+pub use case::{Case, Symptom};
 pub use codes::{CODES, Code, Why};
 pub use reach::missing_facts;
 
@@ -124,10 +124,10 @@ pub enum Check {
     /// Once for each proxy, while its dump is open.
     Proxy(fn(&Facts<'_>, &Proxy<'_>, &mut Sink)),
     /// Once for a request that was asked about.
-    Request(fn(&Facts<'_>, &Asked<'_>, &mut Sink)),
+    Request(fn(&Facts<'_>, &Case<'_>, &mut Sink)),
     /// Once: with a request that was asked about only what that request meets is looked at, without
     /// one everything.
-    Either(fn(&Facts<'_>, Option<&Asked<'_>>, &mut Sink)),
+    Either(fn(&Facts<'_>, Option<&Case<'_>>, &mut Sink)),
     /// Once, by `analyze` alone: what an object says, whether traffic meets it or not.
     Object(fn(&Facts<'_>, &mut Sink)),
 }

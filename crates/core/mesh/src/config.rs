@@ -1,6 +1,6 @@
 //! `MeshConfig`: what holds for the whole mesh unless an object says otherwise.
 
-use super::{ObjectRef, Objects, Stored};
+use super::{Object, ObjectRef, Objects};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Value};
@@ -133,7 +133,7 @@ impl MeshConfig {
     }
 
     /// The settings in a ConfigMap.
-    pub fn of_config_map(map: &Stored) -> Self {
+    pub fn of_config_map(map: &Object) -> Self {
         let text = map
             .node
             .at(["data", "mesh"])
@@ -204,7 +204,7 @@ impl MeshConfig {
 }
 
 /// The ConfigMaps that hold a `MeshConfig`, each with the revision it is for.
-pub fn config_maps(objects: &Objects) -> impl Iterator<Item = (&str, &Stored)> {
+pub fn config_maps(objects: &Objects) -> impl Iterator<Item = (&str, &Object)> {
     objects.of_kind("ConfigMap").iter().filter_map(|map| {
         let revision = map.id.name.strip_prefix("istio")?;
         let revision = if revision.is_empty() {

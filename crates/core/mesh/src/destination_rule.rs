@@ -5,7 +5,7 @@ use super::host::{covers, specificity};
 use super::policies::{age, selector};
 use super::scope::Scope;
 use super::services::number;
-use super::{Domain, Mesh, Stored};
+use super::{Domain, Mesh, Object};
 use crate::selector::has_labels;
 use meshladder_text::tree::Node;
 
@@ -13,7 +13,7 @@ use meshladder_text::tree::Node;
 #[derive(Clone, Debug)]
 pub struct DestinationRule<'m> {
     /// The rules, the oldest first: what it says goes before what the others say.
-    pub rules: Vec<&'m Stored>,
+    pub rules: Vec<&'m Object>,
     /// Where they were found.
     pub found_in: FoundIn,
 }
@@ -35,7 +35,7 @@ impl Mesh {
     pub fn destination_rules_for<'m>(
         &'m self,
         host: &str,
-    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    ) -> impl Iterator<Item = &'m Object> + use<'m> {
         let rules = self.objects.of_kind("DestinationRule");
         self.index
             .destination_rules
@@ -85,7 +85,7 @@ impl Mesh {
     }
 
     /// The rules whose host covers this one, seen or not.
-    pub fn destination_rules_of(&self, host: &str) -> Vec<&Stored> {
+    pub fn destination_rules_of(&self, host: &str) -> Vec<&Object> {
         let rules = self.objects.of_kind("DestinationRule");
         let covering = self.index.destination_rules.covering(host);
         covering
@@ -96,7 +96,7 @@ impl Mesh {
 
     /// A client's own namespace gives all it exports to itself, but the root namespace only what is
     /// private: the rest of it comes last. The other places give what is not private.
-    fn is_looked_at(&self, rule: &Stored, found_in: FoundIn, client: Scope<'_>) -> bool {
+    fn is_looked_at(&self, rule: &Object, found_in: FoundIn, client: Scope<'_>) -> bool {
         let is_private = self.export(rule) == Export::OwnNamespace;
         match found_in {
             FoundIn::Client if client.namespace == &*self.config.root_namespace => is_private,
@@ -110,13 +110,13 @@ impl Mesh {
     /// selectors. The first whose selector takes the client applies, else the last without one.
     fn merge<'m>(
         &'m self,
-        mut rules: Vec<&'m Stored>,
+        mut rules: Vec<&'m Object>,
         client: Scope<'_>,
-    ) -> Option<Vec<&'m Stored>> {
+    ) -> Option<Vec<&'m Object>> {
         rules.sort_by_key(|rule| age(&rule.node));
-        let mut groups: Vec<Vec<&Stored>> = Vec::new();
+        let mut groups: Vec<Vec<&Object>> = Vec::new();
         for rule in rules {
-            let is_alike = |group: &&mut Vec<&Stored>| {
+            let is_alike = |group: &&mut Vec<&Object>| {
                 same_labels(selector(group[0].spec()), selector(rule.spec()))
                     && self.export(group[0]) == self.export(rule)
             };
@@ -125,7 +125,7 @@ impl Mesh {
                 None => groups.push(vec![rule]),
             }
         }
-        let takes = |group: &Vec<&Stored>| {
+        let takes = |group: &Vec<&Object>| {
             selector(group[0].spec()).is_some_and(|labels| has_labels(labels, client.labels))
         };
         let chosen = groups.iter().position(takes);
@@ -140,8 +140,8 @@ impl Mesh {
 
 impl<'m> DestinationRule<'m> {
     /// The subsets; of several with one name the oldest rule's counts.
-    pub fn subsets(&self) -> Vec<(&'m Stored, &'m Node)> {
-        let mut found: Vec<(&Stored, &Node)> = Vec::new();
+    pub fn subsets(&self) -> Vec<(&'m Object, &'m Node)> {
+        let mut found: Vec<(&Object, &Node)> = Vec::new();
         for rule in &self.rules {
             for subset in rule.spec_list("subsets") {
                 if found
@@ -156,14 +156,14 @@ impl<'m> DestinationRule<'m> {
     }
 
     /// The subset of that name.
-    pub fn subset(&self, name: &str) -> Option<(&'m Stored, &'m Node)> {
+    pub fn subset(&self, name: &str) -> Option<(&'m Object, &'m Node)> {
         self.subsets()
             .into_iter()
             .find(|(_, subset)| subset.str_at("name") == Some(name))
     }
 
     /// The traffic policy of the whole host: of the oldest rule that has one.
-    pub fn traffic_policy(&self) -> Option<(&'m Stored, &'m Node)> {
+    pub fn traffic_policy(&self) -> Option<(&'m Object, &'m Node)> {
         self.rules
             .iter()
             .find_map(|rule| Some((*rule, rule.spec_at(["trafficPolicy"])?)))
@@ -176,7 +176,7 @@ impl<'m> DestinationRule<'m> {
         key: &str,
         port: u16,
         subset: Option<&str>,
-    ) -> Option<(&'m Stored, &'m Node)> {
+    ) -> Option<(&'m Object, &'m Node)> {
         let of_subset = subset.and_then(|name| self.subset(name));
         let of_subset =
             of_subset.and_then(|(rule, subset)| Some((rule, subset.get("trafficPolicy")?)));
@@ -201,8 +201,8 @@ fn port_level(policy: &Node, port: u16) -> Option<&Node> {
 }
 
 /// Those whose host is the most specific that covers this one.
-fn most_specific<'m>(mut rules: Vec<&'m Stored>, host: &str, domain: &Domain) -> Vec<&'m Stored> {
-    let full = |rule: &Stored| {
+fn most_specific<'m>(mut rules: Vec<&'m Object>, host: &str, domain: &Domain) -> Vec<&'m Object> {
+    let full = |rule: &Object| {
         let host = rule
             .spec_at(["host"])
             .and_then(Node::str)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Objects, Stored};
+use super::{Object, Objects};
 use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
@@ -61,7 +61,7 @@ impl Domain {
 
 /// `discovery --domain cluster.local` in a pod of istiod's, `proxy sidecar --domain
 /// $(POD_NAMESPACE).svc.cluster.local` in others.
-fn of_pod(pod: &Stored) -> Option<&str> {
+fn of_pod(pod: &Object) -> Option<&str> {
     let containers = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|list| pod.spec_list(list));

@@ -1,7 +1,7 @@
 //! Visibility: to which namespaces an object is exported.
 
 use super::policies::selector;
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// Where an object can be seen.
@@ -22,7 +22,7 @@ const SERVICE_ANNOTATION: &str = "networking.istio.io/exportTo";
 impl Mesh {
     /// Where an object (`VirtualService`, `DestinationRule`, `ServiceEntry`, `Service`) can be
     /// seen.
-    pub fn export<'m>(&'m self, object: &'m Stored) -> Export<'m> {
+    pub fn export<'m>(&'m self, object: &'m Object) -> Export<'m> {
         let own = object.id.namespace.as_str();
         // "destination rules with workloadSelector should not be exported to other namespaces"
         if object.id.kind == "DestinationRule" && selector(object.spec()).is_some() {
@@ -70,7 +70,7 @@ impl Mesh {
     }
 
     /// Whether clients in a namespace can see an object.
-    pub fn is_exported_to(&self, object: &Stored, namespace: &str) -> bool {
+    pub fn is_exported_to(&self, object: &Object, namespace: &str) -> bool {
         match self.export(object) {
             Export::Everywhere => true,
             Export::OwnNamespace => object.id.namespace == namespace,
@@ -81,7 +81,7 @@ impl Mesh {
 }
 
 /// What says where an object is exported to; none when the mesh's default does.
-pub fn export_node(object: &Stored) -> Option<&Node> {
+pub fn export_node(object: &Object) -> Option<&Node> {
     match object.id.kind.as_str() {
         "Service" => object
             .node

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::objects::ASSUMED;
-use super::{Mesh, MeshConfig, MeshNetworks, Objects, Stored};
+use super::{Mesh, MeshConfig, MeshNetworks, Object, Objects};
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_text::text::Text;
@@ -78,7 +78,7 @@ impl Mesh {
                 None => objects.take(doc, taken),
             }
         });
-        let is_file = |object: &Stored| snapshot.is_files_in(object.doc.split().0);
+        let is_file = |object: &Object| snapshot.is_files_in(object.doc.split().0);
         objects.each_mut(|object| {
             if is_file(object) {
                 put_into_namespace(object);
@@ -154,7 +154,7 @@ fn assume(objects: &mut Objects) {
 }
 
 /// A pod as the workload's template makes it, with the workload's name.
-fn pod_of(workload: &Stored) -> Option<Node> {
+fn pod_of(workload: &Object) -> Option<Node> {
     let template = workload.spec_at(["template"])?;
     let span = template.span;
     let member = |key: &str, value: Value| {
@@ -197,7 +197,7 @@ fn pod_of(workload: &Stored) -> Option<Node> {
     })
 }
 
-fn put_into_namespace(object: &mut Stored) {
+fn put_into_namespace(object: &mut Object) {
     if CLUSTER_SCOPED.contains(&object.id.kind.as_str()) {
         object.id.namespace = Text::default();
     } else if object.id.namespace.is_empty() {

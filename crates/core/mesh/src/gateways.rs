@@ -3,7 +3,7 @@
 use super::host::{covers, overlaps, specificity};
 use super::policies::age;
 use super::services::{Protocol, number};
-use super::{Domain, Mesh, Stored};
+use super::{Domain, Mesh, Object};
 use crate::selector::has_labels;
 use meshladder_text::tree::Node;
 
@@ -11,7 +11,7 @@ use meshladder_text::tree::Node;
 #[derive(Clone, Copy, Debug)]
 pub struct Server<'m> {
     /// The Gateway.
-    pub gateway: &'m Stored,
+    pub gateway: &'m Object,
     /// The server, as written.
     pub node: &'m Node,
     /// Its port's number.
@@ -28,14 +28,14 @@ const GROUP: &str = "networking.istio.io";
 
 impl Mesh {
     /// The Gateway of that name.
-    pub fn gateway(&self, namespace: &str, name: &str) -> Option<&Stored> {
+    pub fn gateway(&self, namespace: &str, name: &str) -> Option<&Object> {
         self.objects
             .named("Gateway", namespace, name)
             .find(|gateway| gateway.group == GROUP)
     }
 
     /// The pods that a Gateway configures, in whatever namespace.
-    pub fn gateway_pods<'m>(&'m self, gateway: &'m Stored) -> Vec<&'m Stored> {
+    pub fn gateway_pods<'m>(&'m self, gateway: &'m Object) -> Vec<&'m Object> {
         match gateway
             .spec_at(["selector"])
             .filter(|selector| !selector.members().is_empty())
@@ -51,7 +51,7 @@ impl Mesh {
     }
 
     /// The Gateways that configure a pod, the oldest first.
-    pub fn gateways_of(&self, pod: &Stored) -> Vec<&Stored> {
+    pub fn gateways_of(&self, pod: &Object) -> Vec<&Object> {
         let mut found: Vec<_> = self
             .objects
             .of("Gateway", GROUP)
@@ -63,9 +63,9 @@ impl Mesh {
 
     /// The VirtualServices that name a Gateway, the oldest first, whether or not any server of it
     /// takes their hosts.
-    pub fn naming(&self, gateway: &Stored) -> Vec<&Stored> {
+    pub fn naming(&self, gateway: &Object) -> Vec<&Object> {
         let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
-        let names = |service: &&Stored| {
+        let names = |service: &&Object| {
             service
                 .spec_strings("gateways")
                 .any(|name| gateway_name(name, &service.id.namespace) == id)
@@ -82,14 +82,14 @@ impl Mesh {
 
     /// The VirtualServices that a gateway's pods in `namespace` route by on this server, merged in
     /// this order.
-    pub fn bound<'m>(&'m self, server: Server<'_>, namespace: &str) -> Vec<&'m Stored> {
-        let takes = |service: &Stored| {
+    pub fn bound<'m>(&'m self, server: Server<'_>, namespace: &str) -> Vec<&'m Object> {
+        let takes = |service: &Object| {
             service
                 .spec_list("hosts")
                 .iter()
                 .any(|host| server.takes(service, host, &self.domain))
         };
-        let visible = |service: &&Stored| self.is_exported_to(service, namespace) && takes(service);
+        let visible = |service: &&Object| self.is_exported_to(service, namespace) && takes(service);
         self.naming(server.gateway)
             .into_iter()
             .filter(visible)
@@ -98,7 +98,7 @@ impl Mesh {
 
     /// The server that answers for a host on a port of a gateway's pod: the most specific, then the
     /// oldest Gateway's.
-    pub fn server_for<'m>(&'m self, pod: &Stored, port: u16, host: &str) -> Option<Server<'m>> {
+    pub fn server_for<'m>(&'m self, pod: &Object, port: u16, host: &str) -> Option<Server<'m>> {
         let servers = self
             .gateways_of(pod)
             .into_iter()
@@ -123,7 +123,7 @@ impl<'m> Server<'m> {
     }
 
     /// Whether it takes this host of a VirtualService.
-    pub fn takes(&self, service: &Stored, host: &Node, domain: &Domain) -> bool {
+    pub fn takes(&self, service: &Object, host: &Node, domain: &Domain) -> bool {
         let host = domain.fqdn(host.str().unwrap_or_default(), &service.id.namespace);
         self.hosts().any(|(from, pattern)| {
             let is_from = match from {
@@ -146,7 +146,7 @@ impl<'m> Server<'m> {
 }
 
 /// The servers of a Gateway.
-pub fn servers(gateway: &Stored) -> impl Iterator<Item = Server<'_>> {
+pub fn servers(gateway: &Object) -> impl Iterator<Item = Server<'_>> {
     gateway.spec_list("servers").iter().filter_map(move |node| {
         let port = node.get("port")?;
         let tls = |key: &str| node.at(["tls", key]).and_then(Node::str);
@@ -173,7 +173,7 @@ pub fn gateway_name<'g>(entry: &'g str, namespace: &'g str) -> (&'g str, &'g str
 }
 
 /// A Gateway without a selector configures every gateway's proxy.
-fn configures(gateway: &Stored, pod: &Stored) -> bool {
+fn configures(gateway: &Object, pod: &Object) -> bool {
     let selector = gateway
         .spec_at(["selector"])
         .filter(|selector| !selector.members().is_empty());
@@ -235,7 +235,7 @@ metadata: {name: no, namespace: shop}
 spec: {hosts: [a.test], gateways: [main]}
 ";
 
-    fn names<'m>(objects: impl IntoIterator<Item = &'m Stored>) -> Vec<&'m str> {
+    fn names<'m>(objects: impl IntoIterator<Item = &'m Object>) -> Vec<&'m str> {
         objects
             .into_iter()
             .map(|object| object.id.name.as_str())

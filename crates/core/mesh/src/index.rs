@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use super::host::HostIndex;
 use super::labels::LabelIndex;
-use super::{Domain, Objects, Stored, ips};
+use super::{Domain, Object, Objects, ips};
 use crate::pod::Pod;
 use meshladder_text::text::Text;
 use meshladder_text::tree::Node;
@@ -95,7 +95,7 @@ fn by_host(
     objects: &Objects,
     domain: &Domain,
     kind: &str,
-    hosts: impl Fn(&Stored) -> &[Node],
+    hosts: impl Fn(&Object) -> &[Node],
 ) -> HostIndex {
     // A ServiceEntry's host is taken as it stands.
     let full = |host: Text, namespace: &str| match domain.fqdn(&host, namespace) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -58,7 +58,7 @@ pub struct Decision<'m> {
     /// In words: `namespace shop has label istio-injection=disabled`
     pub what: String,
     /// The object in which it stands.
-    pub object: &'m Stored,
+    pub object: &'m Object,
     /// The part of it.
     pub node: &'m Node,
 }
@@ -67,7 +67,7 @@ pub struct Decision<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct NamespaceLabels<'m> {
     /// The Namespace.
-    pub object: &'m Stored,
+    pub object: &'m Object,
     /// `istio-injection`
     pub injection: Option<&'m Node>,
     /// `istio.io/rev`
@@ -196,7 +196,7 @@ impl<'m> Injectors<'m> {
 }
 
 impl<'m> Decision<'m> {
-    fn new(object: &'m Stored, node: Option<&'m Node>, what: String) -> Self {
+    fn new(object: &'m Object, node: Option<&'m Node>, what: String) -> Self {
         Self {
             what,
             object,

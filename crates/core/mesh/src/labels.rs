@@ -1,6 +1,6 @@
 //! Objects by label, so that a selector does not read them all.
 
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use crate::selector::has_labels;
 use meshladder_text::tree::{Member, Node};
 
@@ -33,10 +33,10 @@ impl LabelIndex {
     /// carry all of the labels; all in the namespace without any label.
     pub fn near<'o>(
         &self,
-        objects: &'o [Stored],
+        objects: &'o [Object],
         namespace: Option<&str>,
         wanted: &[&Node],
-    ) -> impl Iterator<Item = &'o Stored> + use<'o, '_> {
+    ) -> impl Iterator<Item = &'o Object> + use<'o, '_> {
         let (start, end) = namespace.map_or((0, objects.len()), |namespace| {
             let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
             (
@@ -70,7 +70,7 @@ impl Mesh {
         &'m self,
         namespace: Option<&str>,
         labels: &'m Node,
-    ) -> impl Iterator<Item = &'m Stored> {
+    ) -> impl Iterator<Item = &'m Object> {
         self.pods_near(namespace, &[labels])
             .filter(|pod| has_labels(labels, pod.labels()))
     }
@@ -80,14 +80,14 @@ impl Mesh {
         &'m self,
         namespace: Option<&str>,
         wanted: &[&Node],
-    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    ) -> impl Iterator<Item = &'m Object> + use<'m> {
         self.index
             .pods
             .near(self.objects.of_kind("Pod"), namespace, wanted)
     }
 
     /// The Services of a namespace that select a pod with these labels.
-    pub fn services_selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&Stored> {
+    pub fn services_selecting(&self, namespace: &str, labels: Option<&Node>) -> Vec<&Object> {
         let services = self.objects.of_kind("Service");
         let pairs = labels.map_or(&[][..], Node::members);
         let listed = pairs
@@ -96,7 +96,7 @@ impl Mesh {
         let mut found: Vec<usize> = listed.map(|(_, position)| *position).collect();
         found.sort_unstable();
         found.dedup();
-        let selects = |service: &&Stored| {
+        let selects = |service: &&Object| {
             let selector = service.spec_at(["selector"]);
             service.id.namespace == namespace
                 && service.group.is_empty()
@@ -146,7 +146,7 @@ mod tests {
         for labels in wanted.items() {
             for namespace in [None, Some("a"), Some("b"), Some("c"), Some("d")] {
                 let is_in =
-                    |pod: &&Stored| namespace.is_none_or(|namespace| pod.id.namespace == namespace);
+                    |pod: &&Object| namespace.is_none_or(|namespace| pod.id.namespace == namespace);
                 let all = mesh.objects.of_kind("Pod").iter().filter(is_in);
                 let expected: Vec<_> = all
                     .filter(|pod| has_labels(labels, pod.labels()))

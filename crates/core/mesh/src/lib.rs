@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::pod::Pod;
-use meshladder_capture::object::{self, Object};
+use meshladder_capture::object::{self, ObjectView};
 use meshladder_capture::snapshot::{Problem, Snapshot};
 use meshladder_text::name::Name;
 use meshladder_text::tree::{Node, Value};
@@ -45,7 +45,7 @@ pub use domain::Domain;
 pub use files::Beside;
 use index::Index;
 pub use lazy::Lazy;
-pub use objects::{ObjectRef, Objects, Stored};
+pub use objects::{Object, ObjectRef, Objects};
 pub use reads::path as path_of_kind;
 
 /// See the module.
@@ -369,7 +369,7 @@ pub fn ips(pod: &Node) -> Vec<IpAddr> {
 }
 
 /// The Deployment behind a ReplicaSet is told by the hash that ends the ReplicaSet's name.
-fn owner(object: Object<'_>) -> String {
+fn owner(object: ObjectView<'_>) -> String {
     let owners = object
         .node
         .at(["metadata", "ownerReferences"])
@@ -391,7 +391,7 @@ fn owner(object: Object<'_>) -> String {
     }
 }
 
-fn service(object: Object<'_>) -> ServiceFacts {
+fn service(object: ObjectView<'_>) -> ServiceFacts {
     let at = |key| object.node.at(["spec", key]);
     let ips = at("clusterIPs")
         .map_or(&[][..], Node::items)
@@ -437,7 +437,7 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-fn service_entry(object: Object<'_>) -> ServiceEntryFacts {
+fn service_entry(object: ObjectView<'_>) -> ServiceEntryFacts {
     let own = object
         .node
         .at(["spec", "addresses"])

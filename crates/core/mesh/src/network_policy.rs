@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use super::{Mesh, Stored, present};
+use super::{Mesh, Object, present};
 use crate::selector;
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::tri::Tri;
@@ -24,7 +24,7 @@ use rule::Verdict;
 #[derive(Clone, Copy, Debug)]
 pub enum End<'m> {
     /// A pod.
-    Pod(&'m Stored),
+    Pod(&'m Object),
     /// An address; if it is a pod's or a Service's, that is what counts.
     Address(IpAddr),
     /// Something of which neither labels nor address are known, in words: `the API server`.
@@ -56,8 +56,8 @@ pub enum Passage<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'m> {
     /// The policy.
-    pub policy: &'m Stored,
-    /// The part; [`Stored::pointer_of`] tells its place.
+    pub policy: &'m Object,
+    /// The part; [`Object::pointer_of`] tells its place.
     pub node: &'m Node,
 }
 
@@ -67,7 +67,7 @@ pub struct Blocked<'m> {
     /// Which end.
     pub direction: Direction,
     /// The pod at this end.
-    pub pod: &'m Stored,
+    pub pod: &'m Object,
     /// The policies that select it in this direction, each with its list of rules. None of them
     /// allows the connection.
     pub policies: Vec<Evidence<'m>>,
@@ -81,7 +81,7 @@ pub struct Blocked<'m> {
 #[derive(Clone, Debug)]
 pub struct NearMiss<'m> {
     /// The policy.
-    pub policy: &'m Stored,
+    pub policy: &'m Object,
     /// The rule.
     pub rule: &'m Node,
     /// The field of it that does not fit.
@@ -171,10 +171,10 @@ impl Mesh {
     /// The policies that select a pod in a direction.
     pub fn policies_on<'m>(
         &'m self,
-        pod: &Stored,
+        pod: &Object,
         direction: Direction,
-    ) -> impl Iterator<Item = &'m Stored> {
-        let selected = move |policy: &&Stored| {
+    ) -> impl Iterator<Item = &'m Object> {
+        let selected = move |policy: &&Object| {
             // "An empty podSelector matches all pods in this namespace."
             applies(policy, direction)
                 && spec(policy, "podSelector").is_none_or(|s| selector::accepts(s, pod.labels()))
@@ -199,7 +199,7 @@ impl Mesh {
         if policies.is_empty() {
             return Passage::Allowed(Vec::new());
         }
-        let rules = |policy: &'m Stored| {
+        let rules = |policy: &'m Object| {
             policy
                 .spec_list(direction.field())
                 .iter()
@@ -259,8 +259,8 @@ impl Passage<'_> {
 fn decide<'m>(
     direction: Direction,
     wire: Wire<'m, '_>,
-    pod: &'m Stored,
-    policies: &[&'m Stored],
+    pod: &'m Object,
+    policies: &[&'m Object],
     verdicts: &[Verdict<'m>],
 ) -> Passage<'m> {
     let evidence = |verdict: &Verdict<'m>| Evidence {
@@ -323,7 +323,7 @@ fn decide<'m>(
 /// Whether a policy has a say in this direction. "If no policyTypes are specified […] then by
 /// default Ingress will always be set and Egress will be set if the NetworkPolicy has any egress
 /// rules."
-fn applies(policy: &Stored, direction: Direction) -> bool {
+fn applies(policy: &Object, direction: Direction) -> bool {
     let types = policy.spec_list("policyTypes");
     match direction {
         _ if !types.is_empty() => types
@@ -336,7 +336,7 @@ fn applies(policy: &Stored, direction: Direction) -> bool {
 }
 
 /// What shows that a policy isolates its pods: its rules, else its types.
-fn rules_of(policy: &Stored, direction: Direction) -> &Node {
+fn rules_of(policy: &Object, direction: Direction) -> &Node {
     let known = [direction.field(), "policyTypes"]
         .into_iter()
         .find_map(|key| spec(policy, key));
@@ -364,12 +364,12 @@ fn is_local(a: End<'_>, b: End<'_>) -> bool {
     same || node_of(a, b) || node_of(b, a)
 }
 
-fn on_host_network(pod: &Stored) -> bool {
+fn on_host_network(pod: &Object) -> bool {
     pod.spec_at(["hostNetwork"])
         .is_some_and(|host| host.value == Value::Bool(true))
 }
 
-fn spec<'m>(policy: &'m Stored, key: &str) -> Option<&'m Node> {
+fn spec<'m>(policy: &'m Object, key: &str) -> Option<&'m Node> {
     present(policy.spec()?, key)
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Change, reads};
 use crate::selector;
-use meshladder_capture::object::{self, Object, Taken};
+use meshladder_capture::object::{self, ObjectView, Taken};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
@@ -20,12 +20,12 @@ pub(super) const ASSUMED: &str = "k8s/assumed.yaml";
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// By kind; in each kind by namespace and name.
-    by_kind: BTreeMap<Text, Arc<Vec<Stored>>>,
+    by_kind: BTreeMap<Text, Arc<Vec<Object>>>,
 }
 
 /// One object.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct Object {
     /// Its document.
     pub doc: DocId,
     /// Where it stands in its document.
@@ -77,7 +77,7 @@ impl fmt::Display for ObjectRef {
 }
 
 impl Objects {
-    pub(super) fn add(&mut self, doc: &DocId, object: Object<'_>) {
+    pub(super) fn add(&mut self, doc: &DocId, object: ObjectView<'_>) {
         let (kind, pointer) = (object.kind().into(), object.pointer.into());
         self.take(
             doc,
@@ -102,11 +102,11 @@ impl Objects {
                 .unwrap_or_default()
         };
         let (namespace, name) = (metadata("namespace"), metadata("name"));
-        let group = Object::of(&node, &kind, &pointer, "").group();
+        let group = ObjectView::of(&node, &kind, &pointer, "").group();
         let alike = self.by_kind.entry(kind.clone()).or_default();
         // The objects of a kind nearly always have one group, so the last one's is this one's too.
         let (kind, group) = match alike.last() {
-            Some(Stored {
+            Some(Object {
                 id, group: last, ..
             }) if *last == *group => (id.kind.clone(), last.clone()),
             _ => (kind.clone(), group.into()),
@@ -116,7 +116,7 @@ impl Objects {
             namespace,
             name,
         };
-        Arc::make_mut(alike).push(Stored {
+        Arc::make_mut(alike).push(Object {
             doc: doc.clone(),
             pointer,
             id,
@@ -125,7 +125,7 @@ impl Objects {
         });
     }
 
-    pub(super) fn each_mut(&mut self, change: impl Fn(&mut Stored)) {
+    pub(super) fn each_mut(&mut self, change: impl Fn(&mut Object)) {
         for objects in self.by_kind.values_mut() {
             Arc::make_mut(objects).iter_mut().for_each(&change);
         }
@@ -142,15 +142,15 @@ impl Objects {
 
     /// Drops the objects for which there is another of the same identity that stands in a file.
     /// They are sorted.
-    pub(super) fn replace(&mut self, is_file: impl Fn(&Stored) -> bool) {
+    pub(super) fn replace(&mut self, is_file: impl Fn(&Object) -> bool) {
         for objects in self.by_kind.values_mut() {
-            let same = |a: &Stored, b: &Stored| a.id == b.id && a.group == b.group;
-            let filed: Vec<Stored> = objects
+            let same = |a: &Object, b: &Object| a.id == b.id && a.group == b.group;
+            let filed: Vec<Object> = objects
                 .iter()
                 .filter(|object| is_file(object))
                 .cloned()
                 .collect();
-            let is_replaced = |object: &Stored| {
+            let is_replaced = |object: &Object| {
                 let at = filed.partition_point(|file| file.id < object.id);
                 !is_file(object)
                     && filed[at..]
@@ -213,7 +213,7 @@ impl Objects {
     }
 
     /// All objects of a kind, whatever their group.
-    pub fn of_kind(&self, kind: &str) -> &[Stored] {
+    pub fn of_kind(&self, kind: &str) -> &[Object] {
         reads::note(kind);
         self.by_kind
             .get(kind)
@@ -221,14 +221,14 @@ impl Objects {
     }
 
     /// All objects of a kind in one group: there are two kinds `Gateway`.
-    pub fn of(&self, kind: &str, group: &str) -> impl Iterator<Item = &Stored> {
+    pub fn of(&self, kind: &str, group: &str) -> impl Iterator<Item = &Object> {
         self.of_kind(kind)
             .iter()
             .filter(move |object| object.group == group)
     }
 
     /// All objects of a kind in a namespace.
-    pub fn in_namespace(&self, kind: &str, namespace: &str) -> slice::Iter<'_, Stored> {
+    pub fn in_namespace(&self, kind: &str, namespace: &str) -> slice::Iter<'_, Object> {
         let objects = self.of_kind(kind);
         let start = objects.partition_point(|object| object.id.namespace.as_str() < namespace);
         let end = objects.partition_point(|object| object.id.namespace.as_str() <= namespace);
@@ -236,13 +236,13 @@ impl Objects {
     }
 
     /// The object of that name.
-    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Stored> {
+    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Object> {
         self.named(kind, namespace, name).next()
     }
 
     /// The objects of that name: other groups may have a kind of the same name, and other sources
     /// the same object.
-    pub fn named(&self, kind: &str, namespace: &str, name: &str) -> slice::Iter<'_, Stored> {
+    pub fn named(&self, kind: &str, namespace: &str, name: &str) -> slice::Iter<'_, Object> {
         let objects = self.in_namespace(kind, namespace).as_slice();
         let start = objects.partition_point(|object| object.id.name.as_str() < name);
         let end = objects.partition_point(|object| object.id.name.as_str() <= name);
@@ -250,17 +250,17 @@ impl Objects {
     }
 
     /// The object with that identity.
-    pub fn find(&self, id: &ObjectRef) -> Option<&Stored> {
+    pub fn find(&self, id: &ObjectRef) -> Option<&Object> {
         self.get(&id.kind, &id.namespace, &id.name)
     }
 
     /// Every object, kind by kind.
-    pub fn all(&self) -> impl Iterator<Item = &Stored> {
+    pub fn all(&self) -> impl Iterator<Item = &Object> {
         self.by_kind.values().flat_map(|objects| objects.iter())
     }
 }
 
-impl Stored {
+impl Object {
     /// Whether it stands in no document: what a mesh has unless its files say otherwise. It is
     /// never evidence.
     pub fn is_assumed(&self) -> bool {
@@ -268,8 +268,8 @@ impl Stored {
     }
 
     /// As a view.
-    pub fn object(&self) -> Object<'_> {
-        Object::of(&self.node, &self.id.kind, &self.pointer, self.doc.split().0)
+    pub fn object(&self) -> ObjectView<'_> {
+        ObjectView::of(&self.node, &self.id.kind, &self.pointer, self.doc.split().0)
     }
 
     /// `spec`

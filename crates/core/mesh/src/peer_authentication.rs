@@ -1,7 +1,7 @@
 //! `PeerAuthentication`: whether a port takes plain text.
 
 use super::policies::{Workload, selector};
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// What a port takes.
@@ -33,7 +33,7 @@ pub struct PeerMode<'m> {
     /// What it takes.
     pub mode: MutualTls,
     /// The object and its `mode` that decided; none when nothing says anything.
-    pub by: Option<(&'m Stored, &'m Node)>,
+    pub by: Option<(&'m Object, &'m Node)>,
 }
 
 impl Mesh {
@@ -49,10 +49,10 @@ impl Mesh {
     }
 
     /// The same for a workload that these policies reach, the oldest first.
-    pub fn mutual_tls_by<'m>(&self, policies: &[&'m Stored], port: u16) -> PeerMode<'m> {
-        let is_root = |policy: &Stored| policy.id.namespace == *self.config.root_namespace;
+    pub fn mutual_tls_by<'m>(&self, policies: &[&'m Object], port: u16) -> PeerMode<'m> {
+        let is_root = |policy: &Object| policy.id.namespace == *self.config.root_namespace;
         let oldest = |root: bool, labels: bool| {
-            let fits = |policy: &&Stored| {
+            let fits = |policy: &&Object| {
                 is_root(policy) == root && selector(policy.spec()).is_some() == labels
             };
             policies.iter().copied().find(fits)
@@ -72,7 +72,7 @@ impl Mesh {
     }
 }
 
-fn said<'m>(policy: &'m Stored, mtls: Option<&'m Node>) -> Option<PeerMode<'m>> {
+fn said<'m>(policy: &'m Object, mtls: Option<&'m Node>) -> Option<PeerMode<'m>> {
     let node = mtls?.get("mode")?;
     let mode = MutualTls::named(node.str()?)?;
     Some(PeerMode {

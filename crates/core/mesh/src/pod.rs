@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::object::Object;
+use super::object::ObjectView;
 use meshladder_text::tree::{Node, Value};
 
 /// See [`Pod::preference`].
@@ -10,11 +10,11 @@ pub type Preference = (bool, u8, bool, String, Reverse<u64>, String);
 
 /// A pod, as a view over its object.
 #[derive(Clone, Copy, Debug)]
-pub struct Pod<'a>(pub Object<'a>);
+pub struct Pod<'a>(pub ObjectView<'a>);
 
 impl<'a> Pod<'a> {
     /// The object as a pod, if it is one.
-    pub fn of(object: Object<'a>) -> Option<Self> {
+    pub fn of(object: ObjectView<'a>) -> Option<Self> {
         (object.kind() == "Pod").then_some(Self(object))
     }
 

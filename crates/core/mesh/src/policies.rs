@@ -1,6 +1,6 @@
 //! Which policies reach a workload: by namespace, selector and targetRefs.
 
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use crate::selector::has_labels;
 use meshladder_text::tree::Node;
 
@@ -17,7 +17,7 @@ pub struct Workload<'w> {
 
 impl<'w> Workload<'w> {
     /// A pod as a workload.
-    pub fn of(pod: &'w Stored) -> Self {
+    pub fn of(pod: &'w Object) -> Self {
         Self {
             namespace: &pod.id.namespace,
             labels: pod.labels(),
@@ -30,7 +30,7 @@ impl Mesh {
     /// The policies of a kind (`AuthorizationPolicy`, `RequestAuthentication`,
     /// `PeerAuthentication`, `Telemetry`, `EnvoyFilter`, `WasmPlugin`, …) that reach a workload,
     /// the oldest first.
-    pub fn policies<'m>(&'m self, kind: &str, workload: &Workload<'_>) -> Vec<&'m Stored> {
+    pub fn policies<'m>(&'m self, kind: &str, workload: &Workload<'_>) -> Vec<&'m Object> {
         let root = &*self.config.root_namespace;
         let mut namespaces = vec![
             root,

@@ -1,6 +1,6 @@
 //! What routes of the Gateway API refer to: parents and backends.
 
-use super::Stored;
+use super::Object;
 use meshladder_text::tree::Node;
 
 /// The group of the Gateway API.
@@ -23,7 +23,7 @@ pub struct Reference<'m> {
 
 impl<'m> Reference<'m> {
     /// A reference of a route; `group` and `kind` are what it means when it does not say.
-    pub fn of(route: &'m Stored, node: &'m Node, group: &'static str, kind: &'static str) -> Self {
+    pub fn of(route: &'m Object, node: &'m Node, group: &'static str, kind: &'static str) -> Self {
         let text = |key: &str| node.str_at(key);
         Self {
             node,
@@ -48,7 +48,7 @@ impl<'m> Reference<'m> {
 }
 
 /// What a route is attached to.
-pub fn parents(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
+pub fn parents(route: &Object) -> impl Iterator<Item = Reference<'_>> {
     route
         .spec_list("parentRefs")
         .iter()
@@ -56,7 +56,7 @@ pub fn parents(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
 }
 
 /// Where a route leads, mirrors too.
-pub fn backends(route: &Stored) -> impl Iterator<Item = Reference<'_>> {
+pub fn backends(route: &Object) -> impl Iterator<Item = Reference<'_>> {
     let rules = route.spec_list("rules").iter();
     let nodes = rules.flat_map(|rule| {
         let refs = rule.items_at("backendRefs").iter();

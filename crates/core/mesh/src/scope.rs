@@ -3,7 +3,7 @@
 use super::config::is_registry_only;
 use super::host::overlaps;
 use super::policies::{Workload, age, selector, selects};
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// What one proxy imports.
@@ -14,7 +14,7 @@ pub struct Scope<'m> {
     /// The labels of its pod.
     pub labels: Option<&'m Node>,
     /// The Sidecar that applies; without one everything is imported.
-    pub sidecar: Option<&'m Stored>,
+    pub sidecar: Option<&'m Object>,
 }
 
 /// Whether something is imported.
@@ -23,12 +23,12 @@ pub struct Import<'m> {
     /// Whether it is.
     pub holds: bool,
     /// The Sidecar and what decided in it: the entry of `hosts` that lets it in, else its `egress`.
-    pub by: Option<(&'m Stored, &'m Node)>,
+    pub by: Option<(&'m Object, &'m Node)>,
 }
 
 impl Mesh {
     /// What a pod's proxy imports. Sidecars are for sidecars: a gateway's proxy imports everything.
-    pub fn scope<'m>(&'m self, pod: &'m Stored) -> Scope<'m> {
+    pub fn scope<'m>(&'m self, pod: &'m Object) -> Scope<'m> {
         let sidecar = if is_router(pod) {
             None
         } else {
@@ -57,9 +57,9 @@ impl Mesh {
 
     /// The Sidecar that applies to a workload: one that selects it, else the namespace's, else the
     /// root namespace's; the oldest of each.
-    pub fn sidecar_of(&self, workload: &Workload<'_>) -> Option<&Stored> {
+    pub fn sidecar_of(&self, workload: &Workload<'_>) -> Option<&Object> {
         let oldest = |namespace: &str, with_selector: bool| {
-            let fits = |sidecar: &&Stored| {
+            let fits = |sidecar: &&Object| {
                 selector(sidecar.spec()).is_some() == with_selector
                     && selects(sidecar.spec(), workload.labels)
             };
@@ -74,7 +74,7 @@ impl Mesh {
     }
 
     /// Whether a proxy refuses what is in no registry, and the Sidecar's `mode` when that decides.
-    pub fn is_registry_only<'m>(&self, scope: Scope<'m>) -> (bool, Option<(&'m Stored, &'m Node)>) {
+    pub fn is_registry_only<'m>(&self, scope: Scope<'m>) -> (bool, Option<(&'m Object, &'m Node)>) {
         let own = scope.sidecar.and_then(|sidecar| {
             let only = is_registry_only(sidecar.spec()?)?;
             Some((
@@ -133,7 +133,7 @@ impl<'m> Scope<'m> {
 }
 
 /// Whether a pod is a gateway: its proxy runs as `router`.
-pub fn is_router(pod: &Stored) -> bool {
+pub fn is_router(pod: &Object) -> bool {
     let containers = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|list| pod.spec_list(list));

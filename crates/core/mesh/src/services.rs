@@ -3,7 +3,7 @@
 use super::host::{self, covers};
 use super::policies::age;
 use super::scope::Scope;
-use super::{Mesh, Stored};
+use super::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 mod protocol;
@@ -31,7 +31,7 @@ pub struct ServicePort<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'m> {
     /// The EndpointSlice.
-    pub slice: &'m Stored,
+    pub slice: &'m Object,
     /// The endpoint in it.
     pub node: &'m Node,
     /// Its address.
@@ -39,12 +39,12 @@ pub struct Endpoint<'m> {
     /// Whether traffic may go there.
     pub is_ready: bool,
     /// The pod behind it.
-    pub pod: Option<&'m Stored>,
+    pub pod: Option<&'m Object>,
 }
 
 impl Mesh {
     /// The Service of that name.
-    pub fn service(&self, namespace: &str, name: &str) -> Option<&Stored> {
+    pub fn service(&self, namespace: &str, name: &str) -> Option<&Object> {
         // Other groups have a kind `Service` too.
         self.objects
             .named("Service", namespace, name)
@@ -52,14 +52,14 @@ impl Mesh {
     }
 
     /// The Service with this full name.
-    pub fn service_of_host(&self, host: &str) -> Option<&Stored> {
+    pub fn service_of_host(&self, host: &str) -> Option<&Object> {
         let (name, namespace) = self.domain.service_name(host)?;
         self.service(namespace, name)
     }
 
     /// The pods a Service selects, ready or not, in whatever phase. One without a selector selects
     /// nothing.
-    pub fn selected_pods<'m>(&'m self, service: &'m Stored) -> Vec<&'m Stored> {
+    pub fn selected_pods<'m>(&'m self, service: &'m Object) -> Vec<&'m Object> {
         let selector = service
             .spec_at(["selector"])
             .filter(|selector| !selector.members().is_empty());
@@ -68,15 +68,15 @@ impl Mesh {
     }
 
     /// The Services that select a pod.
-    pub fn services_of(&self, pod: &Stored) -> Vec<&Stored> {
+    pub fn services_of(&self, pod: &Object) -> Vec<&Object> {
         self.services_selecting(&pod.id.namespace, pod.labels())
     }
 
     /// The EndpointSlices of a Service.
     pub fn endpoint_slices<'m>(
         &'m self,
-        service: &Stored,
-    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+        service: &Object,
+    ) -> impl Iterator<Item = &'m Object> + use<'m> {
         let slices = self.objects.of_kind("EndpointSlice");
         self.index
             .slices(&service.id.namespace, &service.id.name)
@@ -85,7 +85,7 @@ impl Mesh {
     }
 
     /// The endpoints of a Service.
-    pub fn endpoints(&self, service: &Stored) -> Vec<Endpoint<'_>> {
+    pub fn endpoints(&self, service: &Object) -> Vec<Endpoint<'_>> {
         let mut found = Vec::new();
         for slice in self.endpoint_slices(service) {
             for node in slice.node.get("endpoints").map_or(&[][..], Node::items) {
@@ -115,7 +115,7 @@ impl Mesh {
     }
 
     /// The Deployment, StatefulSet, DaemonSet, … that made a pod.
-    pub fn workload_of(&self, pod: &Stored) -> Option<&Stored> {
+    pub fn workload_of(&self, pod: &Object) -> Option<&Object> {
         let (kind, name) = controller(&pod.node)?;
         let direct = self.objects.get(kind, &pod.id.namespace, name);
         let above = direct.and_then(|direct| controller(&direct.node));
@@ -130,7 +130,7 @@ impl Mesh {
     }
 
     /// The object that made another one, when it is here.
-    pub fn maker_of(&self, object: &Stored) -> Option<&Stored> {
+    pub fn maker_of(&self, object: &Object) -> Option<&Object> {
         let (kind, name) = controller(&object.node)?;
         self.objects.get(kind, &object.id.namespace, name)
     }
@@ -138,12 +138,12 @@ impl Mesh {
     /// The Services and ServiceEntries that a proxy knows under a host, the one whose endpoints it
     /// uses first: its own namespace's, else the Kubernetes Service, else the oldest. When none has
     /// the name, those with the most specific wildcard.
-    pub fn registry<'m>(&'m self, scope: Scope<'_>, host: &str) -> Vec<&'m Stored> {
+    pub fn registry<'m>(&'m self, scope: Scope<'_>, host: &str) -> Vec<&'m Object> {
         let mut known: Vec<_> = self
             .registered(host)
             .filter(|object| self.is_known(scope, object, host))
             .collect();
-        let width = |object: &Stored| host::specificity(entry_host(object, host));
+        let width = |object: &Object| host::specificity(entry_host(object, host));
         if let Some(best) = known.iter().map(|object| width(object)).min() {
             known.retain(|object| width(object) == best);
         }
@@ -158,7 +158,7 @@ impl Mesh {
     }
 
     /// The Services and ServiceEntries for a host, seen or not.
-    pub fn registered<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    pub fn registered<'m>(&'m self, host: &str) -> impl Iterator<Item = &'m Object> + use<'m> {
         let entries = self.objects.of_kind("ServiceEntry");
         let positions = self.index.service_entries.covering(host);
         self.service_of_host(host).into_iter().chain(
@@ -168,14 +168,14 @@ impl Mesh {
         )
     }
 
-    fn is_known(&self, scope: Scope<'_>, object: &Stored, host: &str) -> bool {
+    fn is_known(&self, scope: Scope<'_>, object: &Object, host: &str) -> bool {
         self.is_exported_to(object, scope.namespace)
             && scope.imports(&object.id.namespace, host).holds
     }
 }
 
 /// The ports of a Service.
-pub fn ports(service: &Stored) -> impl Iterator<Item = ServicePort<'_>> {
+pub fn ports(service: &Object) -> impl Iterator<Item = ServicePort<'_>> {
     service.spec_list("ports").iter().filter_map(|node| {
         let number = number(node.get("port")?)?;
         let name = node.str_at("name").unwrap_or_default();
@@ -195,7 +195,7 @@ pub fn ports(service: &Stored) -> impl Iterator<Item = ServicePort<'_>> {
 
 /// The number of the container's port that a Service's port leads to in a pod; none when its name
 /// is in no container.
-pub fn target_port(port: &ServicePort<'_>, pod: &Stored) -> Option<u16> {
+pub fn target_port(port: &ServicePort<'_>, pod: &Object) -> Option<u16> {
     let Some(target) = port.target_port else {
         return Some(port.number);
     };
@@ -222,7 +222,7 @@ pub fn number(node: &Node) -> Option<u16> {
 }
 
 /// Whether a pod's `Ready` condition holds.
-pub fn is_ready(pod: &Stored) -> bool {
+pub fn is_ready(pod: &Object) -> bool {
     let conditions = pod
         .node
         .at(["status", "conditions"])
@@ -245,7 +245,7 @@ fn controller(object: &Node) -> Option<(&str, &str)> {
 
 /// The most specific of an entry's hosts that covers a host; a Service's only name is the host
 /// itself.
-fn entry_host<'m>(object: &'m Stored, host: &'m str) -> &'m str {
+fn entry_host<'m>(object: &'m Object, host: &'m str) -> &'m str {
     let hosts = object
         .spec_strings("hosts")
         .filter(|pattern| covers(pattern, host));

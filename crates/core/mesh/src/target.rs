@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::pod::Pod;
 use crate::selector;
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_capture::object::{self, Object};
+use meshladder_capture::object::{self, ObjectView};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_text::tree::Node;
 
@@ -191,7 +191,7 @@ impl Target {
         }
     }
 
-    fn names(&self, object: Object<'_>) -> bool {
+    fn names(&self, object: ObjectView<'_>) -> bool {
         object.kind() == self.kind.object_kind()
             && object.name() == self.name
             && self
@@ -248,7 +248,7 @@ impl std::fmt::Display for Target {
 }
 
 /// Source and namespace of an object.
-fn place(object: Object<'_>) -> (String, String) {
+fn place(object: ObjectView<'_>) -> (String, String) {
     (object.source.to_owned(), object.namespace().to_owned())
 }
 

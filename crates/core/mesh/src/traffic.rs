@@ -6,7 +6,7 @@ use super::host::{covers, specificity};
 use super::policies::age;
 use super::scope::Scope;
 use super::services::number;
-use super::{Domain, Mesh, Stored};
+use super::{Domain, Mesh, Object};
 use meshladder_text::tree::Node;
 
 mod steps;
@@ -34,7 +34,7 @@ pub struct Delegate<'m> {
     /// Namespace and name of the other.
     pub name: (&'m str, &'m str),
     /// The other, when it is there.
-    pub target: Option<&'m Stored>,
+    pub target: Option<&'m Object>,
     /// Whether istiod takes it: it is exported to the root's namespace, and has no hosts of its
     /// own.
     pub is_usable: bool,
@@ -44,8 +44,8 @@ impl Mesh {
     /// The VirtualServices that could route a sidecar's calls to a host, the one that does first:
     /// "the most specific host", then those private to the client's namespace, then those exported
     /// to it by name, then public ones; the oldest of each.
-    pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Stored> {
-        let is_used = |service: &&Stored| {
+    pub fn virtual_services<'m>(&'m self, client: Scope<'_>, host: &str) -> Vec<&'m Object> {
+        let is_used = |service: &&Object| {
             self.is_exported_to(service, client.namespace)
                 && binds_mesh(service)
                 && is_imported(service, client, &self.domain)
@@ -66,7 +66,7 @@ impl Mesh {
     pub fn virtual_services_of<'m>(
         &'m self,
         host: &str,
-    ) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    ) -> impl Iterator<Item = &'m Object> + use<'m> {
         let services = self.objects.of_kind("VirtualService");
         self.index
             .virtual_services
@@ -76,7 +76,7 @@ impl Mesh {
     }
 
     /// What names its own namespace, by `.` or in a list of others, is private there.
-    fn export_rank(&self, service: &Stored, client: Scope<'_>) -> u8 {
+    fn export_rank(&self, service: &Object, client: Scope<'_>) -> u8 {
         match self.export(service) {
             Export::Everywhere => 2,
             _ if service.id.namespace == client.namespace => 0,
@@ -85,7 +85,7 @@ impl Mesh {
     }
 
     /// The VirtualServices that a root VirtualService's routes are left to.
-    pub fn delegates<'m>(&'m self, root: &'m Stored) -> Vec<Delegate<'m>> {
+    pub fn delegates<'m>(&'m self, root: &'m Object) -> Vec<Delegate<'m>> {
         let nodes = root
             .spec_list("http")
             .iter()
@@ -115,14 +115,14 @@ impl Mesh {
 }
 
 /// The routes of a VirtualService, of every protocol.
-pub fn routes(service: &Stored) -> impl Iterator<Item = &Node> {
+pub fn routes(service: &Object) -> impl Iterator<Item = &Node> {
     ["http", "tls", "tcp"]
         .into_iter()
         .flat_map(|kind| service.spec_list(kind))
 }
 
 /// Every place that the routes of a VirtualService lead to, mirrors too.
-pub fn destinations<'m>(service: &'m Stored, domain: &Domain) -> Vec<Destination<'m>> {
+pub fn destinations<'m>(service: &'m Object, domain: &Domain) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
     for node in routes(service).flat_map(leads_to) {
         let host = domain
@@ -153,13 +153,13 @@ fn leads_to(route: &Node) -> impl Iterator<Item = &Node> {
 
 /// Whether a VirtualService is for sidecars. "If the list of gateways is omitted, the default of
 /// `mesh` is used".
-pub fn binds_mesh(service: &Stored) -> bool {
+pub fn binds_mesh(service: &Object) -> bool {
     let gateways = service.spec_list("gateways");
     gateways.is_empty() || gateways.iter().any(|gateway| gateway.str() == Some("mesh"))
 }
 
 /// The hosts of a VirtualService, each with its full name.
-pub fn hosts<'m>(service: &'m Stored, domain: &Domain) -> impl Iterator<Item = (&'m Node, String)> {
+pub fn hosts<'m>(service: &'m Object, domain: &Domain) -> impl Iterator<Item = (&'m Node, String)> {
     let full = |node: &Node| {
         domain
             .fqdn(node.str().unwrap_or_default(), &service.id.namespace)
@@ -172,14 +172,14 @@ pub fn hosts<'m>(service: &'m Stored, domain: &Domain) -> impl Iterator<Item = (
 }
 
 /// The most specific host of a VirtualService that covers a host.
-fn host_for<'m>(service: &'m Stored, host: &str, domain: &Domain) -> Option<(&'m Node, String)> {
+fn host_for<'m>(service: &'m Object, host: &str, domain: &Domain) -> Option<(&'m Node, String)> {
     hosts(service, domain)
         .filter(|(_, full)| covers(full, host))
         .min_by_key(|(_, full)| specificity(full))
 }
 
 /// One imported host is enough for all of a VirtualService.
-fn is_imported(service: &Stored, client: Scope<'_>, domain: &Domain) -> bool {
+fn is_imported(service: &Object, client: Scope<'_>, domain: &Domain) -> bool {
     hosts(service, domain).any(|(_, full)| client.imports(&service.id.namespace, &full).holds)
 }
 

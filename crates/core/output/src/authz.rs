@@ -7,7 +7,7 @@ use meshladder_judge::authz::{Basis, Check, Decision, Frame, Rule, Seen, Verdict
 use meshladder_text::json::{Raw, escape};
 
 /// The answer to read; `question` is the request in a line.
-pub fn to_text(check: &Check, question: &str) -> String {
+pub fn to_text(check: &Check, call: &str) -> String {
     let decision = &check.decision;
     let mut out = format!(
         "{}: {}\n\n",
@@ -16,7 +16,7 @@ pub fn to_text(check: &Check, question: &str) -> String {
     );
     let _ = writeln!(
         out,
-        "  {question}\n  at {} port {}, from {}",
+        "  {call}\n  at {} port {}, from {}",
         check.server, check.port, check.caller
     );
     let basis = match check.basis {

@@ -25,7 +25,7 @@ pub(super) fn headline(report: &Report) -> String {
         .filter(|finding| finding.is_loud());
     match (report.verdict, first) {
         (Verdict::Healthy, _) | (Verdict::Broken, None) => {
-            format!("Nothing is wrong with {}.", report.asked)
+            format!("Nothing is wrong with {}.", report.about)
         }
         (Verdict::Broken, Some(finding)) => format!("{}.", capital(&finding.message)),
         (Verdict::Undecided, Some(finding)) => format!("Undecided: {}.", finding.message),

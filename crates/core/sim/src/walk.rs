@@ -13,29 +13,29 @@ use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_text::time::Time;
 
+pub mod call;
 mod documents;
 mod gateway;
 mod hop;
 mod inbound;
 mod object;
 mod proxy;
-pub mod question;
 mod wire;
 
+pub use call::{Call, Caller, Principal, Scheme, Url};
 pub use documents::Documents;
 use hop::{Forward, Next, Sent, Way, branch};
 pub use inbound::{arriving, inbound};
 use proxy::Proxy;
-pub use question::{Caller, Principal, Question, Scheme, Url};
 
 /// An address that no listener names: stands for one that DNS outside the cluster decides.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
 /// Walks one request through the mesh. `keep` records the candidates that lost.
-pub fn trace(snapshot: &Snapshot, mesh: &Mesh, question: &Question, keep: bool) -> Trace {
+pub fn trace(snapshot: &Snapshot, mesh: &Mesh, call: &Call, keep: bool) -> Trace {
     let documents = Documents::of(snapshot);
     let detail = if keep { Detail::Losers } else { Detail::Steps };
-    Walk::new(&documents, mesh).trace(question, detail)
+    Walk::new(&documents, mesh).trace(call, detail)
 }
 
 /// How much of a walk is written down.
@@ -87,10 +87,10 @@ impl<'d> Walk<'d> {
     }
 
     /// Walks one request through the mesh.
-    pub fn trace(&self, question: &Question, detail: Detail) -> Trace {
+    pub fn trace(&self, call: &Call, detail: Detail) -> Trace {
         let walker = Walker {
             walk: self,
-            question,
+            call,
             detail,
             now: self.documents.snapshot.taken_at(),
         };
@@ -179,14 +179,14 @@ impl<'d> Walk<'d> {
 /// One request on its way.
 struct Walker<'w, 'd> {
     walk: &'w Walk<'d>,
-    question: &'w Question,
+    call: &'w Call,
     detail: Detail,
     now: Option<Time>,
 }
 
 impl Walker<'_, '_> {
     fn walk(&self) -> (Vec<Hop>, Vec<Branch>) {
-        match &self.question.from {
+        match &self.call.from {
             Caller::Outside => self.outside(),
             Caller::Pod { namespace, name } => self.pod(namespace, name),
             Caller::Somebody => self.to_server(&self.plain_connection(None)),
@@ -196,7 +196,7 @@ impl Walker<'_, '_> {
     fn pod(&self, namespace: &str, name: &str) -> (Vec<Hop>, Vec<Branch>) {
         let pod = self.walk.mesh.pod(namespace, name);
         let source = self
-            .question
+            .call
             .source_ip
             .or_else(|| pod.and_then(|pod| pod.ips.first().copied()));
         match self.walk.documents.find(namespace, name) {
@@ -215,7 +215,7 @@ impl Walker<'_, '_> {
             Err(fact) => return nowhere(End::undecided(fact)),
         };
         let request = self.request(self.plain_connection(source));
-        let is_tcp = self.question.to.scheme == Scheme::Tcp;
+        let is_tcp = self.call.to.scheme == Scheme::Tcp;
         let (hop, ways) = proxy.outbound(&request, is_tcp, self.now, self.detail);
         self.onwards(hop, ways)
     }
@@ -319,7 +319,7 @@ impl Walker<'_, '_> {
         request: &Request,
         is_tcp: bool,
     ) -> (Vec<Hop>, Vec<Branch>) {
-        let request = self.question.presented(request);
+        let request = self.call.presented(request);
         let (mut hop, ways) = server.inbound(&request, is_tcp, self.now, self.detail);
         let branches: Vec<_> = ways.into_iter().map(Way::into_branch).collect();
         hop.log = wire::server_log(&hop, &branches);
@@ -328,10 +328,10 @@ impl Walker<'_, '_> {
 
     /// Straight to the server: the client has no proxy, or is not described.
     fn to_server(&self, connection: &Connection) -> (Vec<Hop>, Vec<Branch>) {
-        let is_tcp = self.question.to.scheme == Scheme::Tcp;
+        let is_tcp = self.call.to.scheme == Scheme::Tcp;
         let targets = self.server_addresses();
         if targets.is_empty() {
-            let fact = format!("which pod {} leads to", self.question.to.host);
+            let fact = format!("which pod {} leads to", self.call.to.host);
             return nowhere(End::undecided(&fact));
         }
         #[expect(
@@ -341,7 +341,7 @@ impl Walker<'_, '_> {
         let share = 1.0 / targets.len() as f64;
         let (mut hops, mut branches) = (Vec::new(), Vec::new());
         let sent = Rc::new(Sent {
-            request: self.request(self.question.to_server(connection)),
+            request: self.request(self.call.to_server(connection)),
             is_tcp,
             unknown: None,
         });
@@ -362,11 +362,11 @@ impl Walker<'_, '_> {
 
     /// Address and port of the pods behind the URL's host, as kube-proxy would lead there.
     fn server_addresses(&self) -> Vec<(IpAddr, u16)> {
-        let Url { host, port, .. } = &self.question.to;
+        let Url { host, port, .. } = &self.call.to;
         if let Ok(address) = host.trim_matches(['[', ']']).parse() {
             return vec![(address, *port)];
         }
-        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+        let namespace = if let Caller::Pod { namespace, .. } = &self.call.from {
             namespace
         } else {
             "default"
@@ -396,8 +396,8 @@ impl Walker<'_, '_> {
 
     /// The connection that the calling application makes.
     fn plain_connection(&self, source: Option<IpAddr>) -> Connection {
-        let Question { to, http, sni, .. } = self.question;
-        let namespace = if let Caller::Pod { namespace, .. } = &self.question.from {
+        let Call { to, http, sni, .. } = self.call;
+        let namespace = if let Caller::Pod { namespace, .. } = &self.call.from {
             namespace
         } else {
             "default"
@@ -408,7 +408,7 @@ impl Walker<'_, '_> {
                 .clone()
                 .unwrap_or_else(|| to.host.parse::<IpAddr>().is_err().then(|| to.host.clone())),
             alpn: vec!["h2".to_owned(), "http/1.1".to_owned()],
-            peer: self.question.own_certificate(),
+            peer: self.call.own_certificate(),
         };
         Connection {
             destination: (address, to.port),
@@ -423,13 +423,13 @@ impl Walker<'_, '_> {
     }
 
     fn request(&self, connection: Connection) -> Request {
-        let Question {
+        let Call {
             to,
             method,
             headers,
             claims,
             ..
-        } = self.question;
+        } = self.call;
         let host = headers
             .iter()
             .find(|(name, _)| name == "host")

@@ -55,17 +55,17 @@ fn decide(global: &Global, args: &AuthzCheck) -> Outcome {
     };
     let mesh = Mesh::build(&snapshot);
     let namespace = global.namespace.as_deref();
-    let question = request::question(&args.request, namespace, &snapshot, &mesh)?;
+    let call = request::call(&args.request, namespace, &snapshot, &mesh)?;
     let checker = Checker::new(&snapshot, &mesh);
-    let server = checker.server(&question, args.proxy.target.as_deref(), namespace);
+    let server = checker.server(&call, args.proxy.target.as_deref(), namespace);
     let server = server.map_err(|why| Failure::new(UNREADABLE, why))?;
-    let check = checker.check(&question, &server);
+    let check = checker.check(&call, &server);
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&check, &question.to_json()))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(&check, &call.to_json()))?,
         TextOrJson::Text => {
             check.notes.iter().for_each(|note| out::note(note));
-            write!(out, "{}", to_text(&check, &question.line()))?;
+            write!(out, "{}", to_text(&check, &call.line()))?;
         }
     }
     out.flush()?;

@@ -25,7 +25,7 @@ use crate::out;
 const NOBODY: &str = "unknown";
 
 /// What was counted, and by whom.
-struct Seen {
+struct Symptom {
     reporter: &'static str,
     counts: BTreeMap<String, f64>,
     /// Requests that reached no version.
@@ -204,15 +204,15 @@ fn calls(args: &Canary, namespace: &str, split: &Split) -> Calls {
 
 /// The client's proxy or a waypoint makes the choice, so its count is taken; the servers' where
 /// there is neither.
-fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure> {
+fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Symptom, Failure> {
     let label = split.label.name();
     let mut warned = Vec::new();
     for reporter in ["source", "waypoint", "destination"] {
-        let asked = Calls {
+        let case = Calls {
             reporter,
             ..calls.clone()
         };
-        let answer = ask(client, &asked.by(&[label]), &mut warned)?;
+        let answer = ask(client, &case.by(&[label]), &mut warned)?;
         let finite = answer
             .samples
             .iter()
@@ -223,14 +223,14 @@ fn count(client: &Client, calls: &Calls, split: &Split) -> Result<Seen, Failure>
         let nowhere =
             counts.remove(NOBODY).unwrap_or_default() + counts.remove("").unwrap_or_default();
         if counts.values().sum::<f64>() + nowhere > 0.0 || reporter == "destination" {
-            return Ok(Seen {
+            return Ok(Symptom {
                 reporter,
                 counts,
                 nowhere,
             });
         }
     }
-    Ok(Seen {
+    Ok(Symptom {
         reporter: "source",
         counts: BTreeMap::new(),
         nowhere: 0.0,
@@ -255,7 +255,7 @@ fn headline(args: &Canary, namespace: &str, split: &Split, judgement: &Judgement
     }
 }
 
-fn tell(split: &Split, seen: &Seen, judgement: &Judgement) {
+fn tell(split: &Split, seen: &Symptom, judgement: &Judgement) {
     if judgement.requests <= 0.0 && seen.nowhere <= 0.0 {
         out::warn(
             "Prometheus has no requests to it in that time: absent, which is not a share of 0 %",
@@ -347,7 +347,7 @@ impl Next {
 fn to_json(
     context: &str,
     args: &Canary,
-    (namespace, seen): (&str, &Seen),
+    (namespace, seen): (&str, &Symptom),
     judgement: &Judgement,
     why: Option<&Next>,
 ) -> String {

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_collect::{Options, Source};
 use meshladder_judge::ladder::Scope;
-use meshladder_judge::rules::Seen;
+use meshladder_judge::rules::Symptom;
 use meshladder_mesh::Mesh;
 use meshladder_output::report::to_text;
 
@@ -70,17 +70,12 @@ fn why(global: &Global, snapshot: &Snapshot) -> Result<String, Failure> {
         jwt_claims: Vec::new(),
         token: None,
     };
-    let question = request::question(&flags, None, snapshot, &mesh)?;
-    let seen = Seen {
+    let call = request::call(&flags, None, snapshot, &mesh)?;
+    let seen = Symptom {
         code: 200,
-        ..Seen::default()
+        ..Symptom::default()
     };
-    let report = ladder::climb(
-        snapshot,
-        &mesh,
-        Scope::Request(Box::new(question)),
-        Some(seen),
-    );
+    let report = ladder::climb(snapshot, &mesh, Scope::Request(Box::new(call)), Some(seen));
     Ok(to_text(&report, ladder::paint(global, false)))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
             Some(query) => own(&client, query, args.output, &context_field(global)),
             None => standard(
                 &client,
-                &question(global, args),
+                &call(global, args),
                 args.output,
                 &context_field(global),
             ),
@@ -35,7 +35,7 @@ pub(super) fn run(global: &Global, args: &Flags) -> Outcome {
     })
 }
 
-fn question(global: &Global, args: &Flags) -> FlagQuery {
+fn call(global: &Global, args: &Flags) -> FlagQuery {
     let by = |by: &By| match by {
         By::Destination => query::By::Destination,
         By::Reporter => query::By::Reporter,
@@ -55,13 +55,13 @@ fn question(global: &Global, args: &Flags) -> FlagQuery {
     }
 }
 
-fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: &str) -> Outcome {
+fn standard(client: &Client, call: &FlagQuery, output: TextOrJson, context: &str) -> Outcome {
     let mut warned = Vec::new();
-    let mut asked = |ago| ask(client, &question.rates(ago), &mut warned);
-    let (now, hour, day) = (asked("")?, asked("1h")?, asked("1d")?);
-    let absent = absence(client, question, &now, &mut warned)?;
-    let labels = question.labels();
-    let window = query::seconds(&question.window).unwrap_or(300.0);
+    let mut case = |ago| ask(client, &call.rates(ago), &mut warned);
+    let (now, hour, day) = (case("")?, case("1h")?, case("1d")?);
+    let absent = absence(client, call, &now, &mut warned)?;
+    let labels = call.labels();
+    let window = query::seconds(&call.window).unwrap_or(300.0);
     let mut rows = rates::rows(
         Answers {
             now: &now,
@@ -83,7 +83,7 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: 
                 "{}",
                 to_json(
                     context,
-                    question,
+                    call,
                     &rows,
                     &labels[2..],
                     (absent.as_deref(), &warned)
@@ -98,16 +98,16 @@ fn standard(client: &Client, question: &FlagQuery, output: TextOrJson, context: 
         out::warn(&why);
         return Ok(UNDECIDED);
     }
-    tell(question, &rows);
+    tell(call, &rows);
     Ok(0)
 }
 
 /// Which side is believed, and what the figures do not tell.
-fn tell(question: &FlagQuery, rows: &[Row]) {
+fn tell(call: &FlagQuery, rows: &[Row]) {
     out::note(&format!(
         "{}, rates over {}; the most abnormal first",
-        question.metric.name(),
-        question.window
+        call.metric.name(),
+        call.window
     ));
     let mut sides: Vec<String> = rows
         .iter()
@@ -124,11 +124,11 @@ fn tell(question: &FlagQuery, rows: &[Row]) {
 /// Why nothing, or nothing of use, came back: an absent series is not a zero.
 fn absence(
     client: &Client,
-    question: &FlagQuery,
+    call: &FlagQuery,
     now: &Answer,
     warned: &mut Vec<String>,
 ) -> Result<Option<String>, Failure> {
-    let metric = question.metric.name();
+    let metric = call.metric.name();
     if !now.samples.is_empty() {
         let is_labelled = now
             .samples
@@ -140,16 +140,16 @@ fn absence(
     }
     let mut count =
         |query: &str| Ok::<_, Failure>(ask(client, query, warned)?.first().unwrap_or(0.0));
-    Ok(Some(if count(&question.series(""))? > 0.0 {
-        let window = &question.window;
+    Ok(Some(if count(&call.series(""))? > 0.0 {
+        let window = &call.window;
         format!(
             "{metric} has series, but no two samples of one within {window}: try a longer --window"
         )
-    } else if count(&question.series_of_any())? > 0.0 {
+    } else if count(&call.series_of_any())? > 0.0 {
         format!(
             "{metric} has no series of what is asked for: no calls were ever counted, which is not a rate of 0"
         )
-    } else if count(&question.series_of_a_day())? > 0.0 {
+    } else if count(&call.series_of_a_day())? > 0.0 {
         format!(
             "{metric} is absent now, and was there within a day: Prometheus no longer scrapes the proxies"
         )
@@ -162,7 +162,7 @@ fn absence(
 
 fn to_json(
     context: &str,
-    question: &FlagQuery,
+    call: &FlagQuery,
     rows: &[Row],
     labels: &[&str],
     (absent, warned): (Option<&str>, &[String]),
@@ -170,9 +170,9 @@ fn to_json(
     let warnings: Vec<String> = warned.iter().map(|text| escape(text)).collect();
     format!(
         "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"FlagRates\",{context}\"metric\":{},\"window\":{},\"query\":{},\"absent\":{},\"warnings\":[{}],\"rows\":{}}}",
-        escape(question.metric.name()),
-        escape(&question.window),
-        escape(&question.rates("")),
+        escape(call.metric.name()),
+        escape(&call.window),
+        escape(&call.rates("")),
         absent.map_or("null".to_owned(), escape),
         warnings.join(","),
         flag_rates::to_json(rows, labels),

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::finding::Severity;
-use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_judge::report::{Report, Verdict};
-use meshladder_judge::rules::Seen;
+use meshladder_judge::rules::Symptom;
 use meshladder_mesh::Mesh;
 use meshladder_output::report::{Paint, to_html, to_json, to_markdown, to_runbook, to_text};
 
@@ -36,17 +36,17 @@ pub(super) fn why(global: &Global, args: &Why) -> Outcome {
     let seen = args
         .seen
         .as_deref()
-        .map(Seen::parse)
+        .map(Symptom::parse)
         .transpose()
         .map_err(|why| Failure::new(USAGE, why))?;
     let snapshot = source::for_request(global, &args.request, &args.reading, false)?;
     let mesh = Mesh::build(&snapshot);
-    let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
+    let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     tell(
         global,
         &snapshot,
         &mesh,
-        Scope::Request(Box::new(question)),
+        Scope::Request(Box::new(call)),
         seen,
         &args.report,
     )
@@ -57,7 +57,7 @@ fn tell(
     snapshot: &Snapshot,
     mesh: &Mesh,
     scope: Scope,
-    seen: Option<Seen>,
+    seen: Option<Symptom>,
     flags: &ReportFlags,
 ) -> Outcome {
     let report = climb(snapshot, mesh, scope, seen);
@@ -74,12 +74,17 @@ fn tell(
 }
 
 /// Climbs with as many threads as there are cores.
-pub(super) fn climb(snapshot: &Snapshot, mesh: &Mesh, scope: Scope, seen: Option<Seen>) -> Report {
+pub(super) fn climb(
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+    scope: Scope,
+    seen: Option<Symptom>,
+) -> Report {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     ladder::climb(
         snapshot,
         mesh,
-        &Inquiry {
+        &Question {
             scope,
             seen,
             threads,

@@ -13,7 +13,7 @@ use meshladder_collect::live::{
 use meshladder_judge::ladder::{self, Scope};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::target::Target;
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 
 use super::{request, target};
 use crate::args::Global;
@@ -220,7 +220,7 @@ pub(super) fn request(
         )?;
     }
     let ask = |snapshot: &Snapshot, mesh: &Mesh| {
-        request::question(flags, namespace(global), snapshot, mesh).ok()
+        request::call(flags, namespace(global), snapshot, mesh).ok()
     };
     let snapshot = along(&mut session, snapshot, &ask, logs)?;
     unless_interrupted(&session, snapshot)
@@ -231,7 +231,7 @@ pub(super) fn request(
 pub(super) fn along(
     session: &mut Session,
     mut snapshot: Snapshot,
-    ask: &dyn Fn(&Snapshot, &Mesh) -> Option<Question>,
+    ask: &dyn Fn(&Snapshot, &Mesh) -> Option<Call>,
     logs: Logs,
 ) -> Result<Snapshot, Failure> {
     let mut seen = std::collections::BTreeSet::new();
@@ -239,10 +239,10 @@ pub(super) fn along(
     // there is nothing new.
     for _ in 0..5 {
         let mesh = Mesh::build(&snapshot);
-        let Some(question) = ask(&snapshot, &mesh) else {
+        let Some(call) = ask(&snapshot, &mesh) else {
             break;
         };
-        let path = ladder::on_path(&snapshot, &mesh, &question);
+        let path = ladder::on_path(&snapshot, &mesh, &call);
         let new: Vec<_> = path
             .into_iter()
             .filter(|pod| !seen.contains(pod))

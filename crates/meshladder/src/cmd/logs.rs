@@ -209,8 +209,8 @@ fn tell(
     let summary = stats.summary();
     let behind = match (live, behind) {
         (Some(live), Some(found)) if args.why => {
-            let questions = why::questions(&summary, inputs, &found, args.top);
-            Some(live.along(found, &questions)?)
+            let calls = why::calls(&summary, inputs, &found, args.top);
+            Some(live.along(found, &calls)?)
         }
         (_, behind) => behind,
     };

@@ -109,12 +109,12 @@ pub(super) fn run(global: &Global, config: &ProxyConfig) -> Outcome {
             reset,
             selector,
         } => {
-            let asked = log::Asked {
+            let case = log::Case {
                 level: level.as_deref(),
                 reset: *reset,
                 selector: selector.as_deref(),
             };
-            log::run(global, from, &asked)
+            log::run(global, from, &case)
         }
         Listing::RootcaCompare { first, second } => rootca::run(global, first, second),
     }

@@ -3,18 +3,18 @@
 use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_sim::walk::{Call, Caller, Principal, Scheme, Url};
 
 use crate::args::request::RequestFlags;
 use crate::exit::{Failure, UNREADABLE, USAGE};
 
 /// Reads the flags; names of workloads are looked up in what the source holds.
-pub(super) fn question(
+pub(super) fn call(
     flags: &RequestFlags,
     namespace: Option<&str>,
     snapshot: &Snapshot,
     mesh: &Mesh,
-) -> Result<Question, Failure> {
+) -> Result<Call, Failure> {
     let to = flags
         .to
         .as_deref()
@@ -29,7 +29,7 @@ pub(super) fn question_to(
     namespace: Option<&str>,
     snapshot: &Snapshot,
     mesh: &Mesh,
-) -> Result<Question, Failure> {
+) -> Result<Call, Failure> {
     let to = Url::parse(to).map_err(|why| Failure::new(USAGE, why))?;
     let headers = flags
         .headers
@@ -41,7 +41,7 @@ pub(super) fn question_to(
         None => Caller::Somebody,
         Some(text) => caller(text, namespace, snapshot, mesh)?,
     };
-    Ok(Question {
+    Ok(Call {
         from,
         method: if to.scheme == Scheme::Tcp {
             String::new()

@@ -38,12 +38,12 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     if let Some(path) = requests {
         return many::run(global, args, path, &snapshot, &mesh);
     }
-    let question = request::question(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
+    let call = request::call(&args.request, global.namespace.as_deref(), &snapshot, &mesh)?;
     let keep = args.verbose || args.output == TextOrJson::Json;
-    let trace = walk::trace(&snapshot, &mesh, &question, keep);
+    let trace = walk::trace(&snapshot, &mesh, &call, keep);
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &question.to_json(), &snapshot))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call.to_json(), &snapshot))?,
         TextOrJson::Text => {
             let bold = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let marks = if bold {
@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
             write!(
                 out,
                 "{}",
-                to_text(&trace, &question.line(), args.verbose, marks)
+                to_text(&trace, &call.line(), args.verbose, marks)
             )?;
         }
     }

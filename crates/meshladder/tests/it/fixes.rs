@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_mesh::Mesh;
 use serde_json::Value;
 
 use crate::expect::root;
-use crate::reports::{open, question};
+use crate::reports::{call, open};
 use crate::support::{meshladder, shared};
 
 const DEMO: &str = "crates/meshladder/demo/canary-gets-no-traffic.tar.zst";
@@ -28,7 +28,7 @@ fn after_any_of_its_fixes_the_demo_incident_is_no_more() {
     let snapshot = open(&root().join(DEMO));
     let before = Mesh::build(&snapshot);
     let climb = |mesh: &Mesh| {
-        let scope = Scope::Request(Box::new(question(
+        let scope = Scope::Request(Box::new(call(
             "shop/frontend",
             "http://catalog.shop:8080/",
             mesh,
@@ -36,7 +36,7 @@ fn after_any_of_its_fixes_the_demo_incident_is_no_more() {
         ladder::climb(
             &snapshot,
             mesh,
-            &Inquiry {
+            &Question {
                 scope,
                 seen: None,
                 threads: 2,

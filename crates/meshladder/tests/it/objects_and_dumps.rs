@@ -12,7 +12,7 @@ use meshladder_collect::{Options, Source};
 use meshladder_judge::authz::{Checker, Decision, Verdict};
 use meshladder_mesh::{Mesh, PodFacts};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_sim::walk::{Call, Caller, Principal, Scheme, Url};
 use meshladder_text::tree::Node;
 
 use crate::expect::root;
@@ -101,17 +101,15 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
         }
         tally.proxies += 1;
         let server = checker.server(
-            &values.question(pod, 80),
+            &values.call(pod, 80),
             Some(&format!("{}/{}", pod.namespace, pod.name)),
             None,
         );
         let server = server.expect("the pod");
-        let questions = sample(values.questions(&mesh, pod), tally.proxies);
-        let by_dump = checker
-            .by_dump(&questions, &server)
-            .expect("there is a dump");
-        for (question, by_dump) in questions.iter().zip(&by_dump) {
-            let by_objects = checker.by_objects(question, &server);
+        let calls = sample(values.calls(&mesh, pod), tally.proxies);
+        let by_dump = checker.by_dump(&calls, &server).expect("there is a dump");
+        for (call, by_dump) in calls.iter().zip(&by_dump) {
+            let by_objects = checker.by_objects(call, &server);
             if by_objects.because.ends_with("puts into the proxy") {
                 *tally
                     .skipped
@@ -126,8 +124,8 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
                     format!(
                         "{} {server}: {} {:?}{difference}",
                         bundle.display(),
-                        question.line(),
-                        question.principal
+                        call.line(),
+                        call.principal
                     )
                 }));
         }
@@ -136,14 +134,10 @@ fn compare_mesh(bundle: &Path, snapshot: &Snapshot, tally: &mut Tally) {
 
 /// So many requests of a proxy's are taken, others of each proxy: captures have many proxies with
 /// the same policies.
-fn sample(questions: Vec<Question>, proxy: usize) -> Vec<Question> {
+fn sample(calls: Vec<Call>, proxy: usize) -> Vec<Call> {
     const TAKEN: usize = 31;
-    let step = questions.len().div_ceil(TAKEN).max(1);
-    questions
-        .into_iter()
-        .skip(proxy % step)
-        .step_by(step)
-        .collect()
+    let step = calls.len().div_ceil(TAKEN).max(1);
+    calls.into_iter().skip(proxy % step).step_by(step).collect()
 }
 
 fn difference(by_dump: &Decision, by_objects: &Decision) -> Option<String> {
@@ -294,13 +288,13 @@ impl Values {
         }
     }
 
-    fn question(&self, pod: &PodFacts, port: u16) -> Question {
+    fn call(&self, pod: &PodFacts, port: u16) -> Call {
         let host = pod
             .ips
             .first()
             .expect("a running pod has an address")
             .to_string();
-        Question {
+        Call {
             from: Caller::Somebody,
             to: Url {
                 scheme: Scheme::Http,
@@ -320,7 +314,7 @@ impl Values {
     }
 
     /// Callers × ports × methods × paths; every port also as plain TCP.
-    fn questions(&self, mesh: &Mesh, pod: &PodFacts) -> Vec<Question> {
+    fn calls(&self, mesh: &Mesh, pod: &PodFacts) -> Vec<Call> {
         let services = mesh
             .services
             .iter()
@@ -333,21 +327,21 @@ impl Values {
         ports.push(9999);
         ports.sort_unstable();
         ports.dedup();
-        let mut questions = Vec::new();
+        let mut calls = Vec::new();
         for &port in &ports {
             for principal in &self.principals {
-                let base = Question {
+                let base = Call {
                     principal: Some(principal.clone()),
-                    ..self.question(pod, port)
+                    ..self.call(pod, port)
                 };
-                questions.push(tcp(&base));
+                calls.push(tcp(&base));
                 for method in &self.methods {
                     for path in &self.paths {
                         let to = Url {
                             path: path.clone(),
                             ..base.to.clone()
                         };
-                        questions.push(Question {
+                        calls.push(Call {
                             to,
                             method: method.clone(),
                             ..base.clone()
@@ -356,18 +350,18 @@ impl Values {
                 }
             }
         }
-        questions
+        calls
     }
 }
 
-fn tcp(question: &Question) -> Question {
+fn tcp(call: &Call) -> Call {
     let to = Url {
         scheme: Scheme::Tcp,
-        ..question.to.clone()
+        ..call.to.clone()
     };
-    Question {
+    Call {
         to,
         method: String::new(),
-        ..question.clone()
+        ..call.clone()
     }
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_collect::{Options, Source, bundle};
 use meshladder_judge::finding::Spot;
-use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_judge::report::{Report, Verdict};
 use meshladder_mesh::Mesh;
 use meshladder_output::report::to_json;
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Question, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 use serde_json::Value;
 
 use crate::expect::root;
@@ -59,14 +59,14 @@ fn reports(path: &Path, request: Option<&Request>, threads: usize) -> Vec<Report
         ladder::climb(
             &snapshot,
             &mesh,
-            &Inquiry {
+            &Question {
                 scope,
                 seen: None,
                 threads,
             },
         )
     };
-    let request = request.map(|(from, to)| Scope::Request(Box::new(question(from, to, &mesh))));
+    let request = request.map(|(from, to)| Scope::Request(Box::new(call(from, to, &mesh))));
     [Some(Scope::Mesh), request]
         .into_iter()
         .flatten()
@@ -74,7 +74,7 @@ fn reports(path: &Path, request: Option<&Request>, threads: usize) -> Vec<Report
         .collect()
 }
 
-pub(crate) fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
+pub(crate) fn call(from: &str, to: &str, mesh: &Mesh) -> Call {
     let pod = from.split_once('/').and_then(|(namespace, name)| {
         let pods = mesh.pods.iter().filter(|pod| pod.namespace == namespace);
         pods.map(|pod| &pod.name)
@@ -91,7 +91,7 @@ pub(crate) fn question(from: &str, to: &str, mesh: &Mesh) -> Question {
     };
     let to = Url::parse(to).expect("a URL");
     let (method, http) = ("GET".to_owned(), "1.1".to_owned());
-    Question {
+    Call {
         from,
         to,
         method,

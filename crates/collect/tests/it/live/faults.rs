@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use meshladder_capture::snapshot::{Coverage, Snapshot};
 use meshladder_collect::live::Limits;
-use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_mesh::Mesh;
 use meshladder_output::report::to_json;
@@ -69,7 +69,7 @@ fn climbed(snapshot: &Snapshot) -> Report {
     ladder::climb(
         snapshot,
         &mesh,
-        &Inquiry {
+        &Question {
             scope: Scope::Mesh,
             seen: None,
             threads: 1,

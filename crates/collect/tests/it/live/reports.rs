@@ -7,11 +7,11 @@ use meshladder_collect::bundle;
 use meshladder_collect::live::{Access, Purpose, Session, Tally};
 use meshladder_judge::describe;
 use meshladder_judge::diff::{self, Side};
-use meshladder_judge::ladder::{self, Analysis, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_output::{self as output, report::to_json};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Question, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 
 use super::{all_proxies, quick, session, wish};
 use crate::fake::{Fake, Fault, State, Trouble};
@@ -28,7 +28,7 @@ fn reports(snapshot: &Snapshot) -> Vec<String> {
             name: pod.name.clone(),
         });
     let to = Url::parse("http://catalog.shop.svc.cluster.local:8080/").expect("a URL");
-    let question = Question {
+    let call = Call {
         from: frontend.unwrap_or(Caller::Somebody),
         to,
         method: "GET".to_owned(),
@@ -43,7 +43,7 @@ fn reports(snapshot: &Snapshot) -> Vec<String> {
         to_json(&ladder::climb(
             snapshot,
             &mesh,
-            &Inquiry {
+            &Question {
                 scope,
                 seen: None,
                 threads: 2,
@@ -53,7 +53,7 @@ fn reports(snapshot: &Snapshot) -> Vec<String> {
     let analyzed = ladder::analyze(snapshot, &mesh, &Analysis::default());
     let mut all = vec![
         climb(Scope::Mesh),
-        climb(Scope::Request(Box::new(question))),
+        climb(Scope::Request(Box::new(call))),
         to_json(&analyzed),
     ];
     all.extend(descriptions(snapshot, &mesh));
@@ -73,12 +73,12 @@ fn descriptions(snapshot: &Snapshot, mesh: &Mesh) -> Vec<String> {
         .into_iter()
         .filter_map(first);
     let described = |object: ObjectRef| {
-        let inquiry = Inquiry {
+        let question = Question {
             scope: Scope::Object(object.clone()),
             seen: None,
             threads: 2,
         };
-        let report = ladder::climb(snapshot, mesh, &inquiry);
+        let report = ladder::climb(snapshot, mesh, &question);
         describe::describe(snapshot, mesh, &object, &report)
             .map(|told| output::describe::to_json(&told))
     };

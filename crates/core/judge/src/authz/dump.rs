@@ -7,7 +7,7 @@ use meshladder_mesh::Mesh;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
 use meshladder_sim::trace::{End, Hop, Kind, Trace};
-use meshladder_sim::walk::{self, Caller, Question};
+use meshladder_sim::walk::{self, Call, Caller};
 use meshladder_sim::{Considered, Tri};
 
 /// The decision, and how it was come by.
@@ -20,7 +20,7 @@ pub(super) struct ByDump {
 
 pub(super) fn decide(
     checker: &Checker<'_>,
-    question: &Question,
+    call: &Call,
     server: &Server,
     port: Option<u16>,
     caller: &Who,
@@ -36,8 +36,8 @@ pub(super) fn decide(
         objects: *objects,
     };
     let mut notes = Vec::new();
-    if question.principal.is_none() && has_dump(snapshot, &question.from) {
-        let trace = walk::trace(snapshot, mesh, question, true);
+    if call.principal.is_none() && has_dump(snapshot, &call.from) {
+        let trace = walk::trace(snapshot, mesh, call, true);
         if let Some(decision) = reader.hop_of(&trace, proxy, mesh) {
             // A gateway that is itself the server tells nothing of how it is called.
             let is_plain = trace
@@ -55,11 +55,11 @@ pub(super) fn decide(
             trace.outcome.because
         ));
     }
-    let question = Question {
+    let call = Call {
         principal: caller.principal.clone(),
-        ..question.clone()
+        ..call.clone()
     };
-    let traces = walk::inbound(snapshot, mesh, proxy, &[(question, port)], true);
+    let traces = walk::inbound(snapshot, mesh, proxy, &[(call, port)], true);
     let decision = reader.read_inbound(traces.first()?, caller);
     Some(ByDump {
         decision,
@@ -71,7 +71,7 @@ pub(super) fn decide(
 /// The same for many requests whose callers' own proxies are not looked at.
 pub(super) fn decide_inbound(
     checker: &Checker<'_>,
-    asked: &[(Question, Option<u16>, Who)],
+    case: &[(Call, Option<u16>, Who)],
     proxy: &ProxyRef,
 ) -> Vec<Decision> {
     let Checker {
@@ -79,24 +79,24 @@ pub(super) fn decide_inbound(
         mesh,
         objects,
     } = checker;
-    let told = |(question, port, who): &(Question, Option<u16>, Who)| {
+    let told = |(call, port, who): &(Call, Option<u16>, Who)| {
         (
-            Question {
+            Call {
                 principal: who.principal.clone(),
-                ..question.clone()
+                ..call.clone()
             },
             *port,
         )
     };
-    let questions: Vec<_> = asked.iter().map(told).collect();
-    let traces = walk::inbound(snapshot, mesh, proxy, &questions, true);
+    let calls: Vec<_> = case.iter().map(told).collect();
+    let traces = walk::inbound(snapshot, mesh, proxy, &calls, true);
     let reader = Reader {
         snapshot,
         objects: *objects,
     };
     traces
         .iter()
-        .zip(asked)
+        .zip(case)
         .map(|(trace, (.., who))| reader.read_inbound(trace, who))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::objects::Objects;
 use meshladder_capture::snapshot::{DocId, Snapshot};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_sim::rbac::PolicyName;
 use meshladder_text::json::pointer_to;
 use meshladder_text::place::Place;
@@ -71,7 +71,7 @@ impl Rule {
     }
 
     /// A whole object.
-    pub(super) fn object(kind: &'static str, kept: &Stored, snapshot: &Snapshot) -> Self {
+    pub(super) fn object(kind: &'static str, kept: &Object, snapshot: &Snapshot) -> Self {
         Self {
             kind,
             namespace: kept.id.namespace.to_string(),
@@ -91,7 +91,7 @@ impl std::fmt::Display for Rule {
 }
 
 impl Frame {
-    fn of(kept: &Stored, node: &Node, snapshot: &Snapshot) -> Option<Self> {
+    fn of(kept: &Object, node: &Node, snapshot: &Snapshot) -> Option<Self> {
         let document = snapshot.open(&kept.doc).ok()?;
         let text = &*document.text;
         // A document that is one long line is shown from the value on.

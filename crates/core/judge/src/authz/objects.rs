@@ -3,7 +3,7 @@
 use crate::policy;
 use meshladder_capture::snapshot::{Coverage, Meta, Need, Snapshot};
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, MeshConfig, Stored};
+use meshladder_mesh::{Mesh, MeshConfig, Object};
 use meshladder_text::tree::Node;
 
 /// What makes pods.
@@ -37,12 +37,12 @@ impl<'m> Objects<'m> {
             .unwrap_or_default()
     }
 
-    pub(super) fn services(self) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    pub(super) fn services(self) -> impl Iterator<Item = &'m Object> + use<'m> {
         self.mesh.objects.of("Service", "")
     }
 
     /// The Deployment, or its like, of that name.
-    pub(super) fn workload(self, namespace: &str, name: &str) -> Option<&'m Stored> {
+    pub(super) fn workload(self, namespace: &str, name: &str) -> Option<&'m Object> {
         WORKLOADS
             .iter()
             .find_map(|kind| self.mesh.objects.get(kind, namespace, name))
@@ -54,11 +54,11 @@ impl<'m> Objects<'m> {
             self.mesh
                 .objects
                 .get("Pod", namespace, name)
-                .and_then(Stored::spec),
+                .and_then(Object::spec),
         )
     }
 
-    fn security(self, kind: &str) -> impl Iterator<Item = &'m Stored> + use<'m> {
+    fn security(self, kind: &str) -> impl Iterator<Item = &'m Object> + use<'m> {
         self.mesh
             .objects
             .of_kind(kind)
@@ -75,7 +75,7 @@ impl<'m> Objects<'m> {
         }
     }
 
-    pub(super) fn find_policy(self, kind: &str, namespace: &str, name: &str) -> Option<&'m Stored> {
+    pub(super) fn find_policy(self, kind: &str, namespace: &str, name: &str) -> Option<&'m Object> {
         self.security(kind)
             .find(|policy| policy.id.namespace == namespace && policy.id.name == name)
     }
@@ -114,11 +114,11 @@ impl<'m> Objects<'m> {
 
     /// An object that may put a filter into the inbound chains of a workload, where it may decide
     /// before any policy.
-    pub(super) fn find_patch(self, namespace: &str, labels: &Node) -> Option<&'m Stored> {
+    pub(super) fn find_patch(self, namespace: &str, labels: &Node) -> Option<&'m Object> {
         let root = &*self.settings().root_namespace;
         let is_near =
-            |patch: &&Stored| patch.id.namespace == namespace || patch.id.namespace == *root;
-        let selects = |patch: &&Stored| {
+            |patch: &&Object| patch.id.namespace == namespace || patch.id.namespace == *root;
+        let selects = |patch: &&Object| {
             let wanted = patch
                 .spec_at(["workloadSelector", "labels"])
                 .or_else(|| patch.spec_at(["selector", "matchLabels"]));

@@ -17,14 +17,14 @@ use meshladder_sim::rbac;
 use meshladder_sim::runtime::Runtime;
 use meshladder_sim::state::{Caller, State};
 use meshladder_sim::trace::DryRun;
-use meshladder_sim::walk::{self, Question};
+use meshladder_sim::walk::{self, Call};
 use meshladder_sim::{Record, Request};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 
 pub(super) fn decide(
     checker: &Checker<'_>,
-    question: &Question,
+    call: &Call,
     server: &Server,
     port: &Port,
     caller: &Who,
@@ -50,15 +50,15 @@ pub(super) fn decide(
         );
         return Decision::new(Verdict::Undecided, fact);
     }
-    let number = port.number.unwrap_or(question.to.port);
-    let asked = Asked {
+    let number = port.number.unwrap_or(call.to.port);
+    let case = Case {
         snapshot,
         mesh,
         objects: *objects,
         server,
         port,
     };
-    let admitted = match asked.admit(&caller.state, number) {
+    let admitted = match case.admit(&caller.state, number) {
         Ok(admitted) => admitted,
         Err(refused) => return *refused,
     };
@@ -66,12 +66,12 @@ pub(super) fn decide(
         .pod(&server.namespace, &server.name)
         .and_then(|pod| pod.ips.first().copied());
     let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    let question = Question {
+    let call = Call {
         principal: caller.principal.clone(),
-        ..question.clone()
+        ..call.clone()
     };
-    asked.ask(
-        &walk::arriving(snapshot, mesh, &question, (address, number)),
+    case.ask(
+        &walk::arriving(snapshot, mesh, &call, (address, number)),
         &admitted,
     )
 }
@@ -92,7 +92,7 @@ pub(super) fn denied(by: Option<&Rule>) -> String {
     }
 }
 
-struct Asked<'a> {
+struct Case<'a> {
     snapshot: &'a Snapshot,
     mesh: &'a Mesh,
     objects: Objects<'a>,
@@ -100,7 +100,7 @@ struct Asked<'a> {
     port: &'a Port,
 }
 
-impl Asked<'_> {
+impl Case<'_> {
     fn workload(&self) -> Workload<'_> {
         Workload {
             namespace: &self.server.namespace,

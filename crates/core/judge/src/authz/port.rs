@@ -4,7 +4,7 @@ use super::objects::Objects;
 use super::server::Server;
 use crate::policy::Traffic;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::walk::{Scheme, Url};
 use meshladder_text::tree::{Node, Value};
 
@@ -25,7 +25,7 @@ pub(super) fn find(objects: Objects<'_>, mesh: &Mesh, server: &Server, url: &Url
         .filter(|service| selects(service, server))
         .collect();
     let named = mesh.service_named(&url.host.to_ascii_lowercase(), &server.namespace);
-    let is_named = |service: &&&Stored| {
+    let is_named = |service: &&&Object| {
         named.is_some_and(|named| {
             named.namespace == service.id.namespace && named.name == service.id.name
         })
@@ -69,7 +69,7 @@ enum Protocol {
     Detected,
 }
 
-fn selects(service: &Stored, server: &Server) -> bool {
+fn selects(service: &Object, server: &Server) -> bool {
     let selector = service
         .node
         .at(["spec", "selector"])
@@ -78,14 +78,14 @@ fn selects(service: &Stored, server: &Server) -> bool {
         && selector.is_some_and(|wanted| has_labels(wanted, Some(&server.labels)))
 }
 
-fn ports(service: &Stored) -> &[Node] {
+fn ports(service: &Object) -> &[Node] {
     service
         .node
         .at(["spec", "ports"])
         .map_or(&[][..], Node::items)
 }
 
-fn target(service: &Stored, port: u16, server: &Server) -> Option<u16> {
+fn target(service: &Object, port: u16, server: &Server) -> Option<u16> {
     let port = ports(service)
         .iter()
         .find(|p| p.get("port").and_then(number) == Some(port))?;

@@ -8,7 +8,7 @@ use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{ProxyRef, Shape};
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::target::{self, Target};
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 use meshladder_text::tree::{Member, Node, Span, Value};
 
 /// A server: a pod, or what would make one.
@@ -43,13 +43,13 @@ impl Checker<'_> {
     /// When there is none, in words.
     pub fn server(
         &self,
-        question: &Question,
+        call: &Call,
         named: Option<&str>,
         namespace: Option<&str>,
     ) -> Result<Server, String> {
         match named {
             Some(text) => self.by_name(text, namespace),
-            None => self.by_url(&question.to.host, namespace.unwrap_or("default")),
+            None => self.by_url(&call.to.host, namespace.unwrap_or("default")),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::weights::{Label, Part, Split, normal};
 use meshladder_mesh::references::{GROUP, Reference, parents};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// The split that an HTTPRoute makes of calls to a Service; none when no route has to do with it.
@@ -16,7 +16,7 @@ pub(super) fn configured(
         return Some(split(route, None));
     }
     // From outside nobody calls the Service: the route at the gateway leads to it, beside others.
-    let leads_here = |route: &&Stored| {
+    let leads_here = |route: &&Object| {
         let rule = route
             .spec_list("rules")
             .iter()
@@ -29,7 +29,7 @@ pub(super) fn configured(
                     .any(|to| to.namespace == namespace && to.name == name)
         })
     };
-    let at_gateway = |route: &&Stored| parents(route).any(|parent| parent.is_gateway());
+    let at_gateway = |route: &&Object| parents(route).any(|parent| parent.is_gateway());
     let route = accepted(mesh)
         .into_iter()
         .filter(at_gateway)
@@ -47,11 +47,11 @@ pub(super) fn of_service<'m>(
     mesh: &'m Mesh,
     namespace: &str,
     name: &str,
-) -> impl Iterator<Item = &'m Stored> {
+) -> impl Iterator<Item = &'m Object> {
     let is_it = move |parent: Reference<'_>| {
         parent.is_service() && parent.namespace == namespace && parent.name == name
     };
-    let here = move |route: &&Stored| route.id.namespace == namespace && parents(route).any(is_it);
+    let here = move |route: &&Object| route.id.namespace == namespace && parents(route).any(is_it);
     accepted(mesh)
         .into_iter()
         .filter(here)
@@ -60,7 +60,7 @@ pub(super) fn of_service<'m>(
 }
 
 /// HTTPRoutes that nobody has turned down, the oldest first.
-fn accepted(mesh: &Mesh) -> Vec<&Stored> {
+fn accepted(mesh: &Mesh) -> Vec<&Object> {
     let is_refused = |parent: &Node| {
         let conditions = parent.items_at("conditions").iter();
         let mut refused = conditions.filter(|c| {
@@ -68,14 +68,14 @@ fn accepted(mesh: &Mesh) -> Vec<&Stored> {
         });
         refused.next().is_some()
     };
-    let is_taken = |route: &&Stored| {
+    let is_taken = |route: &&Object| {
         let told = route
             .node
             .at(["status", "parents"])
             .map_or(&[][..], Node::items);
         told.is_empty() || !told.iter().all(is_refused)
     };
-    let mut found: Vec<&Stored> = mesh
+    let mut found: Vec<&Object> = mesh
         .objects
         .of("HTTPRoute", GROUP)
         .filter(is_taken)
@@ -84,7 +84,7 @@ fn accepted(mesh: &Mesh) -> Vec<&Stored> {
     found
 }
 
-fn split(route: &Stored, gateway: Option<&str>) -> Result<Split, String> {
+fn split(route: &Object, gateway: Option<&str>) -> Result<Split, String> {
     let told = format!("HTTPRoute {}/{}", route.id.namespace, route.id.name);
     let rules = route.spec_list("rules");
     let default = rules.iter().position(is_unconditional);
@@ -130,7 +130,7 @@ fn split(route: &Stored, gateway: Option<&str>) -> Result<Split, String> {
     })
 }
 
-fn backends<'m>(route: &'m Stored, rule: &'m Node) -> Vec<Reference<'m>> {
+fn backends<'m>(route: &'m Object, rule: &'m Node) -> Vec<Reference<'m>> {
     rule.items_at("backendRefs")
         .iter()
         .map(|node| Reference::of(route, node, "", "Service"))

@@ -2,7 +2,7 @@
 //! or an HTTPRoute.
 
 use super::routes;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// How a service's traffic is split.
@@ -136,7 +136,7 @@ fn conditions(route: &Node) -> &[Node] {
 
 fn parts(
     mesh: &Mesh,
-    service: &Stored,
+    service: &Object,
     route: &Node,
     namespace: &str,
 ) -> Result<(Label, Vec<Part>), String> {

@@ -14,9 +14,9 @@ const TOLD: usize = 20;
 
 /// What the callers of some hosts say.
 #[derive(Default)]
-struct Seen {
+struct Symptom {
     /// Proxies that told their endpoints at all.
-    asked: usize,
+    case: usize,
     /// Those that know one of the hosts.
     callers: BTreeSet<String>,
     /// By endpoint and caller: the word for its health, and why.
@@ -26,16 +26,16 @@ struct Seen {
 /// The endpoints of some hosts; with addresses only those.
 pub(super) fn section(facts: &Facts<'_>, hosts: &[String], only: Option<&PodFacts>) -> Section {
     let mut section = Section::new("Endpoints as callers see them");
-    let seen = Seen::of(facts.snapshot, hosts, only);
+    let seen = Symptom::of(facts.snapshot, hosts, only);
     if hosts.is_empty() {
         return section;
     }
     if seen.callers.is_empty() {
-        let says = match seen.asked {
+        let says = match seen.case {
             0 => "unknown: no proxy was asked for its endpoints".to_owned(),
-            asked => format!(
+            case => format!(
                 "{} asked, and none knows {}",
-                count(asked, "proxy"),
+                count(case, "proxy"),
                 few(hosts)
             ),
         };
@@ -106,12 +106,12 @@ fn in_words(by: &BTreeMap<String, (String, &'static str)>, callers: &BTreeSet<St
     parts.join(", ")
 }
 
-impl Seen {
+impl Symptom {
     fn of(snapshot: &Snapshot, hosts: &[String], only: Option<&PodFacts>) -> Self {
         let mut seen = Self::default();
         for (proxy, id) in snapshot.proxies_with(Shape::Clusters) {
             let Ok(doc) = snapshot.open(id) else { continue };
-            seen.asked += 1;
+            seen.case += 1;
             // Most proxies of a large mesh know nothing of it, and a search is quicker than a
             // reading.
             if !hosts.iter().any(|host| doc.text.contains(host.as_str())) {

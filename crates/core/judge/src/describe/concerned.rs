@@ -2,7 +2,7 @@
 
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 
 /// The pods whose proxies an object is about: the pod itself, those behind a Service, those that a
 /// VirtualService leads to and the gateways that take requests for it, those that run a Gateway.
@@ -26,12 +26,12 @@ pub fn concerned(mesh: &Mesh, object: &ObjectRef) -> Vec<ObjectRef> {
     names
 }
 
-fn of_virtual_service<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored> {
+fn of_virtual_service<'m>(mesh: &'m Mesh, service: &'m Object) -> Vec<&'m Object> {
     let named = service.spec_strings("gateways").filter_map(|name| {
         let (namespace, name) = gateway_name(name, &service.id.namespace);
         mesh.gateway(namespace, name)
     });
-    let mut pods: Vec<&Stored> = named
+    let mut pods: Vec<&Object> = named
         .flat_map(|gateway| mesh.gateway_pods(gateway))
         .collect();
     for to in destinations(service, &mesh.domain) {

@@ -2,10 +2,10 @@
 
 use super::service::urls;
 use super::{Facts, Section, few};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 
-pub(super) fn sections(facts: &Facts<'_>, gateway: &Stored) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, gateway: &Object) -> Vec<Section> {
     let pods = facts.mesh.gateway_pods(gateway);
     let mut runs = Section::new("Run by");
     let names: Vec<String> = pods
@@ -55,9 +55,9 @@ pub(super) fn sections(facts: &Facts<'_>, gateway: &Stored) -> Vec<Section> {
 /// The Secret must be where the gateway's pods run.
 fn credential(
     facts: &Facts<'_>,
-    gateway: &Stored,
+    gateway: &Object,
     name: Option<&str>,
-    pods: &[&Stored],
+    pods: &[&Object],
     section: &mut Section,
 ) {
     let Some(name) = name else { return };

@@ -1,7 +1,7 @@
 //! A pod: in the mesh or not, its ports, mutual TLS, policies, and what reaches it.
 
 use super::{Facts, Section, callers, few, policies, service};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::injection::{REVISION, Template};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
@@ -9,7 +9,7 @@ use meshladder_mesh::services::{Protocol, ServicePort, is_ready, ports, target_p
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
-pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
     let mut sections = vec![identity(facts, pod), sync(facts, pod), ports_of(facts, pod)];
     sections.push(policies::mutual_tls(facts, pod));
     sections.extend(policies::sections(facts, pod));
@@ -23,7 +23,7 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
 }
 
 /// Whether it is in the mesh, since when, by which revision; and if not, what decided.
-fn identity(facts: &Facts<'_>, pod: &Stored) -> Section {
+fn identity(facts: &Facts<'_>, pod: &Object) -> Section {
     let mut section = Section::new("In the mesh");
     let proxy = proxy(pod);
     if let Some((list, container)) = proxy {
@@ -98,7 +98,7 @@ fn identity(facts: &Facts<'_>, pod: &Stored) -> Section {
 }
 
 /// A pod that would be made otherwise today.
-fn expected(facts: &Facts<'_>, pod: &Stored, has_proxy: bool, section: &mut Section) {
+fn expected(facts: &Facts<'_>, pod: &Object, has_proxy: bool, section: &mut Section) {
     let Some(template) = Template::of(pod) else {
         return;
     };
@@ -122,7 +122,7 @@ fn expected(facts: &Facts<'_>, pod: &Stored, has_proxy: bool, section: &mut Sect
     }
 }
 
-fn proxy(pod: &Stored) -> Option<(&'static str, &Node)> {
+fn proxy(pod: &Object) -> Option<(&'static str, &Node)> {
     ["containers", "initContainers"]
         .into_iter()
         .find_map(|list| {
@@ -134,7 +134,7 @@ fn proxy(pod: &Stored) -> Option<(&'static str, &Node)> {
         })
 }
 
-fn sync(facts: &Facts<'_>, pod: &Stored) -> Section {
+fn sync(facts: &Facts<'_>, pod: &Object) -> Section {
     let mut section = Section::new("Configuration");
     let streams = facts.fleet.streams_of(&pod.id.namespace, &pod.id.name);
     for stream in streams {
@@ -167,7 +167,7 @@ fn sync(facts: &Facts<'_>, pod: &Stored) -> Section {
     section
 }
 
-fn ports_of(facts: &Facts<'_>, pod: &Stored) -> Section {
+fn ports_of(facts: &Facts<'_>, pod: &Object) -> Section {
     let mut section = Section::new("Ports");
     let containers = pod.spec_list("containers").iter();
     let declared: Vec<String> = containers
@@ -226,7 +226,7 @@ pub(super) fn why(port: &ServicePort<'_>) -> String {
 }
 
 /// Its own endpoints of every Service that selects it.
-fn seen_by_callers(facts: &Facts<'_>, pod: &Stored) -> Section {
+fn seen_by_callers(facts: &Facts<'_>, pod: &Object) -> Section {
     let hosts: Vec<String> = facts
         .mesh
         .services_of(pod)
@@ -241,7 +241,7 @@ fn seen_by_callers(facts: &Facts<'_>, pod: &Stored) -> Section {
 }
 
 /// What it may call.
-fn outbound(facts: &Facts<'_>, pod: &Stored) -> Section {
+fn outbound(facts: &Facts<'_>, pod: &Object) -> Section {
     let mut section = Section::new("Calls of its own");
     if proxy(pod).is_none() {
         return section;

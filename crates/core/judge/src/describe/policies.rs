@@ -2,14 +2,14 @@
 
 use super::virtual_service::plain;
 use super::{Facts, Section};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::{Workload, selector};
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_text::tree::Node;
 
 /// Mutual TLS on each port that a Service leads to.
-pub(super) fn mutual_tls(facts: &Facts<'_>, pod: &Stored) -> Section {
+pub(super) fn mutual_tls(facts: &Facts<'_>, pod: &Object) -> Section {
     let mut section = Section::new("mTLS for callers");
     let workload = Workload::of(pod);
     let services = facts.mesh.services_of(pod);
@@ -37,7 +37,7 @@ pub(super) fn mutual_tls(facts: &Facts<'_>, pod: &Stored) -> Section {
 }
 
 /// The policies that apply, by kind, and those that miss the pod by one label.
-pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, pod: &Object) -> Vec<Section> {
     let workload = Workload::of(pod);
     let mut access = Section::new("Who may call");
     let mut other = Section::new("Other objects on its proxy");
@@ -60,7 +60,7 @@ pub(super) fn sections(facts: &Facts<'_>, pod: &Stored) -> Vec<Section> {
     vec![access, other]
 }
 
-fn action(policy: &Stored) -> String {
+fn action(policy: &Object) -> String {
     if policy.id.kind != "AuthorizationPolicy" {
         let issuers = policy
             .spec_list("jwtRules")
@@ -120,8 +120,8 @@ fn rule(rule: &Node) -> String {
 
 /// Policies of the pod's namespace whose selector names a label that the pod has with another
 /// value, and no other miss.
-fn near<'m>(facts: &Facts<'m>, kind: &str, pod: &Stored) -> Vec<(&'m Stored, String)> {
-    let misses = |policy: &'m Stored| {
+fn near<'m>(facts: &Facts<'m>, kind: &str, pod: &Object) -> Vec<(&'m Object, String)> {
+    let misses = |policy: &'m Object| {
         let wanted = selector(policy.spec())?.members();
         let differs = wanted
             .iter()
@@ -144,7 +144,7 @@ fn near<'m>(facts: &Facts<'m>, kind: &str, pod: &Stored) -> Vec<(&'m Stored, Str
 
 /// Whether the wanted value is the pod's but for a letter or two: a policy for another workload is
 /// no near miss.
-fn looks_alike(label: &str, pod: &Stored) -> bool {
+fn looks_alike(label: &str, pod: &Object) -> bool {
     let Some((key, wanted)) = label.split_once('=') else {
         return false;
     };

@@ -6,10 +6,10 @@ use super::{Facts, Section, callers, count, few};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{Protocol, ports};
 use meshladder_mesh::traffic::{destinations, hosts};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
-pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     let mut sections = vec![about(service), endpoints(facts, service)];
     sections.push(callers::section(facts, &[host(facts, service)], None));
     sections.extend(traffic(facts, service));
@@ -22,14 +22,14 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
 }
 
 /// The name by which proxies know it.
-pub(super) fn host(facts: &Facts<'_>, service: &Stored) -> String {
+pub(super) fn host(facts: &Facts<'_>, service: &Object) -> String {
     facts
         .mesh
         .domain
         .service(&service.id.name, &service.id.namespace)
 }
 
-fn about(service: &Stored) -> Section {
+fn about(service: &Object) -> Section {
     let mut section = Section::new("Ports");
     for port in ports(service) {
         let target = port
@@ -46,7 +46,7 @@ fn about(service: &Stored) -> Section {
 }
 
 /// From the selector to what is ready.
-fn endpoints(facts: &Facts<'_>, service: &Stored) -> Section {
+fn endpoints(facts: &Facts<'_>, service: &Object) -> Section {
     let mut section = Section::new("Endpoints");
     let pods = facts.mesh.selected_pods(service);
     let selector = service.spec_at(["selector"]).map_or(&[][..], Node::members);
@@ -91,7 +91,7 @@ fn endpoints(facts: &Facts<'_>, service: &Stored) -> Section {
 
 /// Who routes to it and how clients connect: as the Service's own namespace sees it, and where
 /// other namespaces differ.
-pub(super) fn traffic(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+pub(super) fn traffic(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     let host = host(facts, service);
     let mut routes = Section::new("Routing");
     let scope = facts.mesh.namespace_scope(&service.id.namespace);
@@ -193,7 +193,7 @@ fn without_rule(facts: &Facts<'_>) -> String {
     format!("no DestinationRule: {tls}")
 }
 
-fn rule_in_words(rule: &Stored) -> String {
+fn rule_in_words(rule: &Object) -> String {
     let policy = |key: &str| rule.spec_at(["trafficPolicy", key]);
     let subsets = rule
         .spec_list("subsets")
@@ -223,7 +223,7 @@ fn rule_in_words(rule: &Stored) -> String {
 }
 
 /// The hosts at gateways that lead to it.
-pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+pub(super) fn exposed(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     let host = host(facts, service);
     let mut section = Section::new("Exposed at gateways");
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
@@ -256,7 +256,7 @@ pub(super) fn exposed(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
 }
 
 /// The addresses at which a server takes a VirtualService's hosts.
-pub(super) fn urls(facts: &Facts<'_>, server: Server<'_>, bound: &Stored) -> String {
+pub(super) fn urls(facts: &Facts<'_>, server: Server<'_>, bound: &Object) -> String {
     let scheme = match server.protocol {
         Protocol::Https | Protocol::Tls => "https",
         protocol if protocol.is_http() => "http",

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ladder::{Inquiry, Scope, climb};
+use crate::ladder::{Question, Scope, climb};
 use meshladder_capture::snapshot::{Builder, DocId};
 
 const OBJECTS: &str = "
@@ -70,12 +70,12 @@ fn said_with(callers: &[(&str, &str)], kind: &str, name: &str) -> Vec<String> {
     let snapshot = builder.finish();
     let mesh = Mesh::build(&snapshot);
     let object = ObjectRef::new(kind, "shop", name);
-    let inquiry = Inquiry {
+    let question = Question {
         scope: Scope::Object(object.clone()),
         seen: None,
         threads: 1,
     };
-    let report = climb(&snapshot, &mesh, &inquiry);
+    let report = climb(&snapshot, &mesh, &question);
     let description = describe(&snapshot, &mesh, &object, &report).expect("it has one");
     let facts = description
         .sections

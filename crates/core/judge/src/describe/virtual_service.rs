@@ -1,11 +1,11 @@
 //! A VirtualService: what it routes, for whom, and step by step whether it has an effect.
 
 use super::{Facts, Section, few};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::traffic::{destinations, hosts};
 use meshladder_text::tree::{Node, Value};
 
-pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, service: &Object) -> Vec<Section> {
     vec![
         routes(service),
         whom(facts, service),
@@ -13,7 +13,7 @@ pub(super) fn sections(facts: &Facts<'_>, service: &Stored) -> Vec<Section> {
     ]
 }
 
-fn routes(service: &Stored) -> Section {
+fn routes(service: &Object) -> Section {
     let mut section = Section::new("Routes, first match wins");
     for (kind, label) in [("http", "HTTP"), ("tls", "TLS"), ("tcp", "TCP")] {
         for (at, route) in service.spec_list(kind).iter().enumerate() {
@@ -27,7 +27,7 @@ fn routes(service: &Stored) -> Section {
     section
 }
 
-fn whom(facts: &Facts<'_>, service: &Stored) -> Section {
+fn whom(facts: &Facts<'_>, service: &Object) -> Section {
     let mut section = Section::new("For whom");
     let names: Vec<String> = hosts(service, &facts.mesh.domain)
         .map(|(_, host)| host)
@@ -63,7 +63,7 @@ fn whom(facts: &Facts<'_>, service: &Stored) -> Section {
     section
 }
 
-fn leads_to(facts: &Facts<'_>, service: &Stored) -> Section {
+fn leads_to(facts: &Facts<'_>, service: &Object) -> Section {
     let mut section = Section::new("Leads to");
     let mut told = Vec::new();
     for to in destinations(service, &facts.mesh.domain) {
@@ -105,7 +105,7 @@ fn leads_to(facts: &Facts<'_>, service: &Stored) -> Section {
 }
 
 /// All of it in a line.
-pub(super) fn in_words(service: &Stored) -> String {
+pub(super) fn in_words(service: &Object) -> String {
     let routes = ["http", "tls", "tcp"]
         .into_iter()
         .flat_map(|kind| service.spec_list(kind));

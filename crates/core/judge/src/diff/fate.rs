@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::request::Claims;
 use meshladder_sim::trace::{End, Trace};
-use meshladder_sim::walk::{Caller, Detail, Documents, Question, Url, Walk};
+use meshladder_sim::walk::{Call, Caller, Detail, Documents, Url, Walk};
 
 use super::meaning::host;
 use super::meshes::Capture;
@@ -40,18 +40,18 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
         Walk::new(&documents_a, a.mesh),
         Walk::new(&documents_b, b.mesh),
     );
-    let asked = callers
+    let case = callers
         .iter()
         .flat_map(|caller| urls.iter().map(move |url| (*caller, url)));
     let mut fates = Vec::new();
-    for (caller, url) in asked.take(TRIED) {
+    for (caller, url) in case.take(TRIED) {
         let ask = |capture: &Capture<'_>, walk: &Walk<'_>| {
             let (proxy, _) = capture.proxies[caller].first()?;
             let from = Caller::Pod {
                 namespace: proxy.namespace.clone(),
                 name: proxy.pod.clone(),
             };
-            Some(in_words(&walk.trace(&question(from, url)?, Detail::Ends)))
+            Some(in_words(&walk.trace(&call(from, url)?, Detail::Ends)))
         };
         let (Some(was), Some(is)) = (ask(a, &walk_a), ask(b, &walk_b)) else {
             continue;
@@ -74,7 +74,7 @@ pub(super) fn changes(a: &Capture<'_>, b: &Capture<'_>) -> Vec<Fate> {
 fn urls(capture: &Capture<'_>) -> BTreeSet<String> {
     let services = capture.mesh.objects.of("Service", "");
     let ports = services.flat_map(|service| ports(service).map(move |port| (service, port)));
-    let url = |(service, port): (&Stored, ServicePort<'_>)| {
+    let url = |(service, port): (&Object, ServicePort<'_>)| {
         let scheme = match port.protocol {
             Protocol::Udp => return None,
             Protocol::Sniffed => "http",
@@ -90,8 +90,8 @@ fn urls(capture: &Capture<'_>) -> BTreeSet<String> {
     ports.filter_map(url).collect()
 }
 
-fn question(from: Caller, url: &str) -> Option<Question> {
-    Some(Question {
+fn call(from: Caller, url: &str) -> Option<Call> {
+    Some(Call {
         from,
         to: Url::parse(url).ok()?,
         method: if url.starts_with("http") {

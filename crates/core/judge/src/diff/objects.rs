@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::services::is_ready;
-use meshladder_mesh::{Mesh, ObjectRef, Stored, reads};
+use meshladder_mesh::{Mesh, Object, ObjectRef, reads};
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
 
@@ -114,13 +114,13 @@ impl Side<'_> {
 /// Kind, group, namespace, name.
 type Id = (Text, Text, Text, Text);
 
-fn written(mesh: &Mesh) -> BTreeMap<Id, &Stored> {
-    let is_written = |object: &&Stored| {
+fn written(mesh: &Mesh) -> BTreeMap<Id, &Object> {
+    let is_written = |object: &&Object| {
         let ObjectRef { kind, name, .. } = &object.id;
         let is_root = kind == "ConfigMap" && ROOTS.contains(&name.as_str());
         !is_root && !DERIVED.contains(&kind.as_str())
     };
-    let id = |object: &Stored| {
+    let id = |object: &Object| {
         let ObjectRef {
             kind,
             namespace,
@@ -136,8 +136,8 @@ fn written(mesh: &Mesh) -> BTreeMap<Id, &Stored> {
 }
 
 fn both(
-    old: &Stored,
-    new: &Stored,
+    old: &Object,
+    new: &Object,
     a: &Side<'_>,
     b: &Side<'_>,
     noise: &mut Noise,
@@ -165,7 +165,7 @@ fn both(
     })
 }
 
-fn alone(what: What, object: &Stored) -> Change {
+fn alone(what: What, object: &Object) -> Change {
     let node = without_its_name(essence(&object.node));
     let doc = Some(object.doc.clone());
     let (edit, docs) = match what {

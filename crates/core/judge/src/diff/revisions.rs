@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use meshladder_capture::snapshot::{Document, ProxyRef, Shape, Snapshot};
 use meshladder_mesh::injection::REVISION;
-use meshladder_mesh::{Mesh, ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef, PodFacts};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
@@ -29,11 +29,11 @@ pub struct Pair {
 }
 
 /// The proxies of a revision, by workload.
-type Proxies<'m> = BTreeMap<ObjectRef, Vec<(&'m PodFacts, &'m Stored)>>;
+type Proxies<'m> = BTreeMap<ObjectRef, Vec<(&'m PodFacts, &'m Object)>>;
 
 /// The revision whose injector made a pod's proxy. The annotation says what was done; a label of
 /// that name is the user's wish, and may name a tag.
-pub fn revision_of(pod: &Stored) -> Option<&str> {
+pub fn revision_of(pod: &Object) -> Option<&str> {
     let status = pod
         .annotation("sidecar.istio.io/status")
         .and_then(|text| Raw::of(text).ok());
@@ -112,7 +112,7 @@ pub fn pair_revisions(
 const KINDS: [&str; 3] = ["sidecar", "router", "waypoint"];
 
 /// What a pod's proxy runs as: `proxy sidecar`, …
-fn kind_of(pod: &Stored) -> &str {
+fn kind_of(pod: &Object) -> &str {
     let containers = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|list| pod.spec_list(list));

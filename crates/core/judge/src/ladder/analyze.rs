@@ -7,7 +7,7 @@ use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::parallel;
 
 /// What is asked of the objects.
@@ -73,7 +73,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     let coverage = coverage(rules.into_iter(), snapshot);
     Report {
         question: "{\"objects\":true}".to_owned(),
-        asked: "the objects".to_owned(),
+        about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {
             Verdict::Broken
@@ -163,9 +163,9 @@ impl Analysis {
         let is_asked = self
             .namespace
             .as_ref()
-            .is_none_or(|asked| namespace.is_empty() || namespace == asked);
+            .is_none_or(|case| namespace.is_empty() || namespace == case);
         // What was only assumed cannot be changed, and is in no file.
-        let is_assumed = mesh.objects.find(subject).is_some_and(Stored::is_assumed);
+        let is_assumed = mesh.objects.find(subject).is_some_and(Object::is_assumed);
         finding.severity <= self.least
             && is_asked
             && !is_assumed

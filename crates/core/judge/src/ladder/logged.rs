@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Inquiry, Scope, climb_along};
+use super::{Question, Scope, climb_along};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::report::Verdict;
-use crate::rules::{Facts, Seen};
+use crate::rules::{Facts, Symptom};
 use meshladder_capture::access_log::{self, Line};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef, PodFacts};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{self, Caller, Question, Url};
+use meshladder_sim::walk::{self, Call, Caller, Url};
 use meshladder_text::time::Time;
 
 mod plain_text;
@@ -26,8 +26,8 @@ const RECENT_SECONDS: i64 = 600;
 
 /// A request that failed, and the line that says so.
 struct Failure {
-    question: Question,
-    seen: Seen,
+    call: Call,
+    seen: Symptom,
     line: Line,
     /// The pod whose proxy tells it.
     pod: ObjectRef,
@@ -61,18 +61,18 @@ pub(super) fn causes(facts: &Facts<'_>, scope: &Scope) -> Vec<Finding> {
 /// The root cause of a failure. A request is asked about without its headers, so either its walk
 /// ends as was seen, or a log itself proves the cause.
 fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
-    let trace = walk::trace(facts.snapshot, facts.mesh, &failure.question, false);
+    let trace = walk::trace(facts.snapshot, facts.mesh, &failure.call, false);
     let is_foreseen = trace
         .branches
         .iter()
         .any(|branch| branch.end.code == failure.line.code);
-    let scope = Scope::Request(Box::new(failure.question.clone()));
-    let inquiry = Inquiry {
+    let scope = Scope::Request(Box::new(failure.call.clone()));
+    let question = Question {
         scope,
         seen: Some(failure.seen.clone()),
         threads: 1,
     };
-    let report = climb_along(facts.snapshot, facts.mesh, &inquiry, Some(trace));
+    let report = climb_along(facts.snapshot, facts.mesh, &question, Some(trace));
     if report.verdict != Verdict::Broken {
         return None;
     }
@@ -186,18 +186,18 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
     for pod in told_by(facts, own.as_deref()) {
         let is_own = own.as_ref().is_none_or(|own| own.contains(&pod));
         for line in failed(facts.snapshot, &pod) {
-            let Some((question, seen)) = asked(facts.mesh, &pod, &line) else {
+            let Some((call, seen)) = case(facts.mesh, &pod, &line) else {
                 continue;
             };
             // Without a route there is no cluster, and the name that was called tells.
             let of_cluster =
                 ClusterName::parse(&line.cluster).map(|cluster| cluster.host.to_owned());
             let called =
-                of_cluster.or_else(|| host_named(facts.mesh, &question.to.host, &pod.namespace));
+                of_cluster.or_else(|| host_named(facts.mesh, &call.to.host, &pod.namespace));
             if !is_own && !called.is_some_and(|host| hosts.contains(&host)) {
                 continue;
             }
-            let key = (question.to.host.clone(), line.code, line.flags.join(","));
+            let key = (call.to.host.clone(), line.code, line.flags.join(","));
             if last
                 .get(&key)
                 .is_none_or(|known| known.line.start < line.start)
@@ -206,7 +206,7 @@ fn failures(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
                 last.insert(
                     key,
                     Failure {
-                        question,
+                        call,
                         seen,
                         line,
                         pod: pod.clone(),
@@ -387,7 +387,7 @@ fn is_failure(line: &Line) -> bool {
 
 /// The question that a line answers, and what was seen: a caller sees of the server's proxy only
 /// the status.
-fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> {
+fn case(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Call, Symptom)> {
     let inbound = is_inbound(line);
     let of_cluster = || {
         ClusterName::parse(&line.cluster).map(|name| format!("tcp://{}:{}", name.host, name.port))
@@ -415,12 +415,12 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
         },
     };
     let seen = if inbound {
-        Seen {
+        Symptom {
             code: line.code,
-            ..Seen::default()
+            ..Symptom::default()
         }
     } else {
-        Seen {
+        Symptom {
             code: line.code,
             flags: line.flags.clone(),
             details: Some(line.details.clone()),
@@ -432,7 +432,7 @@ fn asked(mesh: &Mesh, pod: &ObjectRef, line: &Line) -> Option<(Question, Seen)> 
         "1.1"
     };
     let method = if is_tcp(line) { "GET" } else { &line.method };
-    Some((question(from, to, method, http), seen))
+    Some((call(from, to, method, http), seen))
 }
 
 /// The pod that called.
@@ -441,8 +441,8 @@ fn caller<'m>(mesh: &'m Mesh, line: &Line) -> Option<&'m PodFacts> {
     mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
 }
 
-fn question(from: Caller, to: Url, method: &str, http: &str) -> Question {
-    Question {
+fn call(from: Caller, to: Url, method: &str, http: &str) -> Call {
+    Call {
         from,
         to,
         method: method.to_owned(),

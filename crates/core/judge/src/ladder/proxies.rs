@@ -6,7 +6,7 @@ use super::Scope;
 use meshladder_capture::snapshot::{ProxyRef, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::trace::Trace;
-use meshladder_sim::walk::{self, Caller, Question};
+use meshladder_sim::walk::{self, Call, Caller};
 
 /// The proxies to visit: all of them, or for a request those on its way and its servers' siblings.
 pub(super) fn wanted(
@@ -19,10 +19,10 @@ pub(super) fn wanted(
         .ids()
         .filter_map(meshladder_capture::snapshot::DocId::proxy)
         .collect();
-    let (Scope::Request(question), Some(trace)) = (scope, trace) else {
+    let (Scope::Request(call), Some(trace)) = (scope, trace) else {
         return all.into_iter().collect();
     };
-    let on_path = pods(mesh, question, trace);
+    let on_path = pods(mesh, call, trace);
     all.into_iter()
         .filter(|id| on_path.contains(&(id.namespace.clone(), id.pod.clone())))
         .collect()
@@ -30,14 +30,10 @@ pub(super) fn wanted(
 
 /// The pods whose proxies a request may meet, as far as what was read tells: namespace and name.
 /// Who collects reads them and asks again, until there are no more.
-pub fn on_path(
-    snapshot: &Snapshot,
-    mesh: &Mesh,
-    question: &Question,
-) -> BTreeSet<(String, String)> {
-    let trace = walk::trace(snapshot, mesh, question, false);
-    let mut found = pods(mesh, question, &trace);
-    if question.from == Caller::Outside {
+pub fn on_path(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> BTreeSet<(String, String)> {
+    let trace = walk::trace(snapshot, mesh, call, false);
+    let mut found = pods(mesh, call, &trace);
+    if call.from == Caller::Outside {
         let gateways = mesh
             .objects
             .of_kind("Gateway")
@@ -48,12 +44,12 @@ pub fn on_path(
     found
 }
 
-fn pods(mesh: &Mesh, question: &Question, trace: &Trace) -> BTreeSet<(String, String)> {
+fn pods(mesh: &Mesh, call: &Call, trace: &Trace) -> BTreeSet<(String, String)> {
     let of_hops = trace
         .hops
         .iter()
         .filter_map(|hop| hop.proxy.split_once('/'));
-    super::asked::pods_on_path(mesh, question, trace)
+    super::case::pods_on_path(mesh, call, trace)
         .map(|pod| (pod.namespace.clone(), pod.name.clone()))
         .chain(of_hops.map(|(namespace, pod)| (namespace.to_owned(), pod.to_owned())))
         .collect()

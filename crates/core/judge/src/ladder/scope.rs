@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Seen, named};
+use crate::rules::{Case, Check, Facts, Symptom, named};
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{ObjectRef, PodFacts, path_of_kind};
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 use meshladder_text::json::escape;
 
 /// What a climb is about.
@@ -27,19 +27,19 @@ pub enum Scope {
     /// Any other object.
     Object(ObjectRef),
     /// One request.
-    Request(Box<Question>),
+    Request(Box<Call>),
 }
 
 impl Scope {
     /// As JSON v1 repeats it.
-    pub(super) fn to_json(&self, seen: Option<&Seen>) -> String {
+    pub(super) fn to_json(&self, seen: Option<&Symptom>) -> String {
         match self {
             Self::Mesh => "{\"mesh\":true}".to_owned(),
             Self::Namespace(namespace) => format!("{{\"namespace\":{}}}", escape(namespace)),
             Self::Workload { object, .. } => format!("{{\"workload\":{}}}", escape(&path(object))),
             Self::Object(object) => format!("{{\"object\":{}}}", escape(&path(object))),
-            Self::Request(question) => {
-                let json = question.to_json();
+            Self::Request(call) => {
+                let json = call.to_json();
                 let Some(seen) = seen else { return json };
                 let details = seen.details.as_deref().map_or("null".to_owned(), escape);
                 let flags = escape(&seen.flags.join(","));
@@ -61,7 +61,7 @@ impl Scope {
             Self::Mesh => "the whole mesh".to_owned(),
             Self::Namespace(namespace) => format!("namespace {namespace}"),
             Self::Workload { object, .. } | Self::Object(object) => object.to_string(),
-            Self::Request(question) => question.in_words(),
+            Self::Request(call) => call.in_words(),
         }
     }
 
@@ -98,9 +98,9 @@ pub(super) fn quieten(
     findings: &mut [Finding],
     scope: &Scope,
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
 ) {
-    let on_path = asked.map(|asked| path_of(asked, facts));
+    let on_path = case.map(|case| path_of(case, facts));
     for finding in findings.iter_mut() {
         let bears = match (scope, &on_path) {
             (Scope::Mesh, _) => true,
@@ -145,8 +145,8 @@ pub(super) fn put_traffic_first(findings: &mut [Finding], scope: &Scope) {
 
 /// What objects ask for as they are would be so with every proxy up to date. Only what the caller's
 /// own proxy lacks may still have led its request there.
-pub(super) fn put_asked_for_first(findings: &mut [Finding], asked: &Asked<'_>) {
-    let client = asked.client.map(PodFacts::reference);
+pub(super) fn put_asked_for_first(findings: &mut [Finding], case: &Case<'_>) {
+    let client = case.client.map(PodFacts::reference);
     if !findings
         .iter()
         .any(|finding| finding.is_loud() && finding.is_asked_for)
@@ -218,14 +218,14 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
 }
 
 /// The pods on the way of a request.
-fn path_of(asked: &Asked<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
-    let mut on_path: BTreeSet<ObjectRef> = asked
+fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
+    let mut on_path: BTreeSet<ObjectRef> = case
         .client
         .iter()
-        .chain(&asked.servers)
+        .chain(&case.servers)
         .map(|pod| pod.reference())
         .collect();
-    for hop in &asked.trace.hops {
+    for hop in &case.trace.hops {
         let pod = hop
             .proxy
             .split_once('/')
@@ -234,13 +234,12 @@ fn path_of(asked: &Asked<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     }
     // A Service whose pods were never made is on the way too.
     on_path.extend(
-        asked
-            .service
+        case.service
             .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
     );
     // Where no pod is ready, that may be why the request fails.
-    if super::asked::bad_end(asked).is_some() {
-        let service = asked
+    if super::case::bad_end(case).is_some() {
+        let service = case
             .service
             .and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
         let selected = service

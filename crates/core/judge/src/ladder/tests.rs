@@ -75,8 +75,8 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
 }
 
 /// A plain GET, or a connection, of a pod.
-fn question(namespace: &str, name: &str, to: &str) -> Question {
-    Question {
+fn call(namespace: &str, name: &str, to: &str) -> Call {
+    Call {
         from: Caller::Pod {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
@@ -132,16 +132,16 @@ fn a_loud_log_is_told_only_of_a_mesh_whose_traffic_is_well() {
     let mut beside = vec![found("down"), of_log()];
     scope::put_traffic_first(&mut beside, &Scope::Mesh);
     assert!(beside[0].is_loud() && !beside[1].is_loud());
-    let mut asked = vec![found("down"), of_log()];
+    let mut case = vec![found("down"), of_log()];
     let object = ObjectRef::new("Deployment", "shop", "debug");
     scope::put_traffic_first(
-        &mut asked,
+        &mut case,
         &Scope::Workload {
             object,
             pods: Vec::new(),
         },
     );
-    assert!(asked[1].is_loud());
+    assert!(case[1].is_loud());
 }
 
 mod causes;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Inquiry, asked, guarded};
+use super::{Question, case, guarded};
 use crate::finding::{Evidence, Finding};
-use crate::rules::{self, Asked, Check, Facts};
+use crate::rules::{self, Case, Check, Facts};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Change, ObjectRef};
@@ -16,8 +16,8 @@ const MOST_TRIES: usize = 100;
 pub(super) fn fixes(
     findings: &mut [Finding],
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    inquiry: &Inquiry,
+    case: Option<&Case<'_>>,
+    question: &Question,
 ) {
     let mut tries = MOST_TRIES;
     let known: BTreeSet<String> = findings.iter().map(Finding::id).collect();
@@ -42,7 +42,7 @@ pub(super) fn fixes(
                 return true;
             }
             tries -= 1;
-            let Some(fires) = still_fires(&cause, &known, change, facts, asked, inquiry) else {
+            let Some(fires) = still_fires(&cause, &known, change, facts, case, question) else {
                 fix.unchecked = Some(
                     "it shows in a running proxy, so it cannot be tried on objects alone"
                         .to_owned(),
@@ -73,8 +73,8 @@ fn still_fires(
     known: &BTreeSet<String>,
     change: &Change,
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    inquiry: &Inquiry,
+    case: Option<&Case<'_>>,
+    question: &Question,
 ) -> Option<bool> {
     let rule = rules::named(cause.code)?;
     let mesh = facts.mesh.with(change);
@@ -85,14 +85,14 @@ fn still_fires(
         fleet: facts.fleet,
         faults: &faults,
     };
-    let sink = match (rule.check, asked) {
+    let sink = match (rule.check, case) {
         (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(&facts, sink)),
         (Check::Either(check), None) => guarded(rule, |sink| check(&facts, None, sink)),
-        (Check::Request(_) | Check::Either(_), Some(asked)) => {
-            let asked = asked::build(&facts, asked.question, asked.trace, inquiry.seen.as_ref());
+        (Check::Request(_) | Check::Either(_), Some(case)) => {
+            let case = case::build(&facts, case.call, case.trace, question.seen.as_ref());
             guarded(rule, |sink| match rule.check {
-                Check::Request(check) => check(&facts, &asked, sink),
-                Check::Either(check) => check(&facts, Some(&asked), sink),
+                Check::Request(check) => check(&facts, &case, sink),
+                Check::Either(check) => check(&facts, Some(&case), sink),
                 Check::Mesh(_) | Check::Object(_) | Check::Proxy(_) => {}
             })
         }

@@ -1,8 +1,8 @@
 //! What a group of lines means, in words, and what may be behind it.
 
+use super::call::{called, quoted};
 use super::group::Group;
 use super::judge::{By, Class, Side};
-use super::question::{called, quoted};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::flags::{self, Flag};
 

@@ -1,7 +1,7 @@
 //! Where Prometheus is inside a cluster: a Service and one of its ports.
 
 use meshladder_mesh::services::{ServicePort, ports};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 /// A Service that answers Prometheus' HTTP API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ const OTHERS: [&str; 13] = [
 ];
 
 impl Product {
-    fn of(service: &Stored) -> Option<Self> {
+    fn of(service: &Object) -> Option<Self> {
         let label = |key: &str| service.label(key).unwrap_or_default();
         let (name, part) = (
             label("app.kubernetes.io/name"),
@@ -227,7 +227,7 @@ impl Product {
 }
 
 /// The port that answers queries, as installations name it; else the only one.
-fn place(service: &Stored, path: String) -> Option<Place> {
+fn place(service: &Object, path: String) -> Option<Place> {
     const NAMES: [&str; 10] = [
         "web",
         "http-web",

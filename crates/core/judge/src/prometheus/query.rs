@@ -219,17 +219,17 @@ mod tests {
             query(&[]).rates(""),
             "sum by (response_flags, reporter) (rate(istio_requests_total[5m]))"
         );
-        let asked = FlagQuery {
+        let case = FlagQuery {
             namespace: Some("shop".to_owned()),
             ..query(&[By::Version, By::Destination])
         };
         assert_eq!(
-            asked.rates("1h"),
+            case.rates("1h"),
             "sum by (response_flags, reporter, destination_service_namespace, destination_service_name, destination_version) \
              (rate(istio_requests_total{destination_service_namespace=\"shop\"}[5m] offset 1h))"
         );
         assert_eq!(
-            asked.series("response_flags"),
+            case.series("response_flags"),
             "count(istio_requests_total{destination_service_namespace=\"shop\",response_flags!=\"\"})"
         );
     }

@@ -2,7 +2,7 @@
 //! see.
 
 use meshladder_mesh::export::Export;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) const AUTHORIZATION_POLICIES: &str = "k8s/authorizationpolicies.security.istio.io.json";
@@ -60,7 +60,7 @@ pub(super) fn proxy_image(spec: &Node) -> Option<&Node> {
 }
 
 /// Whether a container of the pod is the proxy.
-pub(super) fn has_proxy(pod: &Stored) -> bool {
+pub(super) fn has_proxy(pod: &Object) -> bool {
     let image = pod.spec().and_then(proxy_image);
     image
         .and_then(Node::str)
@@ -68,14 +68,14 @@ pub(super) fn has_proxy(pod: &Stored) -> bool {
 }
 
 /// Whether a pod has a proxy, will get one, or is ambient.
-pub(super) fn is_in_mesh(mesh: &Mesh, pod: &Stored) -> bool {
+pub(super) fn is_in_mesh(mesh: &Mesh, pod: &Object) -> bool {
     has_proxy(pod)
         || pod.annotation("ambient.istio.io/redirection") == Some("enabled")
         || is_injected(mesh, pod, &pod.node)
 }
 
 /// Whether what is made from `template`, the part with `metadata` and `spec`, gets a proxy.
-pub(super) fn is_injected(mesh: &Mesh, object: &Stored, template: &Node) -> bool {
+pub(super) fn is_injected(mesh: &Mesh, object: &Object, template: &Node) -> bool {
     let own = |part: &str| {
         template
             .at(["metadata", part, "sidecar.istio.io/inject"])
@@ -91,14 +91,14 @@ pub(super) fn is_injected(mesh: &Mesh, object: &Stored, template: &Node) -> bool
 }
 
 /// The Services and ServiceEntries behind a host that those who get the object see.
-pub(super) fn known<'m>(mesh: &'m Mesh, object: &'m Stored, host: &str) -> Vec<&'m Stored> {
+pub(super) fn known<'m>(mesh: &'m Mesh, object: &'m Object, host: &str) -> Vec<&'m Object> {
     let clients = match mesh.export(object) {
         Export::Namespaces(names) => names,
         Export::Everywhere | Export::OwnNamespace | Export::Nowhere => {
             vec![object.id.namespace.as_str()]
         }
     };
-    let is_seen = |object: &&Stored| {
+    let is_seen = |object: &&Object| {
         clients
             .iter()
             .any(|client| mesh.is_exported_to(object, client))
@@ -107,7 +107,7 @@ pub(super) fn known<'m>(mesh: &'m Mesh, object: &'m Stored, host: &str) -> Vec<&
 }
 
 /// Where an object can be seen: namespaces, or `*`.
-pub(super) fn scopes<'m>(mesh: &'m Mesh, object: &'m Stored) -> Vec<&'m str> {
+pub(super) fn scopes<'m>(mesh: &'m Mesh, object: &'m Object) -> Vec<&'m str> {
     match mesh.export(object) {
         Export::Everywhere => vec!["*"],
         Export::OwnNamespace => vec![&object.id.namespace],

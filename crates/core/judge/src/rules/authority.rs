@@ -8,7 +8,7 @@ use crate::finding::{Evidence, Fix};
 use crate::rules::Facts;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::injection::Injector;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 use meshladder_text::x509::{self, Certificate};
 
@@ -20,7 +20,7 @@ const NAME: &str = "istio-ca-root-cert";
 /// What one ConfigMap says.
 #[derive(Debug)]
 pub(super) struct Roots<'m> {
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     pub(super) node: &'m Node,
     certificates: Vec<Certificate>,
 }
@@ -32,7 +32,7 @@ pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
         .of_kind("ConfigMap")
         .iter()
         .filter(|map| map.id.name == NAME);
-    let (own, others): (Vec<&Stored>, Vec<&Stored>) =
+    let (own, others): (Vec<&Object>, Vec<&Object>) =
         maps.partition(|map| map.id.namespace == namespace);
     let mut roots: Vec<Roots<'m>> = Vec::new();
     for object in own.into_iter().chain(others) {
@@ -89,7 +89,7 @@ fn leads(one: &Certificate, root: &Certificate) -> bool {
 
 /// Gives every webhook of a configuration these roots; the command has the shell fetch what is
 /// long.
-pub(super) fn give(config: &Stored, hooks: &[Injector<'_>], roots: &Roots<'_>) -> Fix {
+pub(super) fn give(config: &Object, hooks: &[Injector<'_>], roots: &Roots<'_>) -> Fix {
     let all = config.node.get("webhooks").map_or(&[][..], Node::items);
     let own = hooks.iter().filter(|hook| hook.config.id == config.id);
     let places = own.filter_map(|hook| all.iter().position(|node| std::ptr::eq(node, hook.node)));

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use meshladder_capture::snapshot::{Coverage, Need};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) const AUTHORIZATION_POLICIES: &str = "k8s/authorizationpolicies.security.istio.io.json";
 pub(super) const CONFIG_MAPS: &str = "k8s/configmaps.json";
@@ -40,7 +40,7 @@ pub(super) fn holds_in(facts: &Facts<'_>, path: &str, kind: &str, namespace: &st
 }
 
 /// Whether it is of the group that a path of the bundle layout names, and was read.
-fn is_read(object: &Stored, path: &str) -> bool {
+fn is_read(object: &Object, path: &str) -> bool {
     let group = path
         .split_once('.')
         .and_then(|(_, rest)| rest.strip_suffix(".json"))

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::config::nearest::nearest;
 use super::endpoints::met;
 use super::workloads::Selectors;
-use super::{Asked, Facts, Sink, workloads};
+use super::{Case, Facts, Sink, workloads};
 use crate::finding::{Evidence, Fix, Severity};
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -36,15 +36,15 @@ pub(super) fn selecting<'f>(facts: &Facts<'f>, kinds: &[&str]) -> BTreeSet<&'f O
 
 /// The policies of some kinds that have a selector, by which they select nobody. One with
 /// targetRefs selects otherwise.
-pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Stored> {
+pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Object> {
     let mesh = facts.mesh;
-    let has_selector = |policy: &&Stored| {
+    let has_selector = |policy: &&Object| {
         let has_target = ["targetRef", "targetRefs"]
             .iter()
             .any(|key| policy.spec_at([key]).is_some());
         !has_target && selector(policy.spec()).is_some_and(|wanted| !wanted.members().is_empty())
     };
-    let with_selector: Vec<&Stored> = kinds
+    let with_selector: Vec<&Object> = kinds
         .iter()
         .flat_map(|kind| mesh.objects.of_kind(kind))
         .filter(has_selector)
@@ -63,18 +63,17 @@ pub(super) fn for_nobody<'f>(facts: &Facts<'f>, kinds: &[&str]) -> Vec<&'f Store
 /// gone.
 pub(super) fn tell_nobody(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    policy: &Stored,
+    case: Option<&Case<'_>>,
+    policy: &Object,
     out: &mut Sink,
 ) {
     let Some(wanted) = selector(policy.spec()) else {
         return;
     };
     let words = met::labels_in_words(wanted);
-    let is_asked = |pod: &&Stored| {
-        asked.is_none_or(|asked| {
-            asked
-                .servers
+    let is_asked = |pod: &&Object| {
+        case.is_none_or(|case| {
+            case.servers
                 .iter()
                 .any(|server| server.reference() == pod.id)
         })
@@ -118,7 +117,7 @@ pub(super) fn tell_nobody(
             "move it to namespace {}",
             pod.id.namespace
         )));
-    } else if asked.is_none() {
+    } else if case.is_none() {
         // What it was for may be gone.
         let message = format!(
             "{} selects {words}, which nothing has, so that it does nothing",
@@ -140,7 +139,7 @@ pub(super) fn tell_nobody(
 
 /// The one label by which a selector misses a pod, when it is but a slip of the finger: its place,
 /// and what the pod has.
-pub(super) fn slip<'r>(policy: &'r Stored, pod: &Stored) -> Option<(&'r Node, String)> {
+pub(super) fn slip<'r>(policy: &'r Object, pod: &Object) -> Option<(&'r Node, String)> {
     let wanted = selector(policy.spec())?.members();
     let has = |key: &str| pod.label(key).unwrap_or_default().to_owned();
     let mut wrong = wanted

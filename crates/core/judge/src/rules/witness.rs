@@ -1,7 +1,7 @@
 //! How a request ended, as the proxies' logs and the walk tell it. A server's line is the best
 //! witness: a client that logs `via_upstream` only relays.
 
-use super::{Asked, Facts};
+use super::{Case, Facts};
 use crate::finding::{Evidence, Fix};
 use meshladder_capture::access_log::Line;
 use meshladder_capture::envoy::name::ClusterName;
@@ -10,7 +10,7 @@ use meshladder_mesh::host::covers;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_sim::trace::{Branch, Hop, Kind};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
@@ -55,46 +55,46 @@ impl Told<'_> {
 
 /// Every account of an end like the one that was seen: the servers' logs first, then the client's,
 /// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
-pub(super) fn told<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<Told<'r>> {
-    if asked.seen.is_some_and(super::Seen::is_success) {
+pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
+    if case.seen.is_some_and(super::Symptom::is_success) {
         return Vec::new();
     }
     let of_log = |lines: &'r [Line], side: Side| {
-        alike(asked, lines, side)
+        alike(case, lines, side)
             .into_iter()
             .map(move |line| logged(facts, line, side))
     };
-    let walked = asked
+    let walked = case
         .trace
         .branches
         .iter()
         .filter(|branch| branch.end.kind != Kind::Forwarded);
     let walked =
-        walked.filter(|branch| fits(asked, branch.end.code, &branch.end.flags, Side::Server));
-    of_log(&asked.server_log, Side::Server)
-        .chain(of_log(&asked.client_log, Side::Client))
-        .chain(walked.map(|branch| foreseen(facts, asked, branch)))
+        walked.filter(|branch| fits(case, branch.end.code, &branch.end.flags, Side::Server));
+    of_log(&case.server_log, Side::Server)
+        .chain(of_log(&case.client_log, Side::Client))
+        .chain(walked.map(|branch| foreseen(facts, case, branch)))
         .collect()
 }
 
 /// The lines that fit, as far as they are like the last of them: a log also keeps what was the
 /// matter before.
-fn alike<'r>(asked: &Asked<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
-    let of_end = |line: &&Line| asked.seen.is_none() || fits(asked, line.code, &line.flags, side);
+fn alike<'r>(case: &Case<'_>, lines: &'r [Line], side: Side) -> Vec<&'r Line> {
+    let of_end = |line: &&Line| case.seen.is_none() || fits(case, line.code, &line.flags, side);
     let mut lines: Vec<&Line> = lines.iter().filter(of_end).collect();
     if let Some(last) = lines.iter().max_by_key(|line| &line.start).copied() {
         let same = |line: &Line| {
             line.code == last.code && line.flags == last.flags && line.details == last.details
         };
-        lines.retain(|line| same(line) && (asked.seen.is_some() || line.start == last.start));
+        lines.retain(|line| same(line) && (case.seen.is_some() || line.start == last.start));
     }
     lines
 }
 
 /// Whether an end is the one that was seen: flags of the client's proxy rule out answers that it
 /// only relayed, but for `URX`, which counts relayed answers.
-fn fits(asked: &Asked<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bool {
-    let Some(seen) = asked.seen else { return true };
+fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bool {
+    let Some(seen) = case.seen else { return true };
     let relayed = side == Side::Server && seen.flags.iter().all(|flag| flag == "URX");
     let shared = flags.iter().any(|flag| seen.has(flag.as_ref()));
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
@@ -125,20 +125,20 @@ fn pod_of<'r>(facts: &Facts<'r>, line: &Line) -> Option<&'r PodFacts> {
 
 /// The last thing that the caller's proxy logged of the request, when it is a connection that
 /// nobody took: TLS that fails is another matter.
-pub(super) fn unconnected<'r>(asked: &'r Asked<'_>) -> Option<&'r Line> {
+pub(super) fn unconnected<'r>(case: &'r Case<'_>) -> Option<&'r Line> {
     const NOT_TAKEN: [&str; 4] = [
         "connection_timeout",
         "delayed_connect_error",
         "connection_refused",
         "remote_connection_failure",
     ];
-    if asked
+    if case
         .seen
         .is_some_and(|seen| !seen.has("UF") && !seen.has("URX") && seen.code != 0)
     {
         return None;
     }
-    let line = asked.client_log.iter().max_by_key(|line| &line.start)?;
+    let line = case.client_log.iter().max_by_key(|line| &line.start)?;
     let why = format!("{} {}", line.details, line.failure);
     let is_untaken = !why.contains("TLS_error") && NOT_TAKEN.iter().any(|word| why.contains(word));
     (line.has("UF") && is_untaken && !line.upstream_host.is_empty()).then_some(line)
@@ -164,16 +164,16 @@ pub(super) fn line_shows(line: &Line) -> Evidence {
     )
 }
 
-fn foreseen<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>, branch: &'r Branch) -> Told<'r> {
+fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Told<'r> {
     let ends =
         |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
-    let hop = asked
+    let hop = case
         .trace
         .hops
         .iter()
         .rev()
         .find(ends)
-        .or(asked.trace.hops.last());
+        .or(case.trace.hops.last());
     let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
     let pod = hop
         .and_then(|hop| hop.proxy.split_once('/'))
@@ -236,15 +236,14 @@ fn dump_of(proxy: &str) -> DocId {
 }
 
 /// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
-pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
+pub(super) fn caller<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
     let first = || {
-        asked
-            .trace
+        case.trace
             .hops
             .first()
             .filter(|hop| hop.direction != "inbound")
     };
-    asked.client.or_else(|| {
+    case.client.or_else(|| {
         let (namespace, name) = first()?.proxy.split_once('/')?;
         facts.mesh.pod(namespace, name)
     })
@@ -253,38 +252,38 @@ pub(super) fn caller<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r Pod
 /// The port of the Service that was called.
 pub(super) fn called_port<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'_>,
-) -> Option<(&'r Stored, ServicePort<'r>)> {
-    let service = asked.service?;
+    case: &Case<'_>,
+) -> Option<(&'r Object, ServicePort<'r>)> {
+    let service = case.service?;
     let stored = facts.mesh.service(&service.namespace, &service.name)?;
     services::ports(stored)
-        .find(|port| port.number == asked.question.to.port)
+        .find(|port| port.number == case.call.to.port)
         .map(|port| (stored, port))
 }
 
 /// The ServiceEntry of the host that is called, when no Service is behind it.
-pub(super) fn outside<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Option<&'r Stored> {
+pub(super) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Object> {
     let of_cluster = |cluster: &str| {
         facts
             .mesh
             .registered(ClusterName::parse(cluster)?.host)
             .next()
     };
-    let owner = asked
+    let owner = case
         .clusters()
         .find_map(of_cluster)
-        .or_else(|| facts.mesh.registered(&asked.host).next());
-    owner.filter(|owner| owner.id.kind == "ServiceEntry" && asked.servers.is_empty())
+        .or_else(|| facts.mesh.registered(&case.host).next());
+    owner.filter(|owner| owner.id.kind == "ServiceEntry" && case.servers.is_empty())
 }
 
 /// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for
 /// the clusters that the request may take.
 pub(super) fn client_setting<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'r>,
+    case: &Case<'r>,
     key: &str,
-) -> Option<(&'r Stored, &'r Node)> {
-    let caller = caller(facts, asked)?;
+) -> Option<(&'r Object, &'r Node)> {
+    let caller = caller(facts, case)?;
     let scope = facts.mesh.scope(
         facts
             .mesh
@@ -302,22 +301,21 @@ pub(super) fn client_setting<'r>(
         let name = ClusterName::parse(cluster)?;
         setting(name.host, name.port.parse().ok()?, name.subset)
     };
-    asked
-        .clusters()
+    case.clusters()
         .find_map(of_cluster)
-        .or_else(|| setting(&asked.host, asked.question.to.port, ""))
+        .or_else(|| setting(&case.host, case.call.to.port, ""))
 }
 
 /// The VirtualServices that may route the request, the one that does first.
-pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<&'r Stored> {
-    if asked.question.from == Caller::Outside {
-        let authority = asked
-            .question
+pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'r Object> {
+    if case.call.from == Caller::Outside {
+        let authority = case
+            .call
             .headers
             .iter()
             .find(|(name, _)| name == "host")
             .map(|(_, value)| value.as_str());
-        let host = authority.unwrap_or(&asked.question.to.host);
+        let host = authority.unwrap_or(&case.call.to.host);
         let services = facts.mesh.objects.of_kind("VirtualService").iter();
         return services
             .filter(|service| {
@@ -326,24 +324,24 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, asked: &Asked<'_>) -> Vec<
             })
             .collect();
     }
-    let caller = asked
+    let caller = case
         .client
         .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
     caller
         .map(|pod| {
             facts
                 .mesh
-                .virtual_services(facts.mesh.scope(pod), &asked.host)
+                .virtual_services(facts.mesh.scope(pod), &case.host)
         })
         .unwrap_or_default()
 }
 
 /// What the call is, in words: `GET /x`, or the address for TCP.
-pub(super) fn call(asked: &Asked<'_>) -> String {
-    let to = &asked.question.to;
+pub(super) fn call(case: &Case<'_>) -> String {
+    let to = &case.call.to;
     match to.scheme {
         meshladder_sim::walk::Scheme::Tcp => format!("connections to {}:{}", to.host, to.port),
-        _ => format!("{} {}", asked.question.method, to.path),
+        _ => format!("{} {}", case.call.method, to.path),
     }
 }
 
@@ -353,7 +351,7 @@ pub(super) fn envoy_filters<'r>(
     facts: &Facts<'r>,
     pod: &PodFacts,
     type_part: &str,
-) -> Vec<(&'r Stored, &'r Node)> {
+) -> Vec<(&'r Object, &'r Node)> {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
         return Vec::new();
     };
@@ -370,7 +368,7 @@ pub(super) fn envoy_filters<'r>(
 }
 
 /// Takes a patch out of an EnvoyFilter: alone where others stay, else with the object.
-pub(super) fn without_patch(filter: &Stored, part: &Node) -> Vec<Fix> {
+pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
     let mut fixes = vec![Fix::delete(&filter.id)];
     let patches = filter.spec_list("configPatches");
     let at = filter.path_of(part);

@@ -9,7 +9,7 @@ use super::held::holds;
 use meshladder_mesh::injection::{INJECTION, REVISION, Template};
 use meshladder_mesh::policies::{age, selector};
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::{Member, Node};
 
 /// The kinds that have the labels of a workload.
@@ -61,7 +61,7 @@ pub(super) fn namespaces(mesh: &Mesh) -> BTreeSet<&str> {
 }
 
 /// What is only assumed is none of them.
-fn objects(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+fn objects(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     KINDS
         .into_iter()
         .flat_map(|(kind, _)| mesh.objects.of_kind(kind))
@@ -109,13 +109,13 @@ pub(super) struct Selectors<'m> {
 pub(super) struct Alike<'m> {
     wanted: Option<&'m Node>,
     /// In the order of their identities.
-    pub(super) objects: Vec<&'m Stored>,
+    pub(super) objects: Vec<&'m Object>,
     /// The one that counts where only one does.
-    pub(super) oldest: &'m Stored,
+    pub(super) oldest: &'m Object,
 }
 
 impl<'m> Alike<'m> {
-    fn of(first: &'m Stored, wanted: Option<&'m Node>) -> Self {
+    fn of(first: &'m Object, wanted: Option<&'m Node>) -> Self {
         Self {
             wanted,
             objects: Vec::new(),
@@ -123,7 +123,7 @@ impl<'m> Alike<'m> {
         }
     }
 
-    fn push(&mut self, object: &'m Stored) {
+    fn push(&mut self, object: &'m Object) {
         if age(&object.node) < age(&self.oldest.node) {
             self.oldest = object;
         }
@@ -136,14 +136,14 @@ type Wanted<'m> = (&'m str, Vec<(&'m str, &'m str)>);
 
 impl<'m> Selectors<'m> {
     /// By the selectors of Istio's objects.
-    pub(super) fn of(objects: impl Iterator<Item = &'m Stored>) -> Self {
+    pub(super) fn of(objects: impl Iterator<Item = &'m Object>) -> Self {
         Self::by(objects, |object| selector(object.spec()))
     }
 
     /// By the labels they want of a workload.
     pub(super) fn by(
-        objects: impl Iterator<Item = &'m Stored>,
-        wanted: fn(&Stored) -> Option<&Node>,
+        objects: impl Iterator<Item = &'m Object>,
+        wanted: fn(&Object) -> Option<&Node>,
     ) -> Self {
         let mut found = Self {
             alike: Vec::new(),
@@ -204,7 +204,7 @@ impl<'m> Selectors<'m> {
     }
 
     /// Those with this number.
-    pub(super) fn numbered(&self, number: usize) -> &[&'m Stored] {
+    pub(super) fn numbered(&self, number: usize) -> &[&'m Object] {
         &self.alike[number].objects
     }
 }
@@ -217,12 +217,12 @@ fn pair(label: &Member) -> (&str, &str) {
 /// the workload.
 pub(super) fn sharing<'m>(
     selectors: &Selectors<'m>,
-    workloads: impl Iterator<Item = (&'m Stored, Option<&'m Node>)>,
-) -> Vec<(&'m Stored, &'m Stored, &'m ObjectRef)> {
-    let mut found: BTreeMap<&ObjectRef, (&Stored, &Stored, &ObjectRef)> = BTreeMap::new();
+    workloads: impl Iterator<Item = (&'m Object, Option<&'m Node>)>,
+) -> Vec<(&'m Object, &'m Object, &'m ObjectRef)> {
+    let mut found: BTreeMap<&ObjectRef, (&Object, &Object, &ObjectRef)> = BTreeMap::new();
     for (workload, labels) in workloads {
         let groups = selectors.selecting(&workload.id.namespace, labels);
-        let mut first: Vec<&Stored> = groups
+        let mut first: Vec<&Object> = groups
             .iter()
             .flat_map(|(_, alike)| alike.objects.iter().take(2).copied())
             .collect();

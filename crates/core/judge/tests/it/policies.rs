@@ -189,14 +189,14 @@ fn filling_in_what_is_unknown_never_flips_what_is_decided() {
     each(|texts, traffic, request, caller, _| {
         let unknown = || Err("the source address".into());
         let known = state(request, traffic, caller);
-        let asked = State {
+        let case = State {
             caller: Caller::Unknown,
             remote: unknown(),
             direct_remote: unknown(),
             ..known.clone()
         };
         let (before, after) = (
-            decide(texts, traffic, &asked).0,
+            decide(texts, traffic, &case).0,
             decide(texts, traffic, &known).0,
         );
         assert!(

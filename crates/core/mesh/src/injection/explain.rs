@@ -1,7 +1,7 @@
 //! Why no webhook selects a pod, said of the object that would have to change.
 
 use super::{Candidate, Decision, INJECT, INJECTION, Injectors, REVISION, Stage, Template};
-use crate::Stored;
+use crate::Object;
 use meshladder_text::tree::Node;
 
 impl<'m> Injectors<'m> {
@@ -57,7 +57,7 @@ impl<'m> Injectors<'m> {
 
     /// The namespace says nothing, so the pod would have to ask, and by a label: webhooks do not
     /// see annotations.
-    fn unlabelled(&self, template: Template<'m>, namespace: &'m Stored) -> Decision<'m> {
+    fn unlabelled(&self, template: Template<'m>, namespace: &'m Object) -> Decision<'m> {
         let (pod, name) = (template.object, template.namespace());
         let wants = |node: &&Node| node.str() == Some("true");
         if let Some(label) = template.label(REVISION)

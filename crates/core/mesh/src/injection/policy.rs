@@ -1,7 +1,7 @@
 //! istiod's own decision about a pod that the API server asks it about.
 
 use super::{Decision, INJECT, Injector, REVISION, Template};
-use crate::Stored;
+use crate::Object;
 use crate::selector;
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::yaml;
@@ -17,7 +17,7 @@ const IGNORED: [&str; 4] = [
 /// What the ConfigMap `istio-sidecar-injector` of a revision says.
 #[derive(Debug)]
 pub(super) struct Policy<'m> {
-    object: &'m Stored,
+    object: &'m Object,
     node: &'m Node,
     enabled: bool,
     never: Vec<Node>,
@@ -62,7 +62,7 @@ pub(super) fn choice(template: Template<'_>) -> Option<(bool, Decision<'_>)> {
 }
 
 impl<'m> Policy<'m> {
-    pub(super) fn of(object: &'m Stored) -> Option<Self> {
+    pub(super) fn of(object: &'m Object) -> Option<Self> {
         let node = object
             .node
             .at(["data", "config"])

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Injector;
-use crate::{Mesh, ServiceFacts, Stored, present};
+use crate::{Mesh, Object, ServiceFacts, present};
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::tri::Tri;
 use meshladder_text::x509::{self, Certificate};
@@ -19,7 +19,7 @@ pub struct Served<'m> {
     /// The part of the webhook that names it.
     pub node: &'m Node,
     /// The Service it names, if it is here.
-    pub service: Option<&'m Stored>,
+    pub service: Option<&'m Object>,
     /// The authority that the API server trusts for it.
     pub ca: Ca,
 }
@@ -131,7 +131,7 @@ fn endpoints(mesh: &Mesh, service: &ServiceFacts, port: u16) -> (Tri, String) {
     }
 }
 
-fn ready(pod: &Stored) -> bool {
+fn ready(pod: &Object) -> bool {
     let conditions = pod
         .node
         .at(["status", "conditions"])

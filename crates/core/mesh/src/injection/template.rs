@@ -1,21 +1,21 @@
 //! What a pod is made from: its own object, or the template of its workload.
 
 use super::INJECT;
-use crate::Stored;
+use crate::Object;
 use meshladder_text::tree::{Node, Value};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Template<'m> {
     /// The pod or workload.
-    pub object: &'m Stored,
+    pub object: &'m Object,
     /// The object or the part of it that has the pod's `metadata` and `spec`.
     node: &'m Node,
 }
 
 impl<'m> Template<'m> {
     /// The template in an object; none for a kind that makes no pods.
-    pub fn of(object: &'m Stored) -> Option<Self> {
+    pub fn of(object: &'m Object) -> Option<Self> {
         let node = match object.id.kind.as_str() {
             "Pod" => Some(&object.node),
             "CronJob" => object.spec_at(["jobTemplate", "spec", "template"]),

@@ -3,7 +3,7 @@
 use super::{Decision, REVISION, Template};
 use crate::namespaces::Selected;
 use crate::selector;
-use crate::{Mesh, Stored, present};
+use crate::{Mesh, Object, present};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -11,7 +11,7 @@ use meshladder_text::tri::Tri;
 #[derive(Clone, Copy, Debug)]
 pub struct Injector<'m> {
     /// The configuration.
-    pub config: &'m Stored,
+    pub config: &'m Object,
     /// The webhook in it.
     pub node: &'m Node,
     /// Its name.

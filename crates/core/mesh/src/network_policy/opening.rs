@@ -1,14 +1,14 @@
 //! The least a policy has to allow more for one connection to pass.
 
 use super::{Direction, End, Wire, on_host_network};
-use crate::{Stored, ips, namespaces};
+use crate::{Object, ips, namespaces};
 use meshladder_text::tree::{Member, Node, Span, Value};
 
 /// A rule to add to a policy. One policy is enough: policies are additive.
 #[derive(Clone, Debug)]
 pub struct Opening<'m> {
     /// The policy to add it to.
-    pub policy: &'m Stored,
+    pub policy: &'m Object,
     /// Under which field of `spec`.
     pub direction: Direction,
     /// The rule.
@@ -18,7 +18,7 @@ pub struct Opening<'m> {
     pub merge: Node,
 }
 
-pub(super) fn of<'m>(policy: &'m Stored, direction: Direction, wire: Wire<'_, '_>) -> Opening<'m> {
+pub(super) fn of<'m>(policy: &'m Object, direction: Direction, wire: Wire<'_, '_>) -> Opening<'m> {
     let other = match direction {
         Direction::Egress => wire.to,
         Direction::Ingress => wire.from,
@@ -47,7 +47,7 @@ pub(super) fn of<'m>(policy: &'m Stored, direction: Direction, wire: Wire<'_, '_
     }
 }
 
-fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
+fn peer(policy: &Object, other: End<'_>) -> Option<Node> {
     let address = match other {
         End::Pod(pod) if !on_host_network(pod) => return Some(pod_peer(policy, pod)),
         End::Pod(pod) => *ips(&pod.node).first()?,
@@ -61,7 +61,7 @@ fn peer(policy: &Stored, other: End<'_>) -> Option<Node> {
     )]))
 }
 
-fn pod_peer(policy: &Stored, pod: &Stored) -> Node {
+fn pod_peer(policy: &Object, pod: &Object) -> Node {
     let namespace = &pod.id.namespace;
     let of_namespace = object([("matchLabels", object([(namespaces::NAME, text(namespace))]))]);
     let pods = match lasting_labels(pod) {
@@ -76,7 +76,7 @@ fn pod_peer(policy: &Stored, pod: &Stored) -> Node {
 }
 
 /// The label that names the workload, else all that its next pod will have too.
-fn lasting_labels(pod: &Stored) -> Vec<Member> {
+fn lasting_labels(pod: &Object) -> Vec<Member> {
     const NAMES: [&str; 3] = ["app", "app.kubernetes.io/name", "k8s-app"];
     const OF_ONE_POD: [&str; 4] = [
         "pod-template-hash",

@@ -2,7 +2,7 @@
 
 use super::rule::number;
 use super::{End, Wire};
-use crate::{Stored, present};
+use crate::{Object, present};
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::tri::Tri;
 
@@ -125,7 +125,7 @@ fn words(entry: &Node) -> String {
 }
 
 /// The number of a pod's port of that name.
-pub(super) fn container_port(pod: &Stored, name: &str, wanted: &str) -> Option<u16> {
+pub(super) fn container_port(pod: &Object, name: &str, wanted: &str) -> Option<u16> {
     let lists = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|key| pod.spec_list(key));

@@ -2,7 +2,7 @@
 
 use super::port::container_port;
 use super::{End, Passage};
-use crate::{Mesh, ServiceFacts, Stored};
+use crate::{Mesh, Object, ServiceFacts};
 use meshladder_text::tree::Node;
 
 /// istiod's port for proxies, over TLS.
@@ -27,8 +27,8 @@ pub struct Reach<'m> {
 
 impl Mesh {
     /// The pods of istiod; those of one revision if one is given.
-    pub fn istiods(&self, revision: Option<&str>) -> Vec<&Stored> {
-        let of_revision = |pod: &&Stored| {
+    pub fn istiods(&self, revision: Option<&str>) -> Vec<&Object> {
+        let of_revision = |pod: &&Object| {
             revision.is_none_or(|revision| pod.label("istio.io/rev") == Some(revision))
         };
         self.live_pods()
@@ -40,7 +40,7 @@ impl Mesh {
     /// Whether a pod reaches each istiod of the revision that injected it; any revision's when it
     /// does not tell. Without such a pod here, the answer is for an istiod of which nothing is
     /// known.
-    pub fn reach_istiod<'m>(&'m self, pod: &'m Stored, port: u16) -> Vec<Reach<'m>> {
+    pub fn reach_istiod<'m>(&'m self, pod: &'m Object, port: u16) -> Vec<Reach<'m>> {
         let istiods = self
             .istiods(pod.annotation("istio.io/rev"))
             .into_iter()
@@ -63,12 +63,12 @@ impl Mesh {
     }
 
     /// Whether a pod reaches the cluster's DNS, over UDP and over TCP.
-    pub fn reach_dns<'m>(&'m self, pod: &'m Stored) -> Vec<Reach<'m>> {
+    pub fn reach_dns<'m>(&'m self, pod: &'m Object) -> Vec<Reach<'m>> {
         let service = self
             .services
             .iter()
             .find(|s| s.namespace == "kube-system" && s.name == "kube-dns");
-        let is_dns = |pod: &&Stored| {
+        let is_dns = |pod: &&Object| {
             pod.id.namespace == "kube-system" && pod.label("k8s-app") == Some("kube-dns")
         };
         let each = ["UDP", "TCP"].into_iter().flat_map(|protocol| {
@@ -123,7 +123,7 @@ impl Mesh {
     }
 
     /// The EndpointSlices of a Service.
-    pub fn slices_of<'m>(&'m self, service: &'m ServiceFacts) -> impl Iterator<Item = &'m Stored> {
+    pub fn slices_of<'m>(&'m self, service: &'m ServiceFacts) -> impl Iterator<Item = &'m Object> {
         let slices = self
             .objects
             .in_namespace("EndpointSlice", &service.namespace);
@@ -140,8 +140,8 @@ impl Mesh {
             .find(|service| service.cluster_ips.contains(&address))
     }
 
-    fn live_pods(&self) -> impl Iterator<Item = &Stored> {
-        let phase = |pod: &Stored| {
+    fn live_pods(&self) -> impl Iterator<Item = &Object> {
+        let phase = |pod: &Object| {
             pod.node
                 .at(["status", "phase"])
                 .and_then(Node::str)

@@ -6,14 +6,14 @@ use super::port::{self, Part};
 use super::{Direction, End, NearMiss, Wire, on_host_network};
 use crate::namespaces::Selected;
 use crate::selector;
-use crate::{Mesh, Stored, ips, present};
+use crate::{Mesh, Object, ips, present};
 use meshladder_text::cidr::Cidr;
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::tri::Tri;
 
 /// What a rule says of a connection.
 pub(super) struct Verdict<'m> {
-    pub(super) policy: &'m Stored,
+    pub(super) policy: &'m Object,
     pub(super) rule: &'m Node,
     /// Whether it allows it.
     pub(super) holds: Tri,
@@ -42,7 +42,7 @@ const RIGHT_NAMESPACE: u8 = 1;
 impl Mesh {
     pub(super) fn rule<'m>(
         &'m self,
-        policy: &'m Stored,
+        policy: &'m Object,
         rule: &'m Node,
         direction: Direction,
         wire: Wire<'m, '_>,
@@ -61,7 +61,7 @@ impl Mesh {
     /// "If this field is empty or missing, this rule matches all sources [destinations]."
     fn peers<'m>(
         &'m self,
-        policy: &'m Stored,
+        policy: &'m Object,
         rule: &'m Node,
         direction: Direction,
         wire: Wire<'m, '_>,
@@ -79,7 +79,7 @@ impl Mesh {
         })
     }
 
-    fn peer<'m>(&'m self, policy: &Stored, peer: &'m Node, other: End<'m>) -> Part<'m> {
+    fn peer<'m>(&'m self, policy: &Object, peer: &'m Node, other: End<'m>) -> Part<'m> {
         if let Some(block) = present(peer, "ipBlock") {
             return ip_block(block, other);
         }
@@ -95,7 +95,7 @@ impl Mesh {
 
     /// `podSelector` alone means pods of the policy's own namespace; with a `namespaceSelector`,
     /// pods of those.
-    fn selected<'m>(&'m self, policy: &Stored, peer: &'m Node, pod: &'m Stored) -> Part<'m> {
+    fn selected<'m>(&'m self, policy: &Object, peer: &'m Node, pod: &'m Object) -> Part<'m> {
         let namespace = self.in_namespaces(policy, peer, pod);
         if namespace.holds == Tri::No {
             return namespace;
@@ -120,7 +120,7 @@ impl Mesh {
         namespace
     }
 
-    fn in_namespaces<'m>(&'m self, policy: &Stored, peer: &'m Node, pod: &'m Stored) -> Part<'m> {
+    fn in_namespaces<'m>(&'m self, policy: &Object, peer: &'m Node, pod: &'m Object) -> Part<'m> {
         let name = &pod.id.namespace;
         let yes = Part {
             holds: Tri::Yes,

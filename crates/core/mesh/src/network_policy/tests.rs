@@ -112,18 +112,18 @@ fn say(passage: &Passage<'_>) -> String {
 }
 
 /// `from to port protocol`
-fn ask<'m>(mesh: &'m Mesh, question: &'m str) -> Passage<'m> {
-    let parts: Vec<_> = question.split(' ').collect();
+fn ask<'m>(mesh: &'m Mesh, call: &'m str) -> Passage<'m> {
+    let parts: Vec<_> = call.split(' ').collect();
     let port = parts[2].parse().expect("a port");
     mesh.connection(end(mesh, parts[0]), end(mesh, parts[1]), port, parts[3])
 }
 
 fn check(cases: &[(&[&str], &str, &str)]) {
-    for (policies, question, expected) in cases {
+    for (policies, call, expected) in cases {
         assert_eq!(
-            say(&ask(&mesh(policies), question)),
+            say(&ask(&mesh(policies), call)),
             *expected,
-            "{question} under {policies:?}"
+            "{call} under {policies:?}"
         );
     }
 }
@@ -222,11 +222,11 @@ fn policies_add_up() {
 
 #[test]
 fn peers_mean_what_kubernetes_says() {
-    fn from(peer: &str, question: &str, expected: &str) {
+    fn from(peer: &str, call: &str, expected: &str) {
         let policy = format!(
             "shop {{podSelector: {{matchLabels: {{app: web}}}}, ingress: [{{from: {peer}}}]}}"
         );
-        check(&[(&[&policy], question, expected)]);
+        check(&[(&[&policy], call, expected)]);
     }
     let (curl, db, agent) = (
         "tools/curl shop/web 80 TCP",
@@ -436,7 +436,7 @@ const FORGOTTEN: &str = "shop {podSelector: {}, policyTypes: [Egress], egress: [
 
 #[test]
 fn the_nearest_rule_is_named_with_the_field_that_fails() {
-    for (policies, question, pointer, what) in [
+    for (policies, call, pointer, what) in [
         (
             &[FORGOTTEN][..],
             "shop/web istio-system/istiod 15012 TCP",
@@ -490,15 +490,15 @@ fn the_nearest_rule_is_named_with_the_field_that_fails() {
         ),
     ] {
         let mesh = mesh(policies);
-        let Passage::Blocked(ends) = ask(&mesh, question) else {
-            panic!("{question} passes")
+        let Passage::Blocked(ends) = ask(&mesh, call) else {
+            panic!("{call} passes")
         };
         let near = ends[0].nearest.as_ref().expect("there is a rule");
         let place = near.policy.pointer_of(near.field);
         assert_eq!(
             (place.strip_prefix(&*near.policy.pointer), &*near.what),
             (Some(pointer), what),
-            "{question}"
+            "{call}"
         );
         assert_eq!(ends[0].policies.len(), policies.len());
     }
@@ -511,7 +511,7 @@ fn the_nearest_rule_is_named_with_the_field_that_fails() {
 
 #[test]
 fn the_rule_that_is_offered_opens_the_way() {
-    for (policy, question, rule) in [
+    for (policy, call, rule) in [
         (
             FORGOTTEN,
             "shop/web istio-system/istiod 15012 TCP",
@@ -539,11 +539,11 @@ fn the_rule_that_is_offered_opens_the_way() {
         ),
     ] {
         let before = mesh(&[policy]);
-        let Passage::Blocked(ends) = ask(&before, question) else {
-            panic!("{question} passes")
+        let Passage::Blocked(ends) = ask(&before, call) else {
+            panic!("{call} passes")
         };
         let opening = &ends[0].opening;
-        assert_eq!(flow(&opening.rule), format!("{{{rule}}}"), "{question}");
+        assert_eq!(flow(&opening.rule), format!("{{{rule}}}"), "{call}");
         // As a merge patch would leave it.
         let direction = opening.direction.field();
         let rules = opening.merge.at(["spec", direction]).expect("the rules");
@@ -560,7 +560,7 @@ fn the_rule_that_is_offered_opens_the_way() {
             "shop {{policyTypes: [{kind}], {direction}: {}}}",
             flow(rules)
         )]);
-        assert_eq!(say(&ask(&after, question)), "allowed", "{question}");
+        assert_eq!(say(&ask(&after, call)), "allowed", "{call}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{ObjectRef, Stored};
+use crate::{Object, ObjectRef};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
@@ -30,7 +30,7 @@ pub struct Fault {
 #[derive(Debug)]
 pub(super) struct Found<'m> {
     pub(super) flaw: Flaw,
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     pub(super) node: &'m Node,
     pub(super) what: String,
     pub(super) repair: Option<Repair>,

@@ -1,6 +1,6 @@
 use super::describe::{Message, Type};
 use super::*;
-use crate::{ObjectRef, Stored};
+use crate::{Object, ObjectRef};
 use meshladder_capture::snapshot::{Builder, DocId};
 use meshladder_text::tree::{Node, Value, edit};
 use meshladder_text::yaml;
@@ -176,7 +176,7 @@ fn judge(document: Node) {
         return;
     };
     let id = ObjectRef::new(&kind, "shop", "a");
-    let object = Stored {
+    let object = Object {
         doc: DocId::new("k8s/a.yaml"),
         pointer: Box::default(),
         id,

@@ -5,20 +5,20 @@ use super::duration;
 use super::fault::{Flaw, Found, Repair, shown};
 use super::guess;
 use super::text::Text;
-use crate::Stored;
+use crate::Object;
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node, Value};
 
 /// Where the walk is, and what it found.
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
-    pub(super) object: &'n Stored,
+    pub(super) object: &'n Object,
     kind: &'static Kind,
     faults: Vec<Found<'n>>,
 }
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
-pub(super) fn faults<'n>(object: &'n Stored, kind: &'static Kind) -> Vec<Found<'n>> {
+pub(super) fn faults<'n>(object: &'n Object, kind: &'static Kind) -> Vec<Found<'n>> {
     let mut walk = Walk {
         object,
         kind,

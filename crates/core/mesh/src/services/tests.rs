@@ -37,7 +37,7 @@ endpoints:
 - {addresses: [10.0.0.2]}
 ";
 
-fn names<'m>(objects: impl IntoIterator<Item = &'m Stored>) -> Vec<&'m str> {
+fn names<'m>(objects: impl IntoIterator<Item = &'m Object>) -> Vec<&'m str> {
     objects
         .into_iter()
         .map(|object| object.id.name.as_str())

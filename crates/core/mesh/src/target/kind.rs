@@ -1,6 +1,6 @@
 //! Kinds that have pods, in all the ways people write them.
 
-use meshladder_capture::object::Object;
+use meshladder_capture::object::ObjectView;
 use meshladder_text::tree::{Member, Node, Span, Value};
 
 /// A kind whose pods can be found.
@@ -64,7 +64,7 @@ impl WorkloadKind {
 
     /// The selector of an object of this kind, as a `LabelSelector`. None for a Service without
     /// one, and for an Istio Gateway, which selects gateways rather than having pods.
-    pub(super) fn selector(self, object: Object<'_>) -> Option<Node> {
+    pub(super) fn selector(self, object: ObjectView<'_>) -> Option<Node> {
         match self {
             Self::Pod => None,
             Self::Service | Self::ReplicationController => Some(match_labels(

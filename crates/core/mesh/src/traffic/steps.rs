@@ -3,7 +3,7 @@
 use std::ptr;
 
 use super::{
-    Domain, Export, Mesh, Node, Scope, Stored, binds_mesh, export_node, host_for, is_imported,
+    Domain, Export, Mesh, Node, Object, Scope, binds_mesh, export_node, host_for, is_imported,
 };
 use crate::gateways::{gateway_name, servers};
 
@@ -17,7 +17,7 @@ pub struct Step<'m> {
     /// Why, or why not.
     pub why: String,
     /// What decided.
-    pub by: Option<(&'m Stored, &'m Node)>,
+    pub by: Option<(&'m Object, &'m Node)>,
 }
 
 /// The steps, in order.
@@ -39,7 +39,7 @@ impl Mesh {
     /// The way of one host of a VirtualService (`host` as written) to a sidecar.
     pub fn sidecar_steps<'m>(
         &'m self,
-        service: &'m Stored,
+        service: &'m Object,
         host: &str,
         client: Scope<'m>,
     ) -> Vec<Step<'m>> {
@@ -57,9 +57,9 @@ impl Mesh {
     /// VirtualServices with the same host are merged there: none shadows another.
     pub fn gateway_steps<'m>(
         &'m self,
-        service: &'m Stored,
+        service: &'m Object,
         host: &'m Node,
-        pod: &'m Stored,
+        pod: &'m Object,
     ) -> Vec<Step<'m>> {
         vec![
             self.exported(service, &pod.id.namespace),
@@ -67,7 +67,7 @@ impl Mesh {
         ]
     }
 
-    fn exported<'m>(&'m self, service: &'m Stored, namespace: &str) -> Step<'m> {
+    fn exported<'m>(&'m self, service: &'m Object, namespace: &str) -> Step<'m> {
         let own = &service.id.namespace;
         let why = match self.export(service) {
             Export::Everywhere => "exported to every namespace".to_owned(),
@@ -106,7 +106,7 @@ impl Mesh {
         }
     }
 
-    fn not_shadowed<'m>(&'m self, service: &'m Stored, host: &str, client: Scope<'m>) -> Step<'m> {
+    fn not_shadowed<'m>(&'m self, service: &'m Object, host: &str, client: Scope<'m>) -> Step<'m> {
         let used = self.virtual_services(client, host);
         let is_used = used.iter().any(|other| ptr::eq(*other, service));
         let winner = used
@@ -138,8 +138,8 @@ impl Mesh {
 
     fn why_first(
         &self,
-        winner: &Stored,
-        loser: &Stored,
+        winner: &Object,
+        loser: &Object,
         host: &str,
         client: Scope<'_>,
     ) -> &'static str {
@@ -157,9 +157,9 @@ impl Mesh {
 
     fn bound_to_gateway<'m>(
         &'m self,
-        service: &'m Stored,
+        service: &'m Object,
         host: &'m Node,
-        pod: &'m Stored,
+        pod: &'m Object,
     ) -> Step<'m> {
         let mut why = "it names no Gateway".to_owned();
         let named = service
@@ -215,7 +215,7 @@ impl Mesh {
     }
 }
 
-fn imported<'m>(service: &'m Stored, host: &str, client: Scope<'m>, domain: &Domain) -> Step<'m> {
+fn imported<'m>(service: &'m Object, host: &str, client: Scope<'m>, domain: &Domain) -> Step<'m> {
     let import = client.imports(&service.id.namespace, host);
     let holds = import.holds || is_imported(service, client, domain);
     let why = match (client.sidecar, holds) {
@@ -234,7 +234,7 @@ fn imported<'m>(service: &'m Stored, host: &str, client: Scope<'m>, domain: &Dom
     }
 }
 
-fn bound_to_mesh(service: &Stored) -> Step<'_> {
+fn bound_to_mesh(service: &Object) -> Step<'_> {
     let gateways = service
         .spec_at(["gateways"])
         .filter(|gateways| !gateways.items().is_empty());

@@ -48,7 +48,7 @@ fn report() -> Report {
     };
     Report {
         question: "{}".to_owned(),
-        asked: String::new(),
+        about: String::new(),
         taken_at: None,
         verdict: Verdict::Broken,
         findings: report::tell(vec![finding], &builder.finish()),

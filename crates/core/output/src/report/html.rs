@@ -33,7 +33,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(
         out,
         "<p>Asked: {}. Verdict: <strong>{}</strong>.</p>",
-        escape(&report.asked),
+        escape(&report.about),
         report.verdict.word()
     )?;
     writeln!(out, "<table>")?;
@@ -44,10 +44,10 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
             Outcome::Skipped(why) => ("–", format!("not looked at: {why}")),
             Outcome::Nothing => ("–", "nothing to look at".to_owned()),
         };
-        let (id, question, note) = (rung.rung.id(), rung.rung.question(), escape(&note));
+        let (id, call, note) = (rung.rung.id(), rung.rung.question(), escape(&note));
         writeln!(
             out,
-            "<tr class=\"{}\"><td>{mark}</td><td>{id}</td><td>{question}</td><td>{note}</td></tr>",
+            "<tr class=\"{}\"><td>{mark}</td><td>{id}</td><td>{call}</td><td>{note}</td></tr>",
             rung.outcome.word()
         )?;
     }

@@ -18,7 +18,7 @@ fn draw(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(
         out,
         "Asked: {}. Verdict: **{}**.\n",
-        report.asked,
+        report.about,
         report.verdict.word()
     )?;
     writeln!(out, "| | rung | question | |\n|---|---|---|---|")?;

@@ -21,7 +21,7 @@ fn draw(out: &mut String, report: &Report, again: &str) -> std::fmt::Result {
     writeln!(
         out,
         "Asked: {}. Verdict: **{}**.",
-        report.asked,
+        report.about,
         report.verdict.word()
     )?;
     if let Some(time) = report.taken_at {

@@ -13,8 +13,8 @@ pub struct Marks {
 }
 
 /// The walk. `verbose` adds the candidates that lost, each with its reason.
-pub fn to_text(trace: &Trace, question: &str, verbose: bool, marks: Marks) -> String {
-    let mut out = format!("{question}\n");
+pub fn to_text(trace: &Trace, call: &str, verbose: bool, marks: Marks) -> String {
+    let mut out = format!("{call}\n");
     for hop in &trace.hops {
         write_hop(&mut out, hop, verbose, marks);
     }

@@ -6,10 +6,10 @@ use meshladder_text::json::Raw;
 
 /// A compiled `Config`.
 #[derive(Debug)]
-pub(super) struct SetFilterState(Vec<Object>);
+pub(super) struct SetFilterState(Vec<FilterStateObject>);
 
 #[derive(Debug)]
-struct Object {
+struct FilterStateObject {
     key: Box<str>,
     /// Or the missing fact.
     value: Result<Vec<Part>, Box<str>>,
@@ -32,7 +32,7 @@ impl SetFilterState {
                 .at(["format_string", "text_format_source", "inline_string"])
                 .and_then(Raw::string);
             let parts = format.and_then(|format| parts(&format));
-            Object {
+            FilterStateObject {
                 value: parts.ok_or_else(|| format!("the filter state {key}").into()),
                 skip_if_empty: value.get("skip_if_empty").and_then(Raw::bool) == Some(true),
                 omit_empty_values: value
@@ -63,7 +63,7 @@ impl SetFilterState {
     }
 }
 
-impl Object {
+impl FilterStateObject {
     /// "`omit_empty_values`: whether to omit empty values; by default, an empty value is `-`".
     fn absent(&self) -> &'static str {
         if self.omit_empty_values { "" } else { "-" }

@@ -16,7 +16,7 @@ impl Walker<'_, '_> {
             };
             any = true;
             let gateway = documents.proxy(number);
-            let mut connection = self.plain_connection(self.question.source_ip);
+            let mut connection = self.plain_connection(self.call.source_ip);
             connection.destination = (self.gateway_address(gateway), self.gateway_port(gateway));
             let accepted =
                 proxy
@@ -30,7 +30,7 @@ impl Walker<'_, '_> {
             return self.onwards(hop, ways);
         }
         let end = if any {
-            let because = format!("no gateway listens on port {}", self.question.to.port);
+            let because = format!("no gateway listens on port {}", self.call.to.port);
             End::new(Kind::NoListener, 0, "", because)
         } else {
             End::undecided("the config dump of an ingress gateway")
@@ -47,7 +47,7 @@ impl Walker<'_, '_> {
     /// The port in the pod that the gateway's Service leads to.
     fn gateway_port(&self, gateway: &ProxyRef) -> u16 {
         let mesh = self.walk.mesh;
-        let wanted = self.question.to.port;
+        let wanted = self.call.to.port;
         let services = mesh
             .services
             .iter()

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::proxy::Proxy;
-use super::{Detail, Documents, ELSEWHERE, Question, Scheme, Walk, Walker, documents};
+use super::{Call, Detail, Documents, ELSEWHERE, Scheme, Walk, Walker, documents};
 use crate::listener::Listener;
 use crate::request::{Connection, Request};
 use crate::trace::{End, Trace};
@@ -20,7 +20,7 @@ pub fn inbound(
     snapshot: &Snapshot,
     mesh: &Mesh,
     server: &ProxyRef,
-    questions: &[(Question, Option<u16>)],
+    calls: &[(Call, Option<u16>)],
     keep: bool,
 ) -> Vec<Trace> {
     let documents = Documents::of(snapshot);
@@ -29,10 +29,10 @@ pub fn inbound(
     let number = number.ok_or_else(|| documents::missing(&server.namespace, &server.pod));
     let proxy = number.and_then(|number| walk.proxy(number).map_err(str::to_owned));
     let detail = if keep { Detail::Losers } else { Detail::Steps };
-    let each = questions.iter().map(|(question, port)| {
+    let each = calls.iter().map(|(call, port)| {
         let walker = Walker {
             walk: &walk,
-            question,
+            call,
             detail,
             now: snapshot.taken_at(),
         };
@@ -47,7 +47,7 @@ pub fn inbound(
             }
         };
         let request = walker.arriving(walker.address_of(server, *port));
-        let (hops, branches) = walker.enter(proxy, &request, question.to.scheme == Scheme::Tcp);
+        let (hops, branches) = walker.enter(proxy, &request, call.to.scheme == Scheme::Tcp);
         let outcome = branches.first().map_or_else(
             || End::undecided("where the request ends"),
             |b| b.end.clone(),
@@ -65,14 +65,14 @@ pub fn inbound(
 pub fn arriving(
     snapshot: &Snapshot,
     mesh: &Mesh,
-    question: &Question,
+    call: &Call,
     destination: (IpAddr, u16),
 ) -> Request {
     let documents = Documents::of(snapshot);
     let walk = Walk::new(&documents, mesh);
     Walker {
         walk: &walk,
-        question,
+        call,
         detail: Detail::Ends,
         now: None,
     }
@@ -82,8 +82,8 @@ pub fn arriving(
 impl Walker<'_, '_> {
     fn arriving(&self, destination: (IpAddr, u16)) -> Request {
         let connection = self
-            .question
-            .to_server(&self.plain_connection(self.question.source_ip));
+            .call
+            .to_server(&self.plain_connection(self.call.source_ip));
         self.request(Connection {
             destination,
             ..connection
@@ -92,7 +92,7 @@ impl Walker<'_, '_> {
 
     /// Address and port at which a server takes what the URL names; `port` is what the objects say.
     fn address_of(&self, server: &ProxyRef, port: Option<u16>) -> (IpAddr, u16) {
-        let url = &self.question.to;
+        let url = &self.call.to;
         let pod = self
             .walk
             .mesh

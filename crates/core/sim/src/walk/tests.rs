@@ -57,8 +57,8 @@ fn snapshot(routes: &str, filters: &str, more: &str) -> Snapshot {
     builder.finish()
 }
 
-fn ask(path: &str, headers: &[(&str, &str)]) -> Question {
-    Question {
+fn ask(path: &str, headers: &[(&str, &str)]) -> Call {
+    Call {
         from: Caller::Pod {
             namespace: "shop".to_owned(),
             name: "client".to_owned(),
@@ -77,8 +77,8 @@ fn ask(path: &str, headers: &[(&str, &str)]) -> Question {
     }
 }
 
-fn ends(snapshot: &Snapshot, question: &Question) -> Vec<(Kind, u16, String)> {
-    let trace = trace(snapshot, &Mesh::default(), question, true);
+fn ends(snapshot: &Snapshot, call: &Call) -> Vec<(Kind, u16, String)> {
+    let trace = trace(snapshot, &Mesh::default(), call, true);
     trace
         .branches
         .iter()
@@ -180,15 +180,15 @@ fn a_walk_that_is_kept_says_the_same_as_a_new_one() {
     let snapshot = snapshot(route, "", "");
     let (mesh, documents) = (Mesh::default(), Documents::of(&snapshot));
     let walk = Walk::new(&documents, &mesh);
-    for question in [
+    for call in [
         ask("/a", &[]),
         ask("/b", &[]),
         ask("/a", &[("x-added", "bad")]),
         ask("/a", &[]),
     ] {
         let (kept, new) = (
-            walk.trace(&question, Detail::Ends),
-            trace(&snapshot, &mesh, &question, true),
+            walk.trace(&call, Detail::Ends),
+            trace(&snapshot, &mesh, &call, true),
         );
         assert_eq!(kept.outcome, new.outcome);
         assert_eq!(

@@ -8,8 +8,6 @@ use meshladder_sim::runtime::Runtime;
 use meshladder_sim::{Record, Request, State, Tri};
 use meshladder_text::json::Raw;
 
-#[path = "../oracle/harness/random.rs"]
-mod random;
 mod truth;
 
 use truth::{Case, Row};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::finding::{Change, Evidence, Finding, Fix, Patch, Risk};
 use meshladder_judge::report::Report;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_output::edit::{self, FileEdit, Splice};
 
 use crate::exit::{Failure, UNREADABLE};
@@ -79,7 +79,7 @@ impl Edits {
         finding: &Finding,
         fix: &Fix,
         change: &Change,
-        object: &Stored,
+        object: &Object,
         snapshot: &Snapshot,
     ) -> Result<FileEdit, String> {
         if !snapshot.is_files_in(object.doc.split().0) {

@@ -9,7 +9,7 @@ use meshladder_capture::snapshot::{DocId, Need, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
 use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
 use meshladder_mesh::Mesh;
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 use meshladder_text::time::Time;
 
 use super::input::Input;
@@ -89,14 +89,10 @@ impl Live {
     }
 
     /// The proxies that questions meet, read as well.
-    pub(super) fn along(
-        mut self,
-        behind: Behind,
-        questions: &[Question],
-    ) -> Result<Behind, Failure> {
+    pub(super) fn along(mut self, behind: Behind, calls: &[Call]) -> Result<Behind, Failure> {
         let mut snapshot = behind.snapshot;
-        for question in questions {
-            let ask = |_: &Snapshot, _: &Mesh| Some(question.clone());
+        for call in calls {
+            let ask = |_: &Snapshot, _: &Mesh| Some(call.clone());
             snapshot = live::along(&mut self.session, snapshot, &ask, Wish::default())?;
         }
         Ok(self::behind(snapshot))

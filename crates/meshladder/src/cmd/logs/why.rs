@@ -1,9 +1,9 @@
 //! From causes in logs to root causes: `why` is asked of a bundle for each.
 
 use meshladder_judge::ladder::Scope;
-use meshladder_judge::logs::{Asking, Cause, Group, Side, Summary, command, question};
+use meshladder_judge::logs::{Asking, Cause, Group, Side, Summary, call, command};
 use meshladder_judge::report::Report;
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 
 use super::Behind;
 use super::input::Input;
@@ -44,13 +44,13 @@ pub(super) fn ask(
     let causes = summary.causes.iter().enumerate().take(most.min(MOST));
     causes
         .filter_map(|(i, cause)| {
-            let Asking { question, seen } = asking(seen_by_client(summary, cause), inputs, behind)?;
+            let Asking { call, seen } = asking(seen_by_client(summary, cause), inputs, behind)?;
             Some((
                 i,
                 climb(
                     &behind.snapshot,
                     &behind.mesh,
-                    Scope::Request(Box::new(question)),
+                    Scope::Request(Box::new(call)),
                     Some(seen),
                 ),
             ))
@@ -59,21 +59,21 @@ pub(super) fn ask(
 }
 
 /// What `why` is asked of the first causes.
-pub(super) fn questions(
+pub(super) fn calls(
     summary: &Summary,
     inputs: &[Input],
     behind: &Behind,
     most: usize,
-) -> Vec<Question> {
+) -> Vec<Call> {
     let causes = summary.causes.iter().take(most.min(MOST));
     causes
-        .filter_map(|cause| Some(asking(seen_by_client(summary, cause), inputs, behind)?.question))
+        .filter_map(|cause| Some(asking(seen_by_client(summary, cause), inputs, behind)?.call))
         .collect()
 }
 
 fn asking(group: &Group, inputs: &[Input], behind: &Behind) -> Option<Asking> {
     let source = group.examples.first().map(|example| example.source)?;
-    question(group, &inputs.get(source)?.document(), &behind.mesh)
+    call(group, &inputs.get(source)?.document(), &behind.mesh)
 }
 
 /// The caller's own line says best what it called and saw.

@@ -17,18 +17,17 @@ use crate::exit::{Failure, ISTIOCTL_ERROR, Outcome};
 use crate::out;
 
 /// What to do with the levels.
-pub(super) struct Asked<'a> {
+pub(super) struct Case<'a> {
     pub(super) level: Option<&'a str>,
     pub(super) reset: bool,
     pub(super) selector: Option<&'a str>,
 }
 
-pub(super) fn run(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
+pub(super) fn run(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
     if global.source.is_empty() && from.file.is_none() {
-        return on_cluster(global, from, asked)
-            .map_err(|failure| failure.with_code(ISTIOCTL_ERROR));
+        return on_cluster(global, from, case).map_err(|failure| failure.with_code(ISTIOCTL_ERROR));
     }
-    if asked.level.is_some() || asked.reset || asked.selector.is_some() {
+    if case.level.is_some() || case.reset || case.selector.is_some() {
         let what = "changing log levels, and pods by label, need a running cluster";
         return Err(Failure::new(ISTIOCTL_ERROR, what));
     }
@@ -45,15 +44,15 @@ fn told(proxy: &ProxyRef, text: &str) -> String {
     format!("{proxy}:\n{}\n\n", text.trim_end_matches('\n'))
 }
 
-fn on_cluster(global: &Global, from: &From, asked: &Asked<'_>) -> Outcome {
-    let wanted = asked
+fn on_cluster(global: &Global, from: &From, case: &Case<'_>) -> Outcome {
+    let wanted = case
         .level
         .map(Wanted::parse)
         .transpose()
         .map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
-    let found = find(global, from, asked)?;
+    let found = find(global, from, case)?;
     let port = from.proxy_admin_port;
-    let answers = match (&wanted, asked.reset) {
+    let answers = match (&wanted, case.reset) {
         (Some(wanted), _) => found
             .session
             .set_levels(&found.pods, port, &|_, levels| wanted.on(levels)),
@@ -92,17 +91,17 @@ fn wanted_for_all(level: Level) -> Wanted {
 }
 
 /// The pods of the target, or those with the labels.
-fn find(global: &Global, from: &From, asked: &Asked<'_>) -> Result<Found, Failure> {
+fn find(global: &Global, from: &From, case: &Case<'_>) -> Result<Found, Failure> {
     let session = live::connect(global)?;
     let texts: Vec<String> = from.target.iter().cloned().collect();
-    let Some(text) = asked.selector else {
+    let Some(text) = case.selector else {
         if texts.is_empty() {
             return Err(Failure::new(
                 ISTIOCTL_ERROR,
                 "which proxy? name one, such as deploy/cart, or use --selector",
             ));
         }
-        return pods::find(session, global, &texts, asked.reset);
+        return pods::find(session, global, &texts, case.reset);
     };
     if !texts.is_empty() {
         return Err(Failure::new(

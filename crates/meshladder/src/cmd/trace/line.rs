@@ -1,12 +1,12 @@
 //! One line of `--requests`: a request as JSON, over what the flags say.
 
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Principal, Question, Scheme, Url};
+use meshladder_sim::walk::{Call, Caller, Principal, Scheme, Url};
 use meshladder_text::json::{Kind, Raw};
 
 /// A request, and what the line calls it.
 pub(super) struct Line<'l> {
-    pub(super) question: Question,
+    pub(super) call: Call,
     /// The member `id`, as it stands there.
     pub(super) id: Option<&'l str>,
 }
@@ -14,7 +14,7 @@ pub(super) struct Line<'l> {
 /// Reads a line. `caller` finds a workload by its name.
 pub(super) fn read<'l>(
     text: &'l str,
-    defaults: &Question,
+    defaults: &Call,
     has_default_url: bool,
     mut caller: impl FnMut(&str) -> Result<Caller, String>,
 ) -> Result<Line<'l>, String> {
@@ -23,36 +23,36 @@ pub(super) fn read<'l>(
         return Err("not a JSON object".to_owned());
     }
     let mut line = Line {
-        question: defaults.clone(),
+        call: defaults.clone(),
         id: None,
     };
     let mut has_url = has_default_url;
     let mut members = raw.members();
     for (key, value) in members.by_ref() {
-        let question = &mut line.question;
+        let call = &mut line.call;
         match &*key {
             "id" if value.kind() == Kind::String || value.number().is_some() => {
                 line.id = Some(value.text())
             }
             "id" => return Err("`id` is not a string or a number".to_owned()),
-            "from" => question.from = caller(&string(&key, value)?)?,
+            "from" => call.from = caller(&string(&key, value)?)?,
             "to" => {
-                question.to = Url::parse(&string(&key, value)?)?;
+                call.to = Url::parse(&string(&key, value)?)?;
                 has_url = true;
             }
-            "method" => question.method = string(&key, value)?,
-            "headers" => headers(value, &mut question.headers)?,
-            "http" => question.http = version(string(&key, value)?)?,
-            "sni" => question.sni = Some(Some(string(&key, value)?).filter(|name| name != "none")),
+            "method" => call.method = string(&key, value)?,
+            "headers" => headers(value, &mut call.headers)?,
+            "http" => call.http = version(string(&key, value)?)?,
+            "sni" => call.sni = Some(Some(string(&key, value)?).filter(|name| name != "none")),
             "sourceIp" => {
                 let address = string(&key, value)?;
                 let address = address
                     .parse()
                     .map_err(|_| format!("`{address}` is no address"))?;
-                question.source_ip = Some(address);
+                call.source_ip = Some(address);
             }
-            "principal" => question.principal = Some(Principal::parse(&string(&key, value)?)?),
-            "claims" => question.claims = Claims::Given(pairs(&key, value)?),
+            "principal" => call.principal = Some(Principal::parse(&string(&key, value)?)?),
+            "claims" => call.claims = Claims::Given(pairs(&key, value)?),
             other => return Err(format!("`{other}` is not known")),
         }
     }
@@ -62,8 +62,8 @@ pub(super) fn read<'l>(
     if !has_url {
         return Err("no `to`: what is called?".to_owned());
     }
-    if line.question.to.scheme == Scheme::Tcp {
-        line.question.method.clear();
+    if line.call.to.scheme == Scheme::Tcp {
+        line.call.method.clear();
     }
     Ok(line)
 }
@@ -120,8 +120,8 @@ fn pairs(key: &str, value: Raw<'_>) -> Result<Vec<(String, String)>, String> {
 mod tests {
     use super::*;
 
-    fn defaults() -> Question {
-        Question {
+    fn defaults() -> Call {
+        Call {
             from: Caller::Outside,
             to: Url::parse("http://default").expect("a URL"),
             method: "GET".to_owned(),
@@ -140,27 +140,23 @@ mod tests {
     #[test]
     fn a_line_stands_over_the_flags() {
         let text = r#"{"id":7,"to":"https://a.test/x","method":"POST","headers":{"X-A":"1","x-c":["2","3"]},"http":"2","sni":"none","sourceIp":"10.0.0.9","claims":{"iss":"i"}}"#;
-        let Line { question, id } =
+        let Line { call, id } =
             read(text, &defaults(), false, |_| unreachable!()).expect("a request");
         assert_eq!(id, Some("7"));
         assert_eq!(
-            (
-                question.from,
-                question.to.host.as_str(),
-                question.method.as_str()
-            ),
+            (call.from, call.to.host.as_str(), call.method.as_str()),
             (Caller::Outside, "a.test", "POST")
         );
-        let headers: Vec<_> = question
+        let headers: Vec<_> = call
             .headers
             .iter()
             .map(|(k, v)| format!("{k}: {v}"))
             .collect();
         assert_eq!(headers, ["x-b: flag", "x-a: 1", "x-c: 2", "x-c: 3"]);
-        assert_eq!((question.http.as_str(), question.sni), ("2", Some(None)));
-        assert_eq!(question.source_ip, Some([10, 0, 0, 9].into()));
+        assert_eq!((call.http.as_str(), call.sni), ("2", Some(None)));
+        assert_eq!(call.source_ip, Some([10, 0, 0, 9].into()));
         assert_eq!(
-            question.claims,
+            call.claims,
             Claims::Given(vec![("iss".to_owned(), "i".to_owned())])
         );
     }

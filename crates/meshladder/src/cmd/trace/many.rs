@@ -10,7 +10,7 @@ use std::time::Instant;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_mesh::Mesh;
 use meshladder_output::trace::{to_compact_json, write_line};
-use meshladder_sim::walk::{Caller, Detail, Documents, Question, Walk};
+use meshladder_sim::walk::{Call, Caller, Detail, Documents, Walk};
 use meshladder_text::json::escape_into;
 
 use super::line::{self, Line};
@@ -84,7 +84,7 @@ fn unreadable(name: &str, why: &io::Error) -> Failure {
 struct Many<'d> {
     snapshot: &'d Snapshot,
     walk: Walk<'d>,
-    defaults: Question,
+    defaults: Call,
     has_url: bool,
     is_verbose: bool,
     counts: Counts,
@@ -140,18 +140,18 @@ impl Many<'_> {
         caller: impl FnMut(&str) -> Result<Caller, String>,
     ) -> Result<(), String> {
         let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_owned())?;
-        let Line { question, id } = line::read(text, &self.defaults, self.has_url, caller)?;
+        let Line { call, id } = line::read(text, &self.defaults, self.has_url, caller)?;
         let detail = if self.is_verbose {
             Detail::Losers
         } else {
             Detail::Ends
         };
-        let trace = self.walk.trace(&question, detail);
+        let trace = self.walk.trace(&call, detail);
         self.counts
             .add(trace.outcome.kind.word(), code(trace.outcome.kind));
         if self.is_verbose {
             self.out
-                .push_str(&to_compact_json(&trace, &question.to_json(), self.snapshot));
+                .push_str(&to_compact_json(&trace, &call.to_json(), self.snapshot));
             return Ok(());
         }
         let _ = write!(self.out, "{{\"line\":{number},");

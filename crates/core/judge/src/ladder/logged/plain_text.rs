@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failure, MOST_ASKED, Scope, caller, concerned, late, question, told_by};
-use crate::rules::{Facts, Seen};
+use super::{Failure, MOST_ASKED, Scope, call, caller, concerned, late, told_by};
+use crate::rules::{Facts, Symptom};
 use meshladder_capture::access_log::Line;
 use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{ObjectRef, PodFacts};
@@ -62,10 +62,10 @@ pub(super) fn refused(facts: &Facts<'_>, scope: &Scope) -> Vec<Failure> {
                 namespace: client.namespace.clone(),
                 name: client.name.clone(),
             };
-            let question = question(from, Url::parse(&url).ok()?, "GET", "1.1");
+            let call = call(from, Url::parse(&url).ok()?, "GET", "1.1");
             Some(Failure {
-                question,
-                seen: Seen::default(),
+                call,
+                seen: Symptom::default(),
                 line: lines.pop()?,
                 pod: server,
                 is_own_call,

@@ -1,9 +1,9 @@
 //! Causes and symptoms, and causes that only a request shows.
 
-use super::super::{Inquiry, Scope, climb};
-use super::question;
+use super::super::{Question, Scope, climb};
+use super::call;
 use crate::report::{Report, Verdict};
-use crate::rules::Seen;
+use crate::rules::Symptom;
 use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_text::time::Time;
@@ -69,7 +69,7 @@ fn check(yaml: &str, log: &str, scope: Scope) -> Report {
     climb(
         &snapshot,
         &mesh,
-        &Inquiry {
+        &Question {
             scope,
             seen: None,
             threads: 1,
@@ -159,7 +159,7 @@ fn of_a_mesh_it_is_an_alarm_only_where_nothing_goes_well() {
 }
 
 /// A mesh, and what the proxies of curl and cart logged.
-fn logged(yaml: String, client: &str, server: &str, inquiry: &Inquiry) -> Report {
+fn logged(yaml: String, client: &str, server: &str, question: &Question) -> Report {
     let mut builder = Builder::new();
     builder.add(DocId::new("k8s/all.yaml"), "all.yaml", yaml.into_bytes());
     builder.add(
@@ -175,7 +175,7 @@ fn logged(yaml: String, client: &str, server: &str, inquiry: &Inquiry) -> Report
     builder.note(Need::Part(String::new()), Coverage::Complete);
     builder.taken_at(Time::parse("2026-11-15T06:00:00Z").expect("it is a time"));
     let snapshot = builder.finish();
-    climb(&snapshot, &Mesh::build(&snapshot), inquiry)
+    climb(&snapshot, &Mesh::build(&snapshot), question)
 }
 
 /// A mesh whose pod cart has a limit, and what curl's proxy logged.
@@ -188,7 +188,7 @@ fn limited(limit: &str, log: &str) -> Report {
         well() + &rule,
         log,
         "",
-        &Inquiry {
+        &Question {
             scope: Scope::Mesh,
             seen: None,
             threads: 1,
@@ -264,25 +264,25 @@ fn a_route_is_as_good_as_what_it_leads_to() {
 
 #[test]
 fn a_servers_line_is_known_by_the_request_where_a_route_rewrites_the_path() {
-    let question = question("tools", "curl-1", "http://cart.shop:8080/api/items");
-    let seen = Some(Seen {
+    let call = call("tools", "curl-1", "http://cart.shop:8080/api/items");
+    let seen = Some(Symptom {
         code: 500,
-        ..Seen::default()
+        ..Symptom::default()
     });
-    let inquiry = Inquiry {
-        scope: Scope::Request(Box::new(question)),
+    let question = Question {
+        scope: Scope::Request(Box::new(call)),
         seen,
         threads: 1,
     };
     let client = outbound(1, "GET /api/items HTTP/1.1", "500 - via_upstream");
     let server = line("05:59:51.000", "/items", "500 - via_upstream");
     assert_eq!(
-        first(&logged(well(), &client, &server, &inquiry)),
+        first(&logged(well(), &client, &server, &question)),
         Some(("ML1001", "error"))
     );
     let other = server.replace("\"id\"", "\"other\"");
     assert_ne!(
-        first(&logged(well(), &client, &other, &inquiry)),
+        first(&logged(well(), &client, &other, &question)),
         Some(("ML1001", "error"))
     );
 }

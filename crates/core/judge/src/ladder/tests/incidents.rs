@@ -1,13 +1,13 @@
 //! Whole incidents: the object to change comes first.
 
-use super::super::{Inquiry, Scope, climb};
+use super::super::{Question, Scope, climb};
 use crate::finding::Severity;
 use crate::report::{Report, Verdict};
-use crate::rules::Seen;
+use crate::rules::Symptom;
 use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, ObjectRef};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Question, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
 const SHOP: &str = r#"
@@ -37,7 +37,7 @@ status: {phase: Running, podIP: 10.244.0.7, conditions: [{type: Ready, status: "
 
 const LOG: &str = "logs/shop/cart-1/istio-proxy.log";
 
-fn report(objects: &str, docs: &[(&str, String)], scope: Scope, seen: Option<Seen>) -> Report {
+fn report(objects: &str, docs: &[(&str, String)], scope: Scope, seen: Option<Symptom>) -> Report {
     let mut builder = Builder::new();
     builder.add(
         DocId::new("k8s/all.yaml"),
@@ -54,7 +54,7 @@ fn report(objects: &str, docs: &[(&str, String)], scope: Scope, seen: Option<See
     climb(
         &snapshot,
         &mesh,
-        &Inquiry {
+        &Question {
             scope,
             seen,
             threads: 1,
@@ -145,7 +145,7 @@ spec: {{selector: {{matchLabels: {{app: cart}}}}, jwtRules: [{{{rule}}}]}}
     let line = format!(
         "[2026-11-15T05:59:00.000Z] \"GET / HTTP/1.1\" 401 - jwt_authn_access_denied{{{reason}}} - \"-\" 0 0 2 - \"-\" \"curl\" \"id\" \"cart.shop\" \"-\" inbound|8080|| - 10.244.0.9:8080 10.244.0.7:4000 - default\n"
     );
-    let question = Question {
+    let call = Call {
         from: Caller::Pod {
             namespace: "legacy".to_owned(),
             name: "old-1".to_owned(),
@@ -159,14 +159,14 @@ spec: {{selector: {{matchLabels: {{app: cart}}}}, jwtRules: [{{{rule}}}]}}
         principal: None,
         claims: Claims::None,
     };
-    let seen = Seen {
+    let seen = Symptom {
         code: 401,
-        ..Seen::default()
+        ..Symptom::default()
     };
     let report = report(
         &policy,
         &[(LOG, line)],
-        Scope::Request(Box::new(question)),
+        Scope::Request(Box::new(call)),
         Some(seen),
     );
     told(&report, "ML0915")

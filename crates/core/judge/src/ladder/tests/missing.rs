@@ -1,7 +1,7 @@
 //! Facts that were refused: the answer is right, or it is that it cannot be decided.
 
-use super::super::{Inquiry, Scope, climb, climb_along};
-use super::question;
+use super::super::{Question, Scope, climb, climb_along};
+use super::call;
 use crate::report::{Report, Verdict};
 use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
 use meshladder_mesh::{Mesh, ObjectRef};
@@ -122,12 +122,12 @@ pub(super) fn read(yaml: &str, without: &[(&str, &str)]) -> (Snapshot, Mesh) {
     (snapshot, mesh)
 }
 
-fn asked(yaml: &str, without: &[(&str, &str)], scope: Scope) -> Report {
+fn case(yaml: &str, without: &[(&str, &str)], scope: Scope) -> Report {
     let (snapshot, mesh) = read(yaml, without);
     climb(
         &snapshot,
         &mesh,
-        &Inquiry {
+        &Question {
             scope,
             seen: None,
             threads: 1,
@@ -147,7 +147,7 @@ fn first(report: &Report) -> String {
 #[test]
 fn an_istiod_that_is_down_is_told_by_what_its_deployment_made() {
     for without in [&[][..], &[("Deployment", DEPLOYMENTS)]] {
-        let report = asked(ISTIOD_DOWN, without, Scope::Mesh);
+        let report = case(ISTIOD_DOWN, without, Scope::Mesh);
         assert_eq!(
             first(&report),
             "Deployment istio-system/istiod",
@@ -163,7 +163,7 @@ fn a_service_is_not_blamed_while_what_stands_behind_it_cannot_be_read() {
         &[("Pod", PODS)][..],
         &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)],
     ] {
-        let report = asked(ISTIOD_DOWN, without, Scope::Mesh);
+        let report = case(ISTIOD_DOWN, without, Scope::Mesh);
         assert_eq!(first(&report), "Coverage", "without {without:?}");
         assert_eq!(report.verdict, Verdict::Undecided, "without {without:?}");
     }
@@ -171,15 +171,15 @@ fn a_service_is_not_blamed_while_what_stands_behind_it_cannot_be_read() {
 
 #[test]
 fn a_subset_is_not_blamed_while_it_may_be_a_workload_that_lacks_its_pods() {
-    let whole = asked(NO_CANARY, &[], Scope::Mesh);
+    let whole = case(NO_CANARY, &[], Scope::Mesh);
     assert_eq!(first(&whole), "DestinationRule shop/catalog");
-    let without_deployments = asked(NO_CANARY, &[("Deployment", DEPLOYMENTS)], Scope::Mesh);
+    let without_deployments = case(NO_CANARY, &[("Deployment", DEPLOYMENTS)], Scope::Mesh);
     assert_eq!(
         first(&without_deployments),
         "DestinationRule shop/catalog",
         "ReplicaSets tell as well"
     );
-    let without_both = asked(
+    let without_both = case(
         NO_CANARY,
         &[("Deployment", DEPLOYMENTS), ("ReplicaSet", SETS)],
         Scope::Mesh,
@@ -192,7 +192,7 @@ fn a_subset_is_not_blamed_while_it_may_be_a_workload_that_lacks_its_pods() {
 
 #[test]
 fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
-    let question = || question("shop", "catalog-1", "tcp://db.shop:3306");
+    let call = || call("shop", "catalog-1", "tcp://db.shop:3306");
     let walked = || {
         let end = End::new(
             Kind::Forwarded,
@@ -214,12 +214,12 @@ fn a_connection_is_not_said_to_be_well_while_nobody_knows_whom_it_reaches() {
     };
     let ask = |without: &[(&str, &str)]| {
         let (snapshot, mesh) = read(NO_CANARY, without);
-        let inquiry = Inquiry {
-            scope: Scope::Request(Box::new(question())),
+        let question = Question {
+            scope: Scope::Request(Box::new(call())),
             seen: None,
             threads: 1,
         };
-        climb_along(&snapshot, &mesh, &inquiry, Some(walked())).verdict
+        climb_along(&snapshot, &mesh, &question, Some(walked())).verdict
     };
     assert_eq!(ask(&[]), Verdict::Healthy);
     assert_eq!(ask(&[("Service", "k8s/services.json")]), Verdict::Undecided);
@@ -232,7 +232,7 @@ fn a_workload_of_a_kind_that_cannot_be_read_is_not_judged() {
         object,
         pods: Vec::new(),
     };
-    let report = asked(NO_CANARY, &[("Deployment", DEPLOYMENTS)], scope);
+    let report = case(NO_CANARY, &[("Deployment", DEPLOYMENTS)], scope);
     assert_eq!(report.verdict, Verdict::Undecided);
     assert!(
         report

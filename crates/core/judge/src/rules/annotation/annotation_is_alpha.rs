@@ -4,7 +4,7 @@ use super::known::{is_alpha, written};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3305",
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Without the CNI plugin a container `istio-init` redirects.
-fn is_redirected_by_cni(object: &Stored) -> bool {
+fn is_redirected_by_cni(object: &Object) -> bool {
     let mut starting = object.spec_list("initContainers").iter();
     object.id.kind == "Pod"
         && !starting.any(|container| container.str_at("name") == Some("istio-init"))

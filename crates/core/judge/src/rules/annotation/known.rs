@@ -1,7 +1,7 @@
 //! The annotations that Istio knows, and the kinds they are for.
 
 use crate::rules::analyzed::GATEWAY_MANAGED;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Member, Node};
 
 /// Kinds that any annotation is for.
@@ -125,7 +125,7 @@ const OWN: [&str; 3] = [
 
 /// Each annotation of Istio's on a Namespace, Service, Pod or Deployment that a person wrote. What
 /// istiod makes for a Gateway has the Gateway's annotations.
-pub(super) fn written(mesh: &Mesh) -> impl Iterator<Item = (&Stored, &Member)> {
+pub(super) fn written(mesh: &Mesh) -> impl Iterator<Item = (&Object, &Member)> {
     let core = ["Namespace", "Service", "Pod"]
         .into_iter()
         .flat_map(|kind| mesh.objects.of(kind, ""));
@@ -151,7 +151,7 @@ pub(super) fn kinds(key: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Whether it is on a kind that it is for.
-pub(super) fn is_in_place(object: &Stored, key: &str) -> bool {
+pub(super) fn is_in_place(object: &Object, key: &str) -> bool {
     kinds(key).is_some_and(|kinds| kinds.is_empty() || kinds.contains(&object.id.kind.as_str()))
 }
 

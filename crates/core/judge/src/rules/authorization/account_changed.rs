@@ -2,7 +2,7 @@
 
 use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::PodFacts;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,9 +35,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(found) = unmatched::find(facts, asked) else {
+    let Some(found) = unmatched::find(facts, case) else {
         return;
     };
     let Why::OtherAccount(caller, account) = found.why else {

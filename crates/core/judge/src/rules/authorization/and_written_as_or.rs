@@ -2,7 +2,7 @@
 
 use super::denial::{action_of, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,11 +19,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
-        let is_met = asked.is_none_or(|asked| {
-            asked
-                .servers
+        let is_met = case.is_none_or(|case| {
+            case.servers
                 .iter()
                 .any(|pod| facts.mesh.reaches(&policy.id, &pod.reference()))
         });
@@ -56,7 +55,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 .confidence(Confidence::Possible)
                 .when_asked(Severity::Warning);
             // Who asks why a call works expected that it does not.
-            if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success))
+            if case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success))
                 && action_of(policy) == "ALLOW"
             {
                 finding.severity(Severity::Warning);

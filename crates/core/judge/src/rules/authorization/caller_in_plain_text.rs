@@ -5,8 +5,8 @@ use super::unmatched::{self, Unmatched, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::identity::{bypassed, drop_annotation};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
-use meshladder_mesh::{PodFacts, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{Object, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0908",
@@ -40,14 +40,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     let Some(found) =
-        unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::PlainText))
+        unmatched::find(facts, case).filter(|found| matches!(found.why, Why::PlainText))
     else {
         return;
     };
-    let Some(caller) = witness::caller(facts, asked) else {
+    let Some(caller) = witness::caller(facts, case) else {
         return;
     };
     let pod = facts
@@ -56,12 +56,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .get("Pod", &caller.namespace, &caller.name);
     if let Some((key, node)) = pod
         .filter(|_| caller.has_proxy)
-        .and_then(|pod| bypassed(pod, asked))
+        .and_then(|pod| bypassed(pod, case))
     {
         let message = format!(
             "{} keeps its calls to {} from its proxy ({key}), so they leave in plain text, and {} admits callers by an identity that only mutual TLS shows",
             caller.workload(),
-            asked.host,
+            case.host,
             found.policies[0].id
         );
         let proof = pod.map(|pod| Evidence::of(pod, node, "what bypasses the proxy"));
@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.fix(drop_annotation(&caller.workload(), key));
         return see(finding, found);
     }
-    match disables_tls(facts, asked, caller) {
+    match disables_tls(facts, case, caller) {
         Some((rule, node)) if caller.has_proxy => {
             let message = format!(
                 "{} makes {} call in plain text, and {} admits callers by an identity that only mutual TLS shows",
@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             ));
             see(finding, found);
         }
-        _ => match denial::plain_server(facts, asked, found.denial.server)
+        _ => match denial::plain_server(facts, case, found.denial.server)
             .filter(|_| caller.has_proxy)
         {
             Some((policy, mode)) => {
@@ -147,16 +147,16 @@ fn see(finding: &mut crate::finding::Finding, found: Unmatched<'_>) {
 
 fn disables_tls<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     caller: &PodFacts,
-) -> Option<(&'r Stored, &'r meshladder_text::tree::Node)> {
+) -> Option<(&'r Object, &'r meshladder_text::tree::Node)> {
     let pod = facts
         .mesh
         .objects
         .get("Pod", &caller.namespace, &caller.name)?;
     let rule = facts
         .mesh
-        .destination_rule(facts.mesh.scope(pod), &asked.host)?;
-    let (rule, tls) = rule.setting("tls", asked.question.to.port, None)?;
+        .destination_rule(facts.mesh.scope(pod), &case.host)?;
+    let (rule, tls) = rule.setting("tls", case.call.to.port, None)?;
     (tls.str_at("mode") == Some("DISABLE")).then_some((rule, tls))
 }

@@ -5,8 +5,8 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::policy::Verdict;
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -36,18 +36,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // Without it nothing is known of providers.
     if facts.mesh.config.tree.is_none() {
         return;
     }
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         let is_custom = policy.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM");
-        let pods = reached(facts, asked, policy);
+        let pods = reached(facts, case, policy);
         if is_custom
             && !is_dry_run(policy)
             && !pods.is_empty()
-            && asked.is_none_or(|asked| meets(facts, asked, policy))
+            && case.is_none_or(|case| meets(facts, case, policy))
         {
             out.examined();
             provider_of(facts, policy, &pods, out);
@@ -56,32 +56,32 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether the policy, as it stands now, denies the request.
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, policy: &Stored) -> bool {
+fn meets(facts: &Facts<'_>, case: &Case<'_>, policy: &Object) -> bool {
     let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
-    let is_open = asked.seen.is_none_or(|seen| seen.code == 403);
+    let is_open = case.seen.is_none_or(|seen| seen.code == 403);
     let denies = |server: &&meshladder_mesh::PodFacts| {
-        let verdict = denial::verdict(facts, asked, server, As::default());
+        let verdict = denial::verdict(facts, case, server, As::default());
         matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
     };
     let told =
         |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));
-    is_open && (asked.servers.iter().any(denies) || denial::denials(facts, asked).iter().any(told))
+    is_open && (case.servers.iter().any(denies) || denial::denials(facts, case).iter().any(told))
 }
 
 /// The pods that the policy reaches, of those that the question is about.
-fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) -> Vec<&'r Stored> {
-    let is_asked = |pod: &&Stored| {
-        asked.is_none_or(|asked| {
-            let on_path = asked
+fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> Vec<&'r Object> {
+    let is_asked = |pod: &&Object| {
+        case.is_none_or(|case| {
+            let on_path = case
                 .trace
                 .hops
                 .iter()
                 .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name));
             on_path
-                && asked
+                && case
                     .client
                     .is_none_or(|client| client.reference() != pod.id)
-                || asked
+                || case
                     .servers
                     .iter()
                     .any(|server| server.reference() == pod.id)
@@ -94,7 +94,7 @@ fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) ->
         .collect()
 }
 
-fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut Sink) {
+fn provider_of(facts: &Facts<'_>, policy: &Object, pods: &[&Object], out: &mut Sink) {
     let node = policy.spec_at(["provider", "name"]);
     let name = node.and_then(Node::str).unwrap_or_default();
     let config = &facts.mesh.config;
@@ -163,8 +163,8 @@ fn provider_of(facts: &Facts<'_>, policy: &Stored, pods: &[&Stored], out: &mut S
 }
 
 /// An older CUSTOM policy of the pod that asks another provider.
-fn other_provider<'r>(facts: &Facts<'r>, policy: &Stored, pod: &Stored) -> Option<&'r Stored> {
-    let provider = |policy: &Stored| {
+fn other_provider<'r>(facts: &Facts<'r>, policy: &Object, pod: &Object) -> Option<&'r Object> {
+    let provider = |policy: &Object| {
         policy
             .spec_at(["provider", "name"])
             .and_then(Node::str)

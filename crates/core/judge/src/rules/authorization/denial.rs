@@ -6,12 +6,12 @@ use crate::finding::Evidence;
 use crate::policy::{Objects, Policies, Traffic, Verdict};
 use crate::rules::identity::bypassed;
 use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_sim::rbac::{PolicyName, policy_in};
 use meshladder_sim::request::{Claims, Connection, Request, Tls};
 use meshladder_sim::walk::Scheme;
@@ -28,14 +28,14 @@ pub(super) struct Denial<'r> {
 }
 
 /// The denials of a request, one for each policy and server.
-pub(super) fn denials<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>) -> Vec<Denial<'r>> {
+pub(super) fn denials<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Vec<Denial<'r>> {
     let mut found: Vec<Denial<'r>> = Vec::new();
-    for told in witness::told(facts, asked) {
+    for told in witness::told(facts, case) {
         let Some(policy) = policy_in(told.details) else {
             continue;
         };
         let policy = Some(policy).filter(|policy| *policy != "none");
-        let Some(server) = server(asked, &told) else {
+        let Some(server) = server(case, &told) else {
             continue;
         };
         if found.iter().all(|known| known.policy != policy) {
@@ -56,15 +56,14 @@ impl<'r> Denial<'r> {
 }
 
 /// The pod whose policies decide: a gateway that denies is its own server.
-fn server<'r>(asked: &'r Asked<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
+fn server<'r>(case: &'r Case<'r>, told: &Told<'r>) -> Option<&'r PodFacts> {
     let is_caller = |pod: &&PodFacts| {
-        asked
-            .client
+        case.client
             .is_some_and(|client| client.reference() == pod.reference())
     };
     told.pod
         .filter(|pod| !is_caller(pod))
-        .or(asked.servers.first().copied())
+        .or(case.servers.first().copied())
 }
 
 /// Whether AuthorizationPolicies were all read.
@@ -85,7 +84,7 @@ pub(super) struct As<'a> {
 /// What the objects decide of the request at a server; none when the server is not known.
 pub(super) fn verdict(
     facts: &Facts<'_>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     server: &PodFacts,
     who: As<'_>,
 ) -> Option<Verdict> {
@@ -93,7 +92,7 @@ pub(super) fn verdict(
         .mesh
         .objects
         .get("Pod", &server.namespace, &server.name)?;
-    if is_rewritten(facts, asked) {
+    if is_rewritten(facts, case) {
         return Some(Verdict::Undecided("what the path is rewritten to".into()));
     }
     let nodes = |kind: &str| {
@@ -109,9 +108,9 @@ pub(super) fn verdict(
         authorization_policies: nodes("AuthorizationPolicy"),
         request_authentications: nodes("RequestAuthentication"),
     };
-    let traffic = traffic(facts, asked);
+    let traffic = traffic(facts, case);
     let policies = Policies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
-    let request = arriving(facts, asked, server, who);
+    let request = arriving(facts, case, server, who);
     let mut state = if traffic == Traffic::Http {
         State::new(&request)
     } else {
@@ -125,21 +124,21 @@ pub(super) fn verdict(
 }
 
 /// Whether the objects deny the request as they are, so that a push changes nothing.
-pub(super) fn is_asked_for(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
+pub(super) fn is_asked_for(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> bool {
     matches!(
-        verdict(facts, asked, server, As::default()),
+        verdict(facts, case, server, As::default()),
         Some(Verdict::Denied { .. })
     )
 }
 
 /// What the server's proxy takes the request for.
-pub(super) fn traffic(facts: &Facts<'_>, asked: &Asked<'_>) -> Traffic {
-    let declared = witness::called_port(facts, asked).map(|(_, port)| port.protocol);
+pub(super) fn traffic(facts: &Facts<'_>, case: &Case<'_>) -> Traffic {
+    let declared = witness::called_port(facts, case).map(|(_, port)| port.protocol);
     let is_tcp = matches!(
         declared,
         Some(Protocol::Tcp | Protocol::Tls | Protocol::Https)
     );
-    if asked.question.to.scheme == Scheme::Tcp || is_tcp {
+    if case.call.to.scheme == Scheme::Tcp || is_tcp {
         Traffic::Tcp
     } else {
         Traffic::Http
@@ -149,16 +148,16 @@ pub(super) fn traffic(facts: &Facts<'_>, asked: &Asked<'_>) -> Traffic {
 /// The pod that calls a server; none for a gateway's clients.
 pub(super) fn caller<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'r>,
+    case: &Case<'r>,
     server: &PodFacts,
 ) -> Option<&'r PodFacts> {
-    witness::caller(facts, asked).filter(|pod| pod.reference() != server.reference())
+    witness::caller(facts, case).filter(|pod| pod.reference() != server.reference())
 }
 
 /// As whom the server knows the caller, when it comes over mutual TLS:
 /// `cluster.local/ns/tools/sa/curl`.
-pub(super) fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> Option<String> {
-    let caller = caller(facts, asked, server).filter(|_| is_mutual_tls(facts, asked, server))?;
+pub(super) fn principal(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> Option<String> {
+    let caller = caller(facts, case, server).filter(|_| is_mutual_tls(facts, case, server))?;
     let domain = facts.mesh.config.trust_domains.first()?;
     Some(format!(
         "{domain}/ns/{}/sa/{}",
@@ -167,31 +166,31 @@ pub(super) fn principal(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts)
 }
 
 /// Whether the caller's proxy shows its certificate.
-pub(super) fn is_mutual_tls(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> bool {
-    let plain = asked
+pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> bool {
+    let plain = case
         .trace
         .hops
         .iter()
         .any(|hop| hop.direction != "inbound" && hop.tls == "none");
     let bypasses = |pod: &PodFacts| {
         let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
-        stored.is_some_and(|stored| bypassed(stored, asked).is_some())
+        stored.is_some_and(|stored| bypassed(stored, case).is_some())
     };
-    let plain = plain || plain_server(facts, asked, server).is_some();
-    !plain && caller(facts, asked, server).is_some_and(|pod| pod.has_proxy && !bypasses(pod))
+    let plain = plain || plain_server(facts, case, server).is_some();
+    !plain && caller(facts, case, server).is_some_and(|pod| pod.has_proxy && !bypasses(pod))
 }
 
 /// The PeerAuthentication that has the port which is called take plain text only.
 pub(super) fn plain_server<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     server: &PodFacts,
-) -> Option<(&'r Stored, &'r Node)> {
+) -> Option<(&'r Object, &'r Node)> {
     let pod = facts
         .mesh
         .objects
         .get("Pod", &server.namespace, &server.name)?;
-    let (_, port) = witness::called_port(facts, asked)?;
+    let (_, port) = witness::called_port(facts, case)?;
     let mode = facts
         .mesh
         .mutual_tls(&Workload::of(pod), services::target_port(&port, pod)?);
@@ -199,20 +198,20 @@ pub(super) fn plain_server<'r>(
 }
 
 /// Whether a route may change the path before the server sees it.
-fn is_rewritten(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
-    let routes = |service: &&Stored| {
+fn is_rewritten(facts: &Facts<'_>, case: &Case<'_>) -> bool {
+    let routes = |service: &&Object| {
         service
             .spec_list("http")
             .iter()
             .any(|route| route.get("rewrite").is_some())
     };
-    witness::virtual_services(facts, asked).iter().any(routes)
+    witness::virtual_services(facts, case).iter().any(routes)
 }
 
 /// The request as it arrives at the server.
-fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>) -> Request {
-    let question = asked.question;
-    let caller = caller(facts, asked, server);
+fn arriving(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts, who: As<'_>) -> Request {
+    let call = case.call;
+    let caller = caller(facts, case, server);
     let domain = facts
         .mesh
         .config
@@ -223,8 +222,8 @@ fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>
         let account = who.account.unwrap_or(&pod.service_account);
         format!("spiffe://{domain}/ns/{}/sa/{account}", pod.namespace)
     });
-    let shows = who.mutual_tls || is_mutual_tls(facts, asked, server);
-    let host = question
+    let shows = who.mutual_tls || is_mutual_tls(facts, case, server);
+    let host = call
         .headers
         .iter()
         .find(|(name, _)| name == "host")
@@ -234,9 +233,9 @@ fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>
         connection: Connection {
             destination: (
                 server.ips.first().copied().unwrap_or(nowhere),
-                server_port(facts, asked, server),
+                server_port(facts, case, server),
             ),
-            source: question
+            source: call
                 .source_ip
                 .or_else(|| caller.and_then(|pod| pod.ips.first().copied()))
                 .map(|ip| (ip, 0)),
@@ -247,35 +246,35 @@ fn arriving(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts, who: As<'_>
             }),
             plain_http: Some("http/1.1"),
         },
-        method: question.method.clone(),
-        scheme: question.to.scheme.word().to_owned(),
-        authority: host.unwrap_or_else(|| question.to.authority()),
-        path: question.to.path.clone(),
-        headers: question
+        method: call.method.clone(),
+        scheme: call.to.scheme.word().to_owned(),
+        authority: host.unwrap_or_else(|| call.to.authority()),
+        path: call.to.path.clone(),
+        headers: call
             .headers
             .iter()
             .filter(|(name, _)| name != "host")
             .cloned()
             .collect(),
-        claims: question.claims.clone(),
+        claims: call.claims.clone(),
         unknown_headers: Vec::new(),
     }
 }
 
 /// The port of the pod that the request comes to.
-pub(super) fn server_port(facts: &Facts<'_>, asked: &Asked<'_>, server: &PodFacts) -> u16 {
+pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts) -> u16 {
     let pod = facts
         .mesh
         .objects
         .get("Pod", &server.namespace, &server.name);
-    let port = witness::called_port(facts, asked).map(|(_, port)| port);
+    let port = witness::called_port(facts, case).map(|(_, port)| port);
     port.zip(pod)
         .and_then(|(port, pod)| services::target_port(&port, pod))
-        .unwrap_or(asked.question.to.port)
+        .unwrap_or(case.call.to.port)
 }
 
 /// The enforced policies of an action that reach a pod.
-pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Stored> {
+pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Object> {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
         return Vec::new();
     };
@@ -287,14 +286,14 @@ pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> V
 }
 
 /// `ALLOW` unless it says otherwise.
-pub(super) fn action_of(policy: &Stored) -> &str {
+pub(super) fn action_of(policy: &Object) -> &str {
     policy
         .spec_at(["action"])
         .and_then(Node::str)
         .unwrap_or("ALLOW")
 }
 
-pub(super) fn is_dry_run(policy: &Stored) -> bool {
+pub(super) fn is_dry_run(policy: &Object) -> bool {
     matches!(
         policy.annotation("istio.io/dry-run"),
         Some("1" | "t" | "T" | "true" | "TRUE" | "True")
@@ -337,7 +336,7 @@ pub(super) fn is_of_token(field: &str) -> bool {
 }
 
 /// Whether a policy asks for something of a token.
-pub(super) fn wants_token(policy: &Stored) -> bool {
+pub(super) fn wants_token(policy: &Object) -> bool {
     let tokens = |field: &str| is_of_token(field) || field == "notRequestPrincipals";
     policy
         .spec_list("rules")
@@ -346,11 +345,11 @@ pub(super) fn wants_token(policy: &Stored) -> bool {
 }
 
 /// Whether the request comes with a token, or its claims were told.
-pub(super) fn has_token(asked: &Asked<'_>) -> bool {
-    let is_told = !matches!(asked.question.claims, Claims::None);
+pub(super) fn has_token(case: &Case<'_>) -> bool {
+    let is_told = !matches!(case.call.claims, Claims::None);
     is_told
-        || asked
-            .question
+        || case
+            .call
             .headers
             .iter()
             .any(|(name, _)| name == "authorization")

@@ -3,8 +3,8 @@
 use super::denial::{self, As, Denial};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::policy::Verdict;
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
-use meshladder_mesh::{ObjectRef, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -32,18 +32,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    for denial in denial::denials(facts, asked) {
+    for denial in denial::denials(facts, case) {
         let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
             continue;
         };
         let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
-            Some(policy) if matches(facts, asked, &denial, policy) => {
-                read(facts, asked, &denial, policy, name.rule, out);
+            Some(policy) if matches(facts, case, &denial, policy) => {
+                read(facts, case, &denial, policy, name.rule, out);
             }
-            None if !denial::is_readable(facts) => unread(asked, denial, &id, name.rule, out),
+            None if !denial::is_readable(facts) => unread(case, denial, &id, name.rule, out),
             // The proxy enforces what the objects no longer say: that is for the rung `sync`.
             _ => {}
         }
@@ -51,9 +51,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Whether the policy, as it stands now, denies the request.
-fn matches(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &Stored) -> bool {
+fn matches(facts: &Facts<'_>, case: &Case<'_>, denial: &Denial<'_>, policy: &Object) -> bool {
     let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
-    match denial::verdict(facts, asked, denial.server, As::default()) {
+    match denial::verdict(facts, case, denial.server, As::default()) {
         Some(Verdict::Denied { policy }) => policy.is_some_and(|policy| policy.contains(&name)),
         Some(Verdict::Undecided(_)) | None => true,
         Some(Verdict::Allowed { .. } | Verdict::Refused(_)) => false,
@@ -62,13 +62,13 @@ fn matches(facts: &Facts<'_>, asked: &Asked<'_>, denial: &Denial<'_>, policy: &S
 
 fn read(
     facts: &Facts<'_>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     denial: &Denial<'_>,
-    policy: &Stored,
+    policy: &Object,
     rule: usize,
     out: &mut Sink,
 ) {
-    let call = witness::call(asked);
+    let call = witness::call(case);
     let message = format!("{} denies {call}: its rule {rule} matches", policy.id);
     let node = policy.spec_list("rules").get(rule).unwrap_or(&policy.node);
     let finding = out.find(
@@ -79,11 +79,11 @@ fn read(
     finding
         .see(denial.proof.clone())
         .hits(denial.server.reference());
-    finding.is_asked_for(denial::is_asked_for(facts, asked, denial.server));
-    if let Some(patch) = except_path(asked, policy, node) {
+    finding.is_asked_for(denial::is_asked_for(facts, case, denial.server));
+    if let Some(patch) = except_path(case, policy, node) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
-    if let Some(patch) = except_caller(facts, asked, denial, policy, node) {
+    if let Some(patch) = except_caller(facts, case, denial, policy, node) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
     if policy.spec_list("rules").len() > 1 {
@@ -94,8 +94,8 @@ fn read(
 }
 
 /// Takes the path out of every operation that the rule lists.
-fn except_path(asked: &Asked<'_>, policy: &Stored, rule: &Node) -> Option<String> {
-    let path = asked.question.to.path.split(['?', '#']).next()?;
+fn except_path(case: &Case<'_>, policy: &Object, rule: &Node) -> Option<String> {
+    let path = case.call.to.path.split(['?', '#']).next()?;
     let operations = rule
         .get("to")?
         .items()
@@ -107,12 +107,12 @@ fn except_path(asked: &Asked<'_>, policy: &Stored, rule: &Node) -> Option<String
 /// Takes the caller out of every source that the rule lists.
 fn except_caller(
     facts: &Facts<'_>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     denial: &Denial<'_>,
-    policy: &Stored,
+    policy: &Object,
     rule: &Node,
 ) -> Option<String> {
-    let principal = denial::principal(facts, asked, denial.server)?;
+    let principal = denial::principal(facts, case, denial.server)?;
     let sources = rule
         .get("from")?
         .items()
@@ -123,7 +123,7 @@ fn except_caller(
 
 /// Adds a value to a list of exceptions in each of these parts.
 fn except<'n>(
-    policy: &Stored,
+    policy: &Object,
     parts: impl Iterator<Item = &'n Node>,
     list: &str,
     value: &str,
@@ -141,10 +141,10 @@ fn except<'n>(
     (!patches.is_empty()).then(|| format!("[{}]", patches.join(",")))
 }
 
-fn unread(asked: &Asked<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out: &mut Sink) {
+fn unread(case: &Case<'_>, denial: Denial<'_>, id: &ObjectRef, rule: usize, out: &mut Sink) {
     let message = format!(
         "{id} denies {}: its rule {rule} matches, as the proxy tells; the object itself could not be read",
-        witness::call(asked)
+        witness::call(case)
     );
     let server = denial.server.reference();
     let finding = out.find(id.clone(), message, denial.proof);

@@ -4,7 +4,7 @@ use super::denial::{self, As};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::policy::Verdict;
 use crate::rules::endpoints::meant_pods;
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
 use meshladder_sim::trace::Kind;
@@ -38,16 +38,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(server) = server(facts, asked).filter(|_| ends_before(asked)) else {
+    let Some(server) = server(facts, case).filter(|_| ends_before(case)) else {
         return;
     };
     let caller = As {
         account: None,
-        mutual_tls: asked.client.is_some_and(|client| client.has_proxy),
+        mutual_tls: case.client.is_some_and(|client| client.has_proxy),
     };
-    let Some(Verdict::Denied { policy }) = denial::verdict(facts, asked, server, caller) else {
+    let Some(Verdict::Denied { policy }) = denial::verdict(facts, case, server, caller) else {
         return;
     };
     let named = policy.as_deref().and_then(PolicyName::parse);
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let message = format!(
         "once that is repaired, {} will still deny {} at {}",
         stored.id,
-        witness::call(asked),
+        witness::call(case),
         server.workload()
     );
     let rules = stored.spec_at(["rules"]).unwrap_or(&stored.node);
@@ -80,15 +80,15 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Whether the caller's own proxy ends the request.
-fn ends_before(asked: &Asked<'_>) -> bool {
+fn ends_before(case: &Case<'_>) -> bool {
     let early = |kind: Kind| {
         matches!(
             kind,
             Kind::NoRoute | Kind::NoCluster | Kind::NoEndpoints | Kind::NoListener
         )
     };
-    !asked.trace.branches.is_empty()
-        && asked
+    !case.trace.branches.is_empty()
+        && case
             .trace
             .branches
             .iter()
@@ -96,15 +96,14 @@ fn ends_before(asked: &Asked<'_>) -> bool {
 }
 
 /// A pod that the request is meant for.
-fn server<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<&'r PodFacts> {
+fn server<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
     let meant = || {
-        let service = asked.service?;
+        let service = case.service?;
         let service = facts.mesh.service(&service.namespace, &service.name)?;
         let pod = meant_pods(facts.mesh, service).into_iter().next()?;
         facts.mesh.pod(&pod.id.namespace, &pod.id.name)
     };
-    asked
-        .servers
+    case.servers
         .first()
         .copied()
         .or_else(meant)

@@ -7,7 +7,7 @@ use crate::rules::Facts;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef};
 use meshladder_mesh::policies::Workload;
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::json::{Kind, Raw};
 
 /// The first enforced ALLOW policy in a pod's proxy: its name, and where it stands.
@@ -40,7 +40,7 @@ pub(super) fn dump_of(facts: &Facts<'_>, pod: &PodFacts) -> Option<Document> {
 /// For each of these RequestAuthentications the dump of one proxy that it reaches.
 pub(super) fn of_each<'f>(
     facts: &Facts<'f>,
-    policies: &[&'f Stored],
+    policies: &[&'f Object],
 ) -> BTreeMap<&'f ObjectRef, Document> {
     let mut found = BTreeMap::new();
     for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
@@ -53,10 +53,10 @@ pub(super) fn of_each<'f>(
         let reaching = facts
             .mesh
             .policies("RequestAuthentication", &Workload::of(stored));
-        let new = |policy: &&Stored| {
+        let new = |policy: &&Object| {
             policies.iter().any(|one| one.id == policy.id) && !found.contains_key(&policy.id)
         };
-        let reaching: Vec<&Stored> = reaching.into_iter().filter(new).collect();
+        let reaching: Vec<&Object> = reaching.into_iter().filter(new).collect();
         for policy in reaching {
             found.extend(dump_of(facts, pod).map(|dump| (&policy.id, dump)));
         }

@@ -3,7 +3,7 @@
 use super::denial;
 use super::ext_authz_unreachable::TYPE;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0916",
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, asked)
+    let Some(told) = witness::told(facts, case)
         .into_iter()
         .find(|told| told.details == "ext_authz_denied")
     else {
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let message = format!(
         "the authorization service that {} asks denies {} with {}",
         object.id,
-        witness::call(asked),
+        witness::call(case),
         told.code
     );
     let finding = out.find(

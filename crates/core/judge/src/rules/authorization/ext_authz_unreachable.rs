@@ -2,10 +2,10 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::Met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::services::{number, ports};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -37,19 +37,19 @@ pub(super) static RULE: Rule = Rule {
 /// Part of the type of the filter that asks.
 pub(super) const TYPE: &str = "envoy.extensions.filters.http.ext_authz.";
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut known: Vec<ObjectRef> = Vec::new();
     for pod in facts
         .mesh
         .pods
         .iter()
-        .filter(|pod| pod.has_proxy && is_asked(asked, pod))
+        .filter(|pod| pod.has_proxy && is_asked(case, pod))
     {
         out.examined();
         for (filter, value) in witness::envoy_filters(facts, pod, TYPE) {
             if let Some(missing) = missing(facts, value) {
                 if !known.contains(&filter.id) {
-                    tell(facts, asked, filter, value, &missing, out);
+                    tell(facts, case, filter, value, &missing, out);
                     known.push(filter.id.clone());
                 }
                 if let Some(finding) = out
@@ -61,16 +61,15 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 }
             }
         }
-        provider(facts, asked, pod, out);
+        provider(facts, case, pod, out);
     }
 }
 
-fn is_asked(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
-    asked.is_none_or(|asked| {
-        asked
-            .seen
+fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
+    case.is_none_or(|case| {
+        case.seen
             .is_none_or(|seen| seen.code == 403 || seen.has("UAEX"))
-            && asked
+            && case
                 .servers
                 .iter()
                 .any(|server| server.reference() == pod.reference())
@@ -138,8 +137,8 @@ fn unreachable(
 
 fn tell(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    filter: &Stored,
+    case: Option<&Case<'_>>,
+    filter: &Object,
     value: &Node,
     missing: &str,
     out: &mut Sink,
@@ -150,16 +149,16 @@ fn tell(
     );
     let proof = Evidence::of(filter, value, "the filter that asks");
     let finding = out.find(filter.id.clone(), message, proof);
-    see_denial(facts, asked, finding);
+    see_denial(facts, case, finding);
     finding.fixes.extend(witness::without_patch(filter, value));
     finding.fix(Fix::advice(
         "deploy the authorization service that it names",
     ));
 }
 
-fn see_denial(facts: &Facts<'_>, asked: Option<&Asked<'_>>, finding: &mut crate::finding::Finding) {
-    let Some(asked) = asked else { return };
-    if let Some(told) = witness::told(facts, asked)
+fn see_denial(facts: &Facts<'_>, case: Option<&Case<'_>>, finding: &mut crate::finding::Finding) {
+    let Some(case) = case else { return };
+    if let Some(told) = witness::told(facts, case)
         .into_iter()
         .find(|told| told.details.starts_with("ext_authz"))
     {
@@ -168,7 +167,7 @@ fn see_denial(facts: &Facts<'_>, asked: Option<&Asked<'_>>, finding: &mut crate:
 }
 
 /// The provider of a CUSTOM policy: `extensionProviders` name its Service.
-fn provider(facts: &Facts<'_>, asked: Option<&Asked<'_>>, pod: &PodFacts, out: &mut Sink) {
+fn provider(facts: &Facts<'_>, case: Option<&Case<'_>>, pod: &PodFacts, out: &mut Sink) {
     for policy in super::denial::policies(facts, pod, "CUSTOM") {
         let name = policy
             .spec_at(["provider", "name"])
@@ -201,7 +200,7 @@ fn provider(facts: &Facts<'_>, asked: Option<&Asked<'_>>, pod: &PodFacts, out: &
             message,
             Evidence::object(policy, "the policy that asks it"),
         );
-        see_denial(facts, asked, finding);
+        see_denial(facts, case, finding);
         finding.hits(pod.reference());
         finding.fix(Fix::advice(if is_config {
             format!("correct `service` and `port` of the provider {name} in extensionProviders")

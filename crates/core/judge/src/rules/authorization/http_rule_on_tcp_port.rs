@@ -2,10 +2,10 @@
 
 use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,11 +26,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    let called = asked.map(|asked| witness::called_port(facts, asked));
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    let called = case.map(|case| witness::called_port(facts, case));
     // A request that no policy turned away is not met by any of this.
     if matches!(called, Some(None))
-        || asked.is_some_and(|asked| denial::denials(facts, asked).is_empty())
+        || case.is_some_and(|case| denial::denials(facts, case).is_empty())
     {
         return;
     }
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// "ALLOW with HTTP fields is left out on TCP, so everything is denied; DENY keeps only the rest of
 /// it, so more is denied".
-fn port_of(facts: &Facts<'_>, service: &Stored, pod: &Stored, port: u16, out: &mut Sink) {
+fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &mut Sink) {
     let reaching = facts
         .mesh
         .policies("AuthorizationPolicy", &Workload::of(pod));
@@ -64,16 +64,16 @@ fn port_of(facts: &Facts<'_>, service: &Stored, pod: &Stored, port: u16, out: &m
             .copied()
             .filter(|policy| !is_dry_run(policy))
     };
-    let allow: Vec<&Stored> = enforced()
+    let allow: Vec<&Object> = enforced()
         .filter(|policy| action_of(policy) == "ALLOW")
         .collect();
-    let meant = |policy: &Stored| {
+    let meant = |policy: &Object| {
         policy
             .spec_list("rules")
             .iter()
             .any(|rule| is_for(rule, port))
     };
-    let survives = |policy: &Stored| {
+    let survives = |policy: &Object| {
         policy
             .spec_list("rules")
             .iter()
@@ -109,7 +109,7 @@ fn port_of(facts: &Facts<'_>, service: &Stored, pod: &Stored, port: u16, out: &m
     }
 }
 
-fn tell(policy: &Stored, service: &Stored, pod: &Stored, port: u16, effect: &str, out: &mut Sink) {
+fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str, out: &mut Sink) {
     let mut rules = policy
         .spec_list("rules")
         .iter()
@@ -144,7 +144,7 @@ fn tell(policy: &Stored, service: &Stored, pod: &Stored, port: u16, effect: &str
 
 /// A patch after which the rules for this port say nothing that only HTTP has. A DENY without it
 /// would match everything, so it is kept away from the port.
-fn without_http(policy: &Stored, port: u16) -> Option<String> {
+fn without_http(policy: &Object, port: u16) -> Option<String> {
     let mut patches = Vec::new();
     for rule in policy
         .spec_list("rules")
@@ -218,7 +218,7 @@ fn is_for(rule: &Node, port: u16) -> bool {
     (named.is_empty() || has(&named)) && !has(&lists("notPorts"))
 }
 
-fn names_ports(policy: &Stored) -> bool {
+fn names_ports(policy: &Object) -> bool {
     policy
         .spec_list("rules")
         .iter()

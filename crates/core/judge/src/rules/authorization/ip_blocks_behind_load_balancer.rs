@@ -2,8 +2,8 @@
 
 use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_text::tree::Node;
@@ -26,9 +26,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // A request that was let through does not suffer.
-    if asked.is_some_and(|asked| !is_denied(asked)) {
+    if case.is_some_and(|case| !is_denied(case)) {
         return;
     }
     for service in facts
@@ -41,14 +41,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let Some(pod) = pods.iter().find(|pod| is_router(pod)) else {
             continue;
         };
-        let on_path = |asked: &&Asked<'_>| {
-            asked
-                .trace
+        let on_path = |case: &&Case<'_>| {
+            case.trace
                 .hops
                 .iter()
                 .any(|hop| hop.proxy == format!("{}/{}", pod.id.namespace, pod.id.name))
         };
-        if asked.is_some_and(|asked| !on_path(&asked)) {
+        if case.is_some_and(|case| !on_path(&case)) {
             continue;
         }
         out.examined();
@@ -63,23 +62,23 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_denied(asked: &Asked<'_>) -> bool {
-    asked.saw(403)
-        || (asked.seen.is_none()
-            && asked
+fn is_denied(case: &Case<'_>) -> bool {
+    case.saw(403)
+        || (case.seen.is_none()
+            && case
                 .ends(meshladder_sim::trace::Kind::Denied)
                 .next()
                 .is_some())
 }
 
 /// "Cluster obscures the client source IP and may cause a second hop to another node"
-fn hides_clients(service: &Stored) -> bool {
+fn hides_clients(service: &Object) -> bool {
     let text = |key| service.spec_at([key]).and_then(Node::str);
     matches!(text("type"), Some("LoadBalancer" | "NodePort"))
         && text("externalTrafficPolicy") != Some("Local")
 }
 
-fn ip_blocks(policy: &Stored) -> Option<&Node> {
+fn ip_blocks(policy: &Object) -> Option<&Node> {
     let rules = policy
         .spec_list("rules")
         .iter()
@@ -90,7 +89,7 @@ fn ip_blocks(policy: &Stored) -> Option<&Node> {
     found.next().map(|(_, node)| node)
 }
 
-fn tell(policy: &Stored, node: &Node, service: &Stored, pod: &Stored, out: &mut Sink) {
+fn tell(policy: &Object, node: &Node, service: &Object, pod: &Object, out: &mut Sink) {
     let message = format!(
         "{} decides by the address of the connection, and {} passes connections on from its nodes' addresses, so {} meets the wrong callers",
         policy.id,

@@ -2,10 +2,10 @@
 
 use super::{dumped, token_refused};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::json::{Kind, Raw};
 
 pub(super) static RULE: Rule = Rule {
@@ -35,18 +35,18 @@ const STAND_INS: [&str; 2] = [
     "vqS7RN4b34i3_5YyhygtBe33gI6GK_0ldW8WMZaunS28T",
 ];
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     out.examined();
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         return of_mesh(facts, out);
     };
-    let refused = token_refused::refusals(facts, asked);
-    let policies = token_refused::authentications(facts, asked);
+    let refused = token_refused::refusals(facts, case);
+    let policies = token_refused::authentications(facts, case);
     let Some(policy) = policies.iter().find(|policy| remote(policy).is_some()) else {
         return;
     };
     let told = |reason: &str| is_about_keys(reason) || reason.starts_with("Jwt verification fails");
-    let at = failed_fetch(facts, policy).or_else(|| placeholder(facts, asked));
+    let at = failed_fetch(facts, policy).or_else(|| placeholder(facts, case));
     let at = at.zip(
         refused
             .into_iter()
@@ -60,8 +60,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// Nobody asked: what the dump of a proxy shows that the RequestAuthentication reaches, and
 /// istiod's log and metrics.
 fn of_mesh(facts: &Facts<'_>, out: &mut Sink) {
-    let is_remote = |policy: &&Stored| remote(policy).is_some();
-    let policies: Vec<&Stored> = facts
+    let is_remote = |policy: &&Object| remote(policy).is_some();
+    let policies: Vec<&Object> = facts
         .mesh
         .objects
         .of_kind("RequestAuthentication")
@@ -98,7 +98,7 @@ fn of_mesh(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 fn tell<'o>(
-    policy: &Stored,
+    policy: &Object,
     at: Evidence,
     confidence: Confidence,
     out: &'o mut Sink,
@@ -122,7 +122,7 @@ fn tell<'o>(
 }
 
 /// The address from which istiod fetches keys, when they are not in the object itself.
-fn remote(policy: &Stored) -> Option<&str> {
+fn remote(policy: &Object) -> Option<&str> {
     let rules = policy
         .spec_list("jwtRules")
         .iter()
@@ -133,7 +133,7 @@ fn remote(policy: &Stored) -> Option<&str> {
 }
 
 /// The last line of an istiod's log about that address, when it says that the keys were not had.
-fn failed_fetch(facts: &Facts<'_>, policy: &Stored) -> Option<Evidence> {
+fn failed_fetch(facts: &Facts<'_>, policy: &Object) -> Option<Evidence> {
     let address = remote(policy)?;
     let is_istiods =
         |id: &&DocId| id.split().1.starts_with("logs/") && id.as_str().ends_with("/discovery.log");
@@ -190,13 +190,13 @@ fn failed_count(facts: &Facts<'_>) -> Option<Evidence> {
 }
 
 /// The key that istiod put in the place of those it could not fetch, in a server's dump.
-pub(super) fn placeholder(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<Evidence> {
-    let policies = token_refused::authentications(facts, asked);
-    let remote: Vec<&Stored> = policies
+pub(super) fn placeholder(facts: &Facts<'_>, case: &Case<'_>) -> Option<Evidence> {
+    let policies = token_refused::authentications(facts, case);
+    let remote: Vec<&Object> = policies
         .into_iter()
         .filter(|policy| remote(policy).is_some())
         .collect();
-    asked.servers.iter().find_map(|pod| {
+    case.servers.iter().find_map(|pod| {
         let dump = dumped::dump_of(facts, pod)?;
         remote
             .iter()
@@ -208,7 +208,7 @@ pub(super) fn placeholder(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<Eviden
 /// The key that stands in for those of an issuer that a policy names, and whether it is known to be
 /// istiod's. A newer istiod may put another fixed one there, which has no `kid`: issuers name their
 /// keys, to be able to change them.
-fn stand_in(document: &Document, policy: &Stored) -> Option<(Evidence, bool)> {
+fn stand_in(document: &Document, policy: &Object) -> Option<(Evidence, bool)> {
     let rules = policy
         .spec_list("jwtRules")
         .iter()

@@ -2,7 +2,7 @@
 
 use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,17 +35,17 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     let Some(found) =
-        unmatched::find(facts, asked).filter(|found| matches!(found.why, Why::NoToken))
+        unmatched::find(facts, case).filter(|found| matches!(found.why, Why::NoToken))
     else {
         return;
     };
     let policy = found.policies[0];
     let message = format!(
         "{} has no token, and {} admits only callers with one",
-        witness::call(asked),
+        witness::call(case),
         policy.id
     );
     let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);

@@ -3,8 +3,8 @@
 use super::unmatched::{self, Unmatched, Why};
 use super::{denial, dumped};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -37,21 +37,21 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     if !denial::is_readable(facts) {
-        return unread(facts, asked, out);
+        return unread(facts, case, out);
     }
-    if let Some(found) = unmatched::find(facts, asked)
+    if let Some(found) = unmatched::find(facts, case)
         && matches!(found.why, Why::NotListed)
     {
-        tell(facts, asked, &found, out);
+        tell(facts, case, &found, out);
     }
 }
 
-fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut Sink) {
+fn tell(facts: &Facts<'_>, case: &Case<'_>, found: &Unmatched<'_>, out: &mut Sink) {
     let policy = found.policies[0];
-    let principal = denial::principal(facts, asked, found.denial.server);
+    let principal = denial::principal(facts, case, found.denial.server);
     let by = principal
         .as_ref()
         .map(|principal| format!(" by {principal}"))
@@ -60,7 +60,7 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
         "{} for {} does not list {}{by}, and what no ALLOW policy lists is denied",
         policy.id,
         found.denial.server.workload(),
-        witness::call(asked),
+        witness::call(case),
     );
     let rules = policy
         .spec_at(["rules"])
@@ -77,10 +77,10 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
     finding
         .see(found.denial.proof.clone())
         .hits(found.denial.server.reference());
-    finding.is_asked_for(denial::is_asked_for(facts, asked, found.denial.server));
-    let caller = denial::caller(facts, asked, found.denial.server);
-    let port = denial::server_port(facts, asked, found.denial.server).to_string();
-    for patch in lists(asked, policy, caller, principal.as_deref(), &port) {
+    finding.is_asked_for(denial::is_asked_for(facts, case, found.denial.server));
+    let caller = denial::caller(facts, case, found.denial.server);
+    let port = denial::server_port(facts, case, found.denial.server).to_string();
+    for patch in lists(case, policy, caller, principal.as_deref(), &port) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }
     // A rule for the caller's identity alone would go round the token.
@@ -102,7 +102,7 @@ fn tell(facts: &Facts<'_>, asked: &Asked<'_>, found: &Unmatched<'_>, out: &mut S
 
 /// Lets this caller in alone: by one more rule, or by a policy beside one that is there to allow
 /// nothing.
-fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
+fn admit(policy: &Object, server: &PodFacts, principal: &str) -> Fix {
     if !policy.spec_list("rules").is_empty() {
         let rule = format!(
             r#"{{"from":[{{"source":{{"principals":[{}]}}}}]}}"#,
@@ -128,8 +128,8 @@ fn admit(policy: &Stored, server: &PodFacts, principal: &str) -> Fix {
 }
 
 /// The objects are kept from us, but the server's proxy has their names.
-fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let denials = denial::denials(facts, asked);
+fn unread(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let denials = denial::denials(facts, case);
     let Some(denial) = denials.into_iter().find(|denial| denial.policy.is_none()) else {
         return;
     };
@@ -147,7 +147,7 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let message = format!(
         "{id} for {} does not list {}, as its proxy tells; the object itself could not be read",
         denial.server.workload(),
-        witness::call(asked)
+        witness::call(case)
     );
     let finding = out.find(id.clone(), message, at);
     finding
@@ -163,16 +163,16 @@ fn unread(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 /// Patches that add the caller, or what it does, to one list each; the ladder keeps those that
 /// help.
 fn lists(
-    asked: &Asked<'_>,
-    policy: &Stored,
+    case: &Case<'_>,
+    policy: &Object,
     caller: Option<&PodFacts>,
     principal: Option<&str>,
     port: &str,
 ) -> Vec<String> {
-    let path = asked.question.to.path.split(['?', '#']).next();
-    let authority = asked.question.to.authority();
-    let given = asked
-        .question
+    let path = case.call.to.path.split(['?', '#']).next();
+    let authority = case.call.to.authority();
+    let given = case
+        .call
         .headers
         .iter()
         .find(|(name, _)| name == "host")
@@ -190,7 +190,7 @@ fn lists(
             "to",
             "operation",
             "methods",
-            Some(asked.question.method.as_str()),
+            Some(case.call.method.as_str()),
         ),
         ("to", "operation", "paths", path),
         ("to", "operation", "ports", Some(port)),

@@ -2,7 +2,7 @@
 
 use crate::finding::{Rung, Severity};
 use crate::rules::missed::{for_nobody, tell_nobody};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0919",
@@ -33,9 +33,9 @@ pub(super) static RULE: Rule = Rule {
 
 const KINDS: [&str; 2] = ["AuthorizationPolicy", "RequestAuthentication"];
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // A policy that does nothing refuses nothing.
-    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+    if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         return;
     }
     out.examined += KINDS
@@ -43,6 +43,6 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         .map(|kind| facts.mesh.objects.of_kind(kind).len())
         .sum::<usize>();
     for policy in for_nobody(facts, &KINDS) {
-        tell_nobody(facts, asked, policy, out);
+        tell_nobody(facts, case, policy, out);
     }
 }

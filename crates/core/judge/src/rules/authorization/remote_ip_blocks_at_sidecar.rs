@@ -2,8 +2,8 @@
 
 use super::denial::{fields, is_dry_run};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_text::tree::Node;
@@ -25,8 +25,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    if asked.is_some_and(|asked| !asked.saw(403)) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    if case.is_some_and(|case| !case.saw(403)) {
         return;
     }
     // The mesh's own setting reaches gateways and sidecars alike.
@@ -59,9 +59,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let mut pods = facts.mesh.objects.of_kind("Pod").iter().filter(|pod| {
             !is_router(pod)
                 && !trusts(pod)
-                && asked.is_none_or(|asked| {
-                    asked
-                        .servers
+                && case.is_none_or(|case| {
+                    case.servers
                         .iter()
                         .any(|server| server.reference() == pod.id)
                 })
@@ -74,12 +73,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether the pod's own settings say how many proxies stand before it.
-fn trusts(pod: &Stored) -> bool {
+fn trusts(pod: &Object) -> bool {
     pod.annotation("proxy.istio.io/config")
         .is_some_and(|config| config.contains("numTrustedProxies"))
 }
 
-fn remote_ip_blocks(policy: &Stored) -> Option<&Node> {
+fn remote_ip_blocks(policy: &Object) -> Option<&Node> {
     let wanted = ["remoteIpBlocks", "notRemoteIpBlocks", "remote.ip"];
     let mut found = policy
         .spec_list("rules")
@@ -89,7 +88,7 @@ fn remote_ip_blocks(policy: &Stored) -> Option<&Node> {
     found.next().map(|(_, node)| node)
 }
 
-fn tell(policy: &Stored, node: &Node, gateway: &Stored, pod: &Stored, out: &mut Sink) {
+fn tell(policy: &Object, node: &Node, gateway: &Object, pod: &Object, out: &mut Sink) {
     let message = format!(
         "{} looks at the client's address in {}, whose proxy trusts no proxy before it, while {} trusts some",
         policy.id, pod.id, gateway.id

@@ -2,7 +2,7 @@
 
 use super::token_refused;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,16 +24,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let refused = token_refused::refusals(facts, asked).into_iter();
+    let refused = token_refused::refusals(facts, case).into_iter();
     let Some((_, told)) = refused
         .into_iter()
         .find(|(reason, _)| reason.starts_with("Jwks remote fetch"))
     else {
         return;
     };
-    let policies = token_refused::authentications(facts, asked);
+    let policies = token_refused::authentications(facts, case);
     let Some(policy) = policies.first() else {
         return out.unknown("the RequestAuthentications of the server");
     };
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         Evidence::of(policy, rules, "where the keys should come from"),
     );
     finding.see(told.proof);
-    for pod in &asked.servers {
+    for pod in &case.servers {
         finding.hits(ObjectRef::new("Pod", &pod.namespace, &pod.name));
     }
     finding.fix(Fix::advice(

@@ -4,10 +4,10 @@ use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_mesh::services::{ports, target_port};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for policy in facts
         .mesh
         .objects
@@ -41,8 +41,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         .iter()
         .filter(|policy| !is_dry_run(policy))
     {
-        let pods = reached(facts, asked, policy);
-        if pods.is_empty() || asked.is_some_and(|asked| !bears(asked, policy)) {
+        let pods = reached(facts, case, policy);
+        if pods.is_empty() || case.is_some_and(|case| !bears(case, policy)) {
             continue;
         }
         out.examined();
@@ -66,9 +66,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// A rule that does not match leaves out whom an ALLOW should let in, and lets in whom a DENY
 /// should not.
-fn bears(asked: &Asked<'_>, policy: &Stored) -> bool {
-    let is_refused = asked.seen.is_some_and(|seen| seen.code == 403);
-    let works = asked.seen.is_none_or(crate::rules::Seen::is_success);
+fn bears(case: &Case<'_>, policy: &Object) -> bool {
+    let is_refused = case.seen.is_some_and(|seen| seen.code == 403);
+    let works = case.seen.is_none_or(crate::rules::Symptom::is_success);
     match action_of(policy) {
         "ALLOW" => is_refused,
         "DENY" => works,
@@ -76,17 +76,16 @@ fn bears(asked: &Asked<'_>, policy: &Stored) -> bool {
     }
 }
 
-fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) -> Vec<&'r Stored> {
+fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> Vec<&'r Object> {
     let root = &facts.mesh.config.root_namespace;
-    let is_asked = |pod: &&Stored| {
-        asked.is_none_or(|asked| {
-            asked
-                .servers
+    let is_asked = |pod: &&Object| {
+        case.is_none_or(|case| {
+            case.servers
                 .iter()
                 .any(|server| server.reference() == pod.id)
         })
     };
-    let near: Vec<&'r Stored> = if policy.id.namespace == **root {
+    let near: Vec<&'r Object> = if policy.id.namespace == **root {
         facts.mesh.objects.of_kind("Pod").iter().collect()
     } else {
         facts
@@ -104,10 +103,10 @@ fn reached<'r>(facts: &Facts<'r>, asked: Option<&Asked<'_>>, policy: &Stored) ->
 /// "<TRUST_DOMAIN>/ns/<NAMESPACE>/sa/<SERVICE_ACCOUNT>": istiod puts `spiffe://` before it.
 fn principal(
     facts: &Facts<'_>,
-    policy: &Stored,
+    policy: &Object,
     item: &Node,
     text: &str,
-    pods: &[&Stored],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let Some(bare) = text.strip_prefix("spiffe://") else {
@@ -136,10 +135,10 @@ fn principal(
 /// A namespace that is not there, by a slip of the finger for one that is.
 fn namespace(
     facts: &Facts<'_>,
-    policy: &Stored,
+    policy: &Object,
     item: &Node,
     text: &str,
-    pods: &[&Stored],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let all = || {
@@ -181,10 +180,10 @@ fn namespace(
 /// namespace runs as.
 fn account(
     facts: &Facts<'_>,
-    policy: &Stored,
+    policy: &Object,
     item: &Node,
     text: &str,
-    pods: &[&Stored],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let named = text
@@ -234,16 +233,16 @@ fn account(
 /// Proxies know the port of the pod, not the one of the Service.
 fn port(
     facts: &Facts<'_>,
-    policy: &Stored,
+    policy: &Object,
     item: &Node,
     text: &str,
-    pods: &[&Stored],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let Ok(number) = text.parse::<u16>() else {
         return;
     };
-    let led = |pod: &&Stored| {
+    let led = |pod: &&Object| {
         let services = facts.mesh.services_of(pod).into_iter();
         let all = services.flat_map(|service| {
             ports(service)

@@ -4,8 +4,8 @@ use super::denial::{self, action_of, fields, is_dry_run, is_of_token};
 use super::token_refused;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, selector};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -33,10 +33,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    if asked.is_some_and(|asked| {
-        asked
-            .seen
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    if case.is_some_and(|case| {
+        case.seen
             .is_some_and(|seen| ![401, 403].contains(&seen.code))
     }) {
         return;
@@ -46,7 +45,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         .mesh
         .pods
         .iter()
-        .filter(|pod| pod.has_proxy && is_asked(asked, &pod.namespace, &pod.name))
+        .filter(|pod| pod.has_proxy && is_asked(case, &pod.namespace, &pod.name))
     {
         let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
             continue;
@@ -69,11 +68,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 .mesh
                 .policies("RequestAuthentication", &Workload::of(stored));
             let unread = unread(&wanted, &readers)
-                .filter(|_| asked.is_none_or(|asked| bears(facts, asked, policy)));
+                .filter(|_| case.is_none_or(|case| bears(facts, case, policy)));
             if let Some(unread) = unread.filter(|_| !known.contains(&policy.id.to_string())) {
                 known.push(policy.id.to_string());
                 let finding = tell(facts, policy, &wanted, &unread, out);
-                if asked.is_none() {
+                if case.is_none() {
                     finding.severity(Severity::Warning);
                 }
                 finding.hits(pod.reference());
@@ -88,14 +87,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_asked(asked: Option<&Asked<'_>>, namespace: &str, name: &str) -> bool {
-    asked.is_none_or(|asked| {
-        let is_server = asked
+fn is_asked(case: Option<&Case<'_>>, namespace: &str, name: &str) -> bool {
+    case.is_none_or(|case| {
+        let is_server = case
             .servers
             .iter()
             .any(|pod| pod.namespace == namespace && pod.name == name);
-        let is_gateway = asked.client.is_none()
-            && asked
+        let is_gateway = case.client.is_none()
+            && case
                 .trace
                 .hops
                 .first()
@@ -106,7 +105,7 @@ fn is_asked(asked: Option<&Asked<'_>>, namespace: &str, name: &str) -> bool {
 
 /// Whether the policy is what turned the request away: it denies, or does not admit, or its token
 /// is refused for its issuer.
-fn bears<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>, policy: &Stored) -> bool {
+fn bears<'r>(facts: &Facts<'r>, case: &'r Case<'r>, policy: &Object) -> bool {
     let allows = action_of(policy) == "ALLOW";
     let is_it = |denial: &denial::Denial<'_>| match denial.name() {
         Some(name) => name.namespace == policy.id.namespace && name.name == policy.id.name,
@@ -115,10 +114,10 @@ fn bears<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>, policy: &Stored) -> bool {
     let of_issuer = |(reason, _): &(String, _)| reason.starts_with("Jwt issuer is not configured");
     let wants = |rule: &Node| fields(rule).iter().any(|(field, _)| is_of_token(field));
     let is_of_tokens =
-        denial::has_token(asked) || !allows || policy.spec_list("rules").iter().all(wants);
+        denial::has_token(case) || !allows || policy.spec_list("rules").iter().all(wants);
     is_of_tokens
-        && (denial::denials(facts, asked).iter().any(is_it)
-            || token_refused::refusals(facts, asked).iter().any(of_issuer))
+        && (denial::denials(facts, case).iter().any(is_it)
+            || token_refused::refusals(facts, case).iter().any(of_issuer))
 }
 
 /// What a policy wants of a token.
@@ -129,7 +128,7 @@ struct Wanted<'p> {
 }
 
 /// `requestPrincipals` are "<ISS>/<SUB>"; a DENY of all that have none wants a token as well.
-fn wanted(policy: &Stored) -> Option<Wanted<'_>> {
+fn wanted(policy: &Object) -> Option<Wanted<'_>> {
     let action = action_of(policy);
     let is_it = |field: &str| match action {
         "ALLOW" => is_of_token(field),
@@ -156,10 +155,10 @@ enum Unread<'r> {
     /// No RequestAuthentication is for the workload.
     Nobody,
     /// This one is, for another issuer.
-    OtherIssuer(&'r Stored, &'r Node),
+    OtherIssuer(&'r Object, &'r Node),
 }
 
-fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Stored]) -> Option<Unread<'r>> {
+fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Object]) -> Option<Unread<'r>> {
     let rules = || {
         readers.iter().flat_map(|reader| {
             reader
@@ -178,7 +177,7 @@ fn unread<'r>(wanted: &Wanted<'_>, readers: &[&'r Stored]) -> Option<Unread<'r>>
 
 fn tell<'o>(
     facts: &Facts<'_>,
-    policy: &Stored,
+    policy: &Object,
     wanted: &Wanted<'_>,
     unread: &Unread<'_>,
     out: &'o mut Sink,
@@ -238,8 +237,8 @@ fn tell<'o>(
 
 /// The RequestAuthentication beside the policy that is for nobody, or for the issuer that the
 /// policy names.
-fn meant<'r>(facts: &Facts<'r>, policy: &Stored, wanted: &Wanted<'_>) -> Option<&'r Stored> {
-    let is_for_nobody = |reader: &Stored| {
+fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<&'r Object> {
+    let is_for_nobody = |reader: &Object| {
         let mut pods = facts.mesh.objects.in_namespace("Pod", &reader.id.namespace);
         !pods.any(|pod| {
             facts
@@ -249,7 +248,7 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Stored, wanted: &Wanted<'_>) -> Option<
                 .any(|r| r.id == reader.id)
         })
     };
-    let reads = |reader: &Stored| {
+    let reads = |reader: &Object| {
         let mut rules = reader.spec_list("jwtRules").iter();
         rules.any(|rule| {
             wanted
@@ -270,7 +269,7 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Stored, wanted: &Wanted<'_>) -> Option<
 }
 
 /// Makes the one select what the other does.
-fn same_selector(policy: &Stored, reader: &Stored) -> Option<Fix> {
+fn same_selector(policy: &Object, reader: &Object) -> Option<Fix> {
     let wanted = policy.spec_at(["selector", "matchLabels"])?;
     let labels: Vec<String> = wanted
         .members()

@@ -2,8 +2,8 @@
 
 use super::denial::{has_token, is_dry_run, wants_token};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,14 +24,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let root = &facts.mesh.config.root_namespace;
     for authentication in facts.mesh.objects.of_kind("RequestAuthentication") {
         out.examined();
-        let is_asked = |pod: &&Stored| {
-            asked.is_none_or(|asked| {
-                asked
-                    .servers
+        let is_asked = |pod: &&Object| {
+            case.is_none_or(|case| {
+                case.servers
                     .iter()
                     .any(|server| server.reference() == pod.id)
             })
@@ -59,8 +58,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         finding.hits(pod.id.clone()).when_asked(Severity::Warning);
         // Who asks why a call without a token works expected that it does not.
         let works =
-            |asked: &Asked<'_>| asked.seen.is_some_and(Seen::is_success) && !has_token(asked);
-        if asked.is_some_and(works) {
+            |case: &Case<'_>| case.seen.is_some_and(Symptom::is_success) && !has_token(case);
+        if case.is_some_and(works) {
             finding.severity(Severity::Warning);
         }
         finding.fix(Fix::advice(

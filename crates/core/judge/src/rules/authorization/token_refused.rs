@@ -3,7 +3,7 @@
 use super::token_slip;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::policies::Workload;
 
@@ -26,32 +26,32 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = refusals(facts, asked);
+    let told = refusals(facts, case);
     let Some((reason, told)) = told
         .into_iter()
-        .find(|(reason, _)| !is_of_keys(facts, asked, reason))
+        .find(|(reason, _)| !is_of_keys(facts, case, reason))
     else {
         return;
     };
     let at = told
         .pod
-        .or(asked.servers.first().copied())
+        .or(case.servers.first().copied())
         .map(|pod| pod.workload().to_string());
     let message = format!(
         "{} refuses the token of the request: {reason}",
-        at.unwrap_or_else(|| asked.host.clone())
+        at.unwrap_or_else(|| case.host.clone())
     );
-    let policies = authentications(facts, asked);
-    if let Some(slip) = token_slip::slip(asked, &policies, &reason) {
+    let policies = authentications(facts, case);
+    if let Some(slip) = token_slip::slip(case, &policies, &reason) {
         let message = format!("{message}: {} is to blame, {}", slip.policy.id, slip.what);
         let proof = Evidence::of(slip.policy, slip.node, "what the token does not fit");
         let finding = out.find(slip.policy.id.clone(), message, proof);
         finding.see(told.proof).confidence(Confidence::Likely);
         finding
             .hits
-            .extend(asked.servers.iter().map(|pod| pod.reference()));
+            .extend(case.servers.iter().map(|pod| pod.reference()));
         finding.fix(slip.fix);
         return;
     }
@@ -71,8 +71,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// The refusals of tokens: Envoy's words, and who tells them.
-pub(super) fn refusals<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<(String, Told<'r>)> {
-    let told = witness::told(facts, asked).into_iter();
+pub(super) fn refusals<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<(String, Told<'r>)> {
+    let told = witness::told(facts, case).into_iter();
     told.filter_map(|told| {
         let reason = told
             .details
@@ -84,18 +84,18 @@ pub(super) fn refusals<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Vec<(Stri
 }
 
 /// Whether the proxy's keys are at fault, rather than the token: other rules tell that.
-fn is_of_keys(facts: &Facts<'_>, asked: &Asked<'_>, reason: &str) -> bool {
+fn is_of_keys(facts: &Facts<'_>, case: &Case<'_>, reason: &str) -> bool {
     reason.starts_with("Jwks remote fetch")
         || (super::jwks_not_fetched::is_about_keys(reason)
-            && super::jwks_not_fetched::placeholder(facts, asked).is_some())
+            && super::jwks_not_fetched::placeholder(facts, case).is_some())
 }
 
 /// The RequestAuthentications that reach the servers.
 pub(super) fn authentications<'r>(
     facts: &Facts<'r>,
-    asked: &Asked<'_>,
-) -> Vec<&'r meshladder_mesh::Stored> {
-    let server = asked
+    case: &Case<'_>,
+) -> Vec<&'r meshladder_mesh::Object> {
+    let server = case
         .servers
         .first()
         .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));

@@ -1,10 +1,10 @@
 //! Tokens that are refused because of a slip in the RequestAuthentication, not in the token.
 
 use crate::finding::Fix;
-use crate::rules::Asked;
+use crate::rules::Case;
 use crate::rules::config::nearest::{distance, nearest};
 use crate::rules::endpoints::met;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_sim::jwt::Token;
 use meshladder_sim::request::Claims;
 use meshladder_text::json::{Raw, escape};
@@ -13,7 +13,7 @@ use meshladder_text::tree::Node;
 /// What is wrong with an object that a token does not fit.
 #[derive(Debug)]
 pub(super) struct Slip<'r> {
-    pub(super) policy: &'r Stored,
+    pub(super) policy: &'r Object,
     /// The part of it.
     pub(super) node: &'r Node,
     pub(super) what: String,
@@ -22,12 +22,8 @@ pub(super) struct Slip<'r> {
 
 /// The slip for which a token was refused in these words of Envoy; none when the token is what to
 /// change.
-pub(super) fn slip<'r>(
-    asked: &Asked<'_>,
-    policies: &[&'r Stored],
-    reason: &str,
-) -> Option<Slip<'r>> {
-    let token = token(asked)?;
+pub(super) fn slip<'r>(case: &Case<'_>, policies: &[&'r Object], reason: &str) -> Option<Slip<'r>> {
+    let token = token(case)?;
     let mut rules = policies.iter().flat_map(|policy| {
         policy
             .spec_list("jwtRules")
@@ -50,12 +46,12 @@ pub(super) fn slip<'r>(
 }
 
 /// The token of the request, when it was told.
-fn token(asked: &Asked<'_>) -> Option<Token> {
-    if let Claims::Token(token) = &asked.question.claims {
+fn token(case: &Case<'_>) -> Option<Token> {
+    if let Claims::Token(token) = &case.call.claims {
         return Token::parse(token).ok();
     }
-    let (_, value) = asked
-        .question
+    let (_, value) = case
+        .call
         .headers
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
@@ -64,7 +60,7 @@ fn token(asked: &Asked<'_>) -> Option<Token> {
 
 /// A letter or two, or what stands around the name: `https://issuer.test/` for
 /// `https://issuer.test`.
-fn issuer<'r>(policy: &'r Stored, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
     const LETTERS: usize = 2;
     let node = rule.get("issuer")?;
     let wanted = node.str()?;
@@ -91,7 +87,7 @@ fn issuer<'r>(policy: &'r Stored, rule: &'r Node, token: &Token) -> Option<Slip<
     })
 }
 
-fn audience<'r>(policy: &'r Stored, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
     let own = || token.audiences.iter().map(String::as_str);
     rule.get("audiences")?.items().iter().find_map(|node| {
         let meant = nearest(node.str()?, own())?;
@@ -108,7 +104,7 @@ fn audience<'r>(policy: &'r Stored, rule: &'r Node, token: &Token) -> Option<Sli
 }
 
 /// Keys that stand in the object are a copy; issuers change theirs.
-fn keys<'r>(policy: &'r Stored, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
+fn keys<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<'r>> {
     let node = rule.get("jwks")?;
     let keys = Raw::of(node.str()?).ok()?;
     let is_there = keys.list("keys").any(|key| {

@@ -2,8 +2,8 @@
 
 use super::denial::{self, As, Denial, is_http_only, is_of_token};
 use crate::policy::{Traffic, Verdict};
-use crate::rules::{Asked, Facts};
-use meshladder_mesh::{PodFacts, Stored};
+use crate::rules::{Case, Facts};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
 
 /// A request that no ALLOW policy matches, and why.
@@ -11,7 +11,7 @@ use meshladder_text::tree::Node;
 pub(super) struct Unmatched<'r> {
     pub(super) denial: Denial<'r>,
     /// The ALLOW policies that reach the server, the likeliest to be meant first.
-    pub(super) policies: Vec<&'r Stored>,
+    pub(super) policies: Vec<&'r Object>,
     pub(super) why: Why<'r>,
 }
 
@@ -21,7 +21,7 @@ pub(super) enum Why<'r> {
     /// The rules are about HTTP, the port is not.
     HttpRules,
     /// The caller runs under another account than the one meant for it.
-    OtherAccount(&'r PodFacts, &'r Stored),
+    OtherAccount(&'r PodFacts, &'r Object),
     /// The caller shows no certificate.
     PlainText,
     /// The caller shows no token.
@@ -31,11 +31,11 @@ pub(super) enum Why<'r> {
 }
 
 /// The first such denial; none when there is none, or when the objects do not say so.
-pub(super) fn find<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>) -> Option<Unmatched<'r>> {
-    let denial = denial::denials(facts, asked)
+pub(super) fn find<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Option<Unmatched<'r>> {
+    let denial = denial::denials(facts, case)
         .into_iter()
         .find(|denial| denial.policy.is_none())?;
-    let now = denial::verdict(facts, asked, denial.server, As::default());
+    let now = denial::verdict(facts, case, denial.server, As::default());
     if !matches!(
         now,
         Some(Verdict::Denied { policy: None } | Verdict::Undecided(_)) | None
@@ -44,7 +44,7 @@ pub(super) fn find<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>) -> Option<Unmatc
     }
     let mut policies = denial::policies(facts, denial.server, "ALLOW");
     policies.sort_by_key(|policy| meshladder_mesh::policies::selector(policy.spec()).is_none());
-    let why = why(facts, asked, &denial, &policies);
+    let why = why(facts, case, &denial, &policies);
     (!policies.is_empty()).then_some(Unmatched {
         denial,
         policies,
@@ -54,29 +54,28 @@ pub(super) fn find<'r>(facts: &Facts<'r>, asked: &'r Asked<'r>) -> Option<Unmatc
 
 fn why<'r>(
     facts: &Facts<'r>,
-    asked: &'r Asked<'r>,
+    case: &'r Case<'r>,
     denial: &Denial<'r>,
-    policies: &[&'r Stored],
+    policies: &[&'r Object],
 ) -> Why<'r> {
     let rules = || policies.iter().flat_map(|policy| policy.spec_list("rules"));
     let has =
         |rule: &Node, is: fn(&str) -> bool| denial::fields(rule).iter().any(|(field, _)| is(field));
     let allowed = |who: As<'_>| {
         matches!(
-            denial::verdict(facts, asked, denial.server, who),
+            denial::verdict(facts, case, denial.server, who),
             Some(Verdict::Allowed { .. })
         )
     };
-    if denial::traffic(facts, asked) == Traffic::Tcp && rules().any(|rule| has(rule, is_http_only))
-    {
+    if denial::traffic(facts, case) == Traffic::Tcp && rules().any(|rule| has(rule, is_http_only)) {
         return Why::HttpRules;
     }
-    if let Some(caller) = denial::caller(facts, asked, denial.server)
+    if let Some(caller) = denial::caller(facts, case, denial.server)
         && let Some(account) = meant_account(facts, caller, &allowed)
     {
         return Why::OtherAccount(caller, account);
     }
-    if !denial::is_mutual_tls(facts, asked, denial.server)
+    if !denial::is_mutual_tls(facts, case, denial.server)
         && allowed(As {
             account: None,
             mutual_tls: true,
@@ -84,7 +83,7 @@ fn why<'r>(
     {
         return Why::PlainText;
     }
-    if !denial::has_token(asked)
+    if !denial::has_token(case)
         && rules().next().is_some()
         && rules().all(|rule| has(rule, is_of_token))
     {
@@ -100,7 +99,7 @@ fn meant_account<'r>(
     facts: &Facts<'r>,
     caller: &PodFacts,
     allowed: &dyn Fn(As<'_>) -> bool,
-) -> Option<&'r Stored> {
+) -> Option<&'r Object> {
     let template = template_account(facts, caller);
     let current = template.as_deref().unwrap_or(&caller.service_account);
     let workload = caller.workload().name;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .clusters
         .iter()
         .map(|(name, objects)| (name.as_str(), objects));
-    let mut services: BTreeMap<&ObjectRef, Vec<(&str, &Stored)>> = BTreeMap::new();
+    let mut services: BTreeMap<&ObjectRef, Vec<(&str, &Object)>> = BTreeMap::new();
     for (cluster, objects) in own.chain(others) {
         for service in objects
             .of("Service", "")
@@ -67,11 +67,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
+fn difference(a: &Object, b: &Object) -> Option<&'static str> {
     if is_headless(a) != is_headless(b) {
         return Some("only one of them is headless");
     }
-    let kind = |service: &Stored| {
+    let kind = |service: &Object| {
         service
             .spec_at(["type"])
             .and_then(Node::str)
@@ -84,12 +84,12 @@ fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
     (ports(a) != ports(b)).then_some("they have different ports")
 }
 
-fn is_headless(service: &Stored) -> bool {
+fn is_headless(service: &Object) -> bool {
     service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None")
 }
 
 /// What clients see of the ports, and where they lead, by name. Node ports are each cluster's own.
-fn ports(service: &Stored) -> Vec<[String; 5]> {
+fn ports(service: &Object) -> Vec<[String; 5]> {
     let text = |port: &Node, key: &str, default: &str| {
         let node = port.get(key).map(Node::to_json);
         node.map_or_else(

@@ -6,7 +6,7 @@ use crate::rules::analyzed::{
     WORKLOAD_ENTRIES, list,
 };
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -84,7 +84,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Its own conditions; a route has some for each parent.
-fn conditions(object: &Stored) -> impl Iterator<Item = &Node> {
+fn conditions(object: &Object) -> impl Iterator<Item = &Node> {
     let status = object.node.get("status");
     let own = status
         .map_or(&[][..], |status| list(status, "conditions"))

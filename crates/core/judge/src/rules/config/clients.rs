@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 /// The proxies of a mesh, as far as objects tell them apart: sidecars by namespace, gateways by
 /// pod.
 pub(super) struct Clients<'m> {
     mesh: &'m Mesh,
     sidecars: Vec<Scope<'m>>,
-    routers: Vec<&'m Stored>,
+    routers: Vec<&'m Object>,
 }
 
 impl<'m> Clients<'m> {
     pub(super) fn of(mesh: &'m Mesh) -> Self {
-        let routers: Vec<&Stored> = mesh
+        let routers: Vec<&Object> = mesh
             .objects
             .of_kind("Pod")
             .iter()
@@ -46,7 +46,7 @@ impl<'m> Clients<'m> {
 
     /// The proxies that may route by a VirtualService; nobody's when it is of no use. When no pod
     /// is known, those of its own namespace stand for all.
-    pub(super) fn of_virtual_service(&self, service: &'m Stored) -> Vec<Scope<'m>> {
+    pub(super) fn of_virtual_service(&self, service: &'m Object) -> Vec<Scope<'m>> {
         if self.mesh.pods.is_empty() {
             return vec![self.mesh.namespace_scope(&service.id.namespace)];
         }
@@ -63,14 +63,14 @@ impl<'m> Clients<'m> {
                 && imports(scope)
         };
         let sidecars = self.sidecars.iter().filter(sees).copied();
-        let gateways: Vec<&Stored> = service
+        let gateways: Vec<&Object> = service
             .spec_strings("gateways")
             .filter_map(|entry| {
                 let (namespace, name) = gateway_name(entry, &service.id.namespace);
                 self.mesh.gateway(namespace, name)
             })
             .collect();
-        let configured = |router: &&&Stored| {
+        let configured = |router: &&&Object| {
             self.mesh.is_exported_to(service, &router.id.namespace)
                 && gateways.iter().any(|gateway| {
                     self.mesh
@@ -79,7 +79,7 @@ impl<'m> Clients<'m> {
                         .any(|g| g.id == gateway.id)
                 })
         };
-        let routers: Vec<&Stored> = if gateways.is_empty() {
+        let routers: Vec<&Object> = if gateways.is_empty() {
             Vec::new()
         } else {
             self.routers.iter().filter(configured).copied().collect()
@@ -90,7 +90,7 @@ impl<'m> Clients<'m> {
     }
 
     /// What is left to a delegate is the affair of its roots.
-    fn of_delegate(&self, delegate: &'m Stored) -> Vec<Scope<'m>> {
+    fn of_delegate(&self, delegate: &'m Object) -> Vec<Scope<'m>> {
         let id = (delegate.id.namespace.as_str(), delegate.id.name.as_str());
         let all = self.mesh.objects.of_kind("VirtualService").iter();
         let roots = all.filter(|root| {
@@ -107,7 +107,7 @@ impl<'m> Clients<'m> {
     }
 
     /// The gateways' pods that can see an object.
-    pub(super) fn routers_seeing(&self, object: &Stored) -> Vec<&'m Stored> {
+    pub(super) fn routers_seeing(&self, object: &Object) -> Vec<&'m Object> {
         self.routers
             .iter()
             .filter(|router| self.mesh.is_exported_to(object, &router.id.namespace))
@@ -116,7 +116,7 @@ impl<'m> Clients<'m> {
     }
 
     /// The namespaces with sidecars that can see an object.
-    pub(super) fn sidecars_seeing(&self, object: &Stored) -> Vec<Scope<'m>> {
+    pub(super) fn sidecars_seeing(&self, object: &Object) -> Vec<Scope<'m>> {
         if self.mesh.pods.is_empty() {
             return vec![self.mesh.namespace_scope(self.namespace_of(object))];
         }
@@ -127,14 +127,14 @@ impl<'m> Clients<'m> {
             .collect()
     }
 
-    fn namespace_of(&self, object: &Stored) -> &'m str {
+    fn namespace_of(&self, object: &Object) -> &'m str {
         self.mesh
             .objects
             .find(&object.id)
             .map_or("", |stored| stored.id.namespace.as_str())
     }
 
-    pub(super) fn routers(&self) -> &[&'m Stored] {
+    pub(super) fn routers(&self) -> &[&'m Object] {
         &self.routers
     }
 }

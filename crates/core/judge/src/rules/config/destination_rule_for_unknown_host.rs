@@ -4,8 +4,8 @@ use super::clients::Clients;
 use super::nearest::nearest_service;
 use super::{DESTINATION_RULES, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::{ObjectRef, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else {
@@ -42,27 +42,27 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         } else {
             nearest_service(facts.mesh, &host)
         };
-        if asked.is_some_and(|asked| !meets(facts, asked, rule, meant.as_deref())) {
+        if case.is_some_and(|case| !meets(facts, case, rule, meant.as_deref())) {
             continue;
         }
         out.examined();
         if !is_known {
-            let is_used = asked.is_some() || !clients.sidecars_seeing(rule).is_empty();
+            let is_used = case.is_some() || !clients.sidecars_seeing(rule).is_empty();
             tell(facts, rule, node, &host, meant.filter(|_| is_used), out);
         }
     }
 }
 
 /// Whether the request goes where the rule was meant for, and would see it.
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, rule: &Stored, meant: Option<&str>) -> bool {
-    let is_seen = met::scope(facts, asked)
+fn meets(facts: &Facts<'_>, case: &Case<'_>, rule: &Object, meant: Option<&str>) -> bool {
+    let is_seen = met::scope(facts, case)
         .is_none_or(|scope| facts.mesh.is_exported_to(rule, scope.namespace));
-    is_seen && met::fails(asked) && met::clusters(asked).any(|cluster| Some(cluster.host) == meant)
+    is_seen && met::fails(case) && met::clusters(case).any(|cluster| Some(cluster.host) == meant)
 }
 
 fn tell(
     facts: &Facts<'_>,
-    rule: &Stored,
+    rule: &Object,
     node: &Node,
     host: &str,
     meant: Option<String>,

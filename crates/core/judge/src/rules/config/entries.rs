@@ -1,13 +1,13 @@
 //! ServiceEntries, port by port.
 
 use meshladder_mesh::services::{Protocol, number};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// One port of a ServiceEntry.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'m> {
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     /// The port, as written.
     pub(super) node: &'m Node,
     pub(super) port: u16,
@@ -35,7 +35,7 @@ impl<'m> Entry<'m> {
 }
 
 /// `resolution`; "NONE" when nothing is said.
-pub(super) fn resolution(entry: &Stored) -> &str {
+pub(super) fn resolution(entry: &Object) -> &str {
     entry
         .spec_at(["resolution"])
         .and_then(Node::str)
@@ -51,7 +51,7 @@ pub(super) fn entries(mesh: &Mesh) -> impl Iterator<Item = Entry<'_>> {
 }
 
 /// The ports of a ServiceEntry.
-pub(super) fn ports_of(object: &Stored) -> impl Iterator<Item = Entry<'_>> {
+pub(super) fn ports_of(object: &Object) -> impl Iterator<Item = Entry<'_>> {
     object.spec_list("ports").iter().filter_map(move |node| {
         let protocol = Protocol::of_name(node.str_at("protocol").unwrap_or_default());
         Some(Entry {

@@ -3,7 +3,7 @@
 use super::entries::{Entry, entries, ports_of};
 use super::{SERVICE_ENTRIES, SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::host::covers;
 
@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for later in entries(facts.mesh) {
-        if asked.is_some_and(|asked| !meets(asked, &later)) {
+        if case.is_some_and(|case| !meets(case, &later)) {
             continue;
         }
         out.examined();
@@ -50,10 +50,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn meets(asked: &Asked<'_>, entry: &Entry<'_>) -> bool {
-    let wanted = met::authority(asked);
-    met::fails(asked)
-        && asked.question.to.port == entry.port
+fn meets(case: &Case<'_>, entry: &Entry<'_>) -> bool {
+    let wanted = met::authority(case);
+    met::fails(case)
+        && case.call.to.port == entry.port
         && entry.hosts().any(|host| covers(host, &wanted))
 }
 

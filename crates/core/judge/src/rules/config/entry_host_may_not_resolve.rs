@@ -3,8 +3,8 @@
 use super::entries::has_dns_capture;
 use super::{SERVICE_ENTRIES, met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
@@ -34,41 +34,41 @@ const PRIVATE: [&str; 6] = [
     ".global",
 ];
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if has_dns_capture(facts.mesh) {
         return;
     }
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         for host in entry.spec_list("hosts") {
             let name = host.str().unwrap_or_default();
-            if asked.is_some_and(|asked| !meets(asked, name)) {
+            if case.is_some_and(|case| !meets(case, name)) {
                 continue;
             }
             out.examined();
             let is_service = facts.mesh.domain.without(name).is_some();
             let is_private = PRIVATE.iter().any(|suffix| name.ends_with(suffix)) && !is_service;
             if entry.spec_list("addresses").is_empty() && is_private {
-                tell(facts, entry, host, asked.is_some(), out);
+                tell(facts, entry, host, case.is_some(), out);
             }
         }
     }
 }
 
 /// A client that cannot resolve a name gets no answer at all.
-fn meets(asked: &Asked<'_>, host: &str) -> bool {
+fn meets(case: &Case<'_>, host: &str) -> bool {
     // A request that got as far as the proxy was sent to an address.
-    let resolved = asked
+    let resolved = case
         .client_log
         .iter()
         .any(|line| line.cluster.ends_with(&format!("||{host}")));
-    let fails = asked.seen.is_some_and(|seen| seen.code == 0);
-    covers(host, &met::authority(asked))
+    let fails = case.seen.is_some_and(|seen| seen.code == 0);
+    covers(host, &met::authority(case))
         && fails
         && !resolved
-        && asked.question.to.scheme != Scheme::Https
+        && case.call.to.scheme != Scheme::Https
 }
 
-fn tell(facts: &Facts<'_>, entry: &Stored, host: &Node, is_asked: bool, out: &mut Sink) {
+fn tell(facts: &Facts<'_>, entry: &Object, host: &Node, is_asked: bool, out: &mut Sink) {
     let message = format!(
         "{} has no address for {}, and proxies do not answer DNS: applications must resolve the name elsewhere",
         entry.id,

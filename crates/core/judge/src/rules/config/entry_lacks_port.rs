@@ -3,10 +3,10 @@
 use super::entries::ports_of;
 use super::{SERVICE_ENTRIES, met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::access_log::Line;
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,21 +23,21 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let wanted = met::authority(asked);
-    let for_host = |entry: &&Stored| {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let wanted = met::authority(case);
+    let for_host = |entry: &&Object| {
         entry
             .spec_strings("hosts")
             .any(|host| covers(host, &wanted))
     };
-    let all: Vec<&Stored> = facts
+    let all: Vec<&Object> = facts
         .mesh
         .objects
         .of_kind("ServiceEntry")
         .iter()
         .filter(for_host)
         .collect();
-    let port = asked.question.to.port;
+    let port = case.call.to.port;
     for entry in &all {
         out.examined();
         let allocated = entry
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             .filter(|list| !list.items().is_empty());
         let allocated =
             allocated.map(|list| Evidence::of(entry, list, "the address that was made up"));
-        let line = asked.client_log.iter().rfind(|line| is_made_up(line));
+        let line = case.client_log.iter().rfind(|line| is_made_up(line));
         let called = line.map(|line| {
             Evidence::line(
                 &DocId::new(&line.doc),
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         });
         let is_own = !entry.spec_list("addresses").is_empty();
         let proofs: Vec<Evidence> = called.into_iter().chain(allocated).collect();
-        if is_own || proofs.is_empty() || !met::fails(asked) {
+        if is_own || proofs.is_empty() || !met::fails(case) {
             continue;
         }
         if all

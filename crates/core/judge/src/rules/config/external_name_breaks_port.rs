@@ -3,10 +3,10 @@
 use super::{SERVICES, met, patch};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::Rejected;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::Section;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0517",
@@ -22,11 +22,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let external =
-        |service: &&Stored| service.spec_at(["type"]).and_then(|t| t.str()) == Some("ExternalName");
+        |service: &&Object| service.spec_at(["type"]).and_then(|t| t.str()) == Some("ExternalName");
     for service in facts.mesh.objects.of("Service", "").filter(external) {
-        for port in ports(service).filter(|port| asked.is_none_or(|asked| meets(asked, port))) {
+        for port in ports(service).filter(|port| case.is_none_or(|case| meets(case, port))) {
             out.examined();
             if port.protocol.is_http() || port.protocol == Protocol::Sniffed {
                 tell(facts, service, &port, out);
@@ -36,11 +36,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// A port's routes are refused or lost as a whole, whatever the host.
-fn meets(asked: &Asked<'_>, port: &ServicePort<'_>) -> bool {
-    asked.question.to.port == port.number && met::fails(asked)
+fn meets(case: &Case<'_>, port: &ServicePort<'_>) -> bool {
+    case.call.to.port == port.number && met::fails(case)
 }
 
-fn tell(facts: &Facts<'_>, service: &Stored, port: &ServicePort<'_>, out: &mut Sink) {
+fn tell(facts: &Facts<'_>, service: &Object, port: &ServicePort<'_>, out: &mut Sink) {
     let refused: Vec<(ObjectRef, &Rejected)> = facts
         .fleet
         .proxies

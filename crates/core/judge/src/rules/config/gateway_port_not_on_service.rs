@@ -2,11 +2,11 @@
 
 use super::{GATEWAYS, PODS, SERVICES, met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::{ports, target_port};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         // Without pods it is another matter.
         let pods = facts.mesh.gateway_pods(gateway);
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         }
         for server in servers(gateway) {
-            if asked.is_some_and(|asked| !meets(facts.mesh, asked, &server, pod)) {
+            if case.is_some_and(|case| !meets(facts.mesh, case, &server, pod)) {
                 continue;
             }
             out.examined();
@@ -49,8 +49,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// A request to the port, or to one that no server is on, for a host that this server takes.
-fn meets(mesh: &Mesh, asked: &Asked<'_>, server: &Server<'_>, pod: &Stored) -> bool {
-    let (port, host) = (asked.question.to.port, met::authority(asked));
+fn meets(mesh: &Mesh, case: &Case<'_>, server: &Server<'_>, pod: &Object) -> bool {
+    let (port, host) = (case.call.to.port, met::authority(case));
     let is_missed = || {
         server.hosts().any(|(_, pattern)| covers(pattern, &host))
             && !mesh
@@ -59,11 +59,11 @@ fn meets(mesh: &Mesh, asked: &Asked<'_>, server: &Server<'_>, pod: &Stored) -> b
                 .flat_map(servers)
                 .any(|other| other.port == port)
     };
-    met::is_through_gateway(asked) && met::fails(asked) && (port == server.port || is_missed())
+    met::is_through_gateway(case) && met::fails(case) && (port == server.port || is_missed())
 }
 
 /// The one port of the Services that leads to the pod, and that no server is on.
-fn free_port(mesh: &Mesh, pod: &Stored, services: &[&Stored]) -> Option<u16> {
+fn free_port(mesh: &Mesh, pod: &Object, services: &[&Object]) -> Option<u16> {
     const STATUS: u16 = 15021;
     let served: Vec<u16> = mesh
         .gateways_of(pod)
@@ -80,12 +80,12 @@ fn free_port(mesh: &Mesh, pod: &Stored, services: &[&Stored]) -> Option<u16> {
 }
 
 /// A server's port is the Service's, or the pod's own.
-fn leads_to(service: &Stored, pod: &Stored, wanted: u16) -> bool {
+fn leads_to(service: &Object, pod: &Object, wanted: u16) -> bool {
     ports(service).any(|port| port.number == wanted || target_port(&port, pod) == Some(wanted))
 }
 
 /// A port of the node leads to the pod without any Service.
-fn has_host_ports(pod: &Stored) -> bool {
+fn has_host_ports(pod: &Object) -> bool {
     let on_host = pod
         .spec_at(["hostNetwork"])
         .is_some_and(|on| on.value == Value::Bool(true));
@@ -97,8 +97,8 @@ fn has_host_ports(pod: &Stored) -> bool {
 
 fn tell(
     server: &Server<'_>,
-    pod: &Stored,
-    services: &[&Stored],
+    pod: &Object,
+    services: &[&Object],
     free: Option<u16>,
     out: &mut Sink,
 ) {

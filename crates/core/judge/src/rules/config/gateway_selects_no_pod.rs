@@ -3,10 +3,10 @@
 use super::clients::Clients;
 use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,10 +23,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
-        if asked.is_some_and(|asked| !meets(facts.mesh, asked, gateway)) {
+        if case.is_some_and(|case| !meets(facts.mesh, case, gateway)) {
             continue;
         }
         out.examined();
@@ -38,8 +38,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// Whether the request would need it: it is for the request's host and port, and so is a
 /// VirtualService bound to it.
-fn meets(mesh: &Mesh, asked: &Asked<'_>, gateway: &Stored) -> bool {
-    let wanted = met::authority(asked);
+fn meets(mesh: &Mesh, case: &Case<'_>, gateway: &Object) -> bool {
+    let wanted = met::authority(case);
     let takes =
         servers(gateway).any(|server| server.hosts().any(|(_, pattern)| covers(pattern, &wanted)));
     let is_needed = || {
@@ -47,11 +47,11 @@ fn meets(mesh: &Mesh, asked: &Asked<'_>, gateway: &Stored) -> bool {
             .iter()
             .any(|service| is_lost(mesh, service))
     };
-    met::is_through_gateway(asked) && met::lacks_route(asked) && takes && is_needed()
+    met::is_through_gateway(case) && met::lacks_route(case) && takes && is_needed()
 }
 
 /// Whether no Gateway that the VirtualService names has a pod.
-fn is_lost(mesh: &Mesh, service: &Stored) -> bool {
+fn is_lost(mesh: &Mesh, service: &Object) -> bool {
     service.spec_strings("gateways").all(|entry| {
         let (namespace, name) = gateway_name(entry, &service.id.namespace);
         entry != "mesh"
@@ -61,14 +61,14 @@ fn is_lost(mesh: &Mesh, service: &Stored) -> bool {
     })
 }
 
-fn tell(mesh: &Mesh, clients: &Clients<'_>, gateway: &Stored, out: &mut Sink) {
+fn tell(mesh: &Mesh, clients: &Clients<'_>, gateway: &Object, out: &mut Sink) {
     let selector = gateway.spec_at(["selector"]).unwrap_or(&gateway.node);
     let labels: Vec<String> = selector
         .members()
         .iter()
         .map(|m| format!("{}={}", m.key, m.value.str().unwrap_or_default()))
         .collect();
-    let lost: Vec<&Stored> = mesh
+    let lost: Vec<&Object> = mesh
         .naming(gateway)
         .into_iter()
         .filter(|service| is_lost(mesh, service))

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
         let gateways = facts.mesh.gateways_of(pod);
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         for on_port in by_port.values() {
             out.examined();
-            conflicts(facts.mesh, pod, on_port, asked, out);
+            conflicts(facts.mesh, pod, on_port, case, out);
         }
     }
 }
@@ -52,9 +52,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// The servers of a port are in the order in which istiod takes them: the oldest Gateway's first.
 fn conflicts(
     mesh: &Mesh,
-    pod: &Stored,
+    pod: &Object,
     on_port: &[Server<'_>],
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     out: &mut Sink,
 ) {
     for (i, later) in on_port.iter().enumerate() {
@@ -62,13 +62,13 @@ fn conflicts(
             .iter()
             .find_map(|first| Some((first, conflict(first, later)?)));
         let Some((first, why)) = first else { continue };
-        let meets = |asked: &Asked<'_>| {
-            let wanted = met::authority(asked);
-            met::is_through_gateway(asked)
-                && met::fails(asked)
+        let meets = |case: &Case<'_>| {
+            let wanted = met::authority(case);
+            met::is_through_gateway(case)
+                && met::fails(case)
                 && later.hosts().any(|(_, pattern)| covers(pattern, &wanted))
         };
-        if asked.is_none_or(meets) {
+        if case.is_none_or(meets) {
             tell(mesh, pod, first, later, &why, out);
         }
     }
@@ -120,7 +120,7 @@ fn protocol_of<'m>(server: &Server<'m>) -> &'m str {
 
 fn tell(
     mesh: &Mesh,
-    pod: &Stored,
+    pod: &Object,
     first: &Server<'_>,
     later: &Server<'_>,
     why: &str,
@@ -143,8 +143,8 @@ fn tell(
     ));
     finding.hits(pod.id.clone());
     // Routes may be bound to both, and then nothing is lost but a copy.
-    let both = |service: &&Stored| {
-        let names = |gateway: &Stored| {
+    let both = |service: &&Object| {
+        let names = |gateway: &Object| {
             let id = (gateway.id.namespace.as_str(), gateway.id.name.as_str());
             service
                 .spec_strings("gateways")

@@ -3,8 +3,8 @@
 use super::clients::Clients;
 use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::traffic::binds_mesh;
@@ -25,13 +25,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         let named = service
             .spec_strings("gateways")
             .filter(|entry| *entry != "mesh");
-        let gateways: Vec<Option<&Stored>> = named
+        let gateways: Vec<Option<&Object>> = named
             .map(|entry| {
                 let (namespace, name) = gateway_name(entry, &service.id.namespace);
                 facts.mesh.gateway(namespace, name)
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             continue;
         };
         for host in service.spec_list("hosts") {
-            let Some(severity) = severity(facts, &clients, service, host, asked, &gateways) else {
+            let Some(severity) = severity(facts, &clients, service, host, case, &gateways) else {
                 continue;
             };
             out.examined();
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// A host of the mesh may be meant for the sidecars that the VirtualService is for as well; one
 /// that is a Service's own name is meant for them, and that `mesh` is missing then has a rule of
 /// its own.
-fn is_for_sidecars(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
+fn is_for_sidecars(facts: &Facts<'_>, service: &Object, host: &Node) -> bool {
     let full = facts
         .mesh
         .domain
@@ -77,12 +77,12 @@ fn is_for_sidecars(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
 fn severity(
     facts: &Facts<'_>,
     clients: &Clients<'_>,
-    service: &Stored,
+    service: &Object,
     host: &Node,
-    asked: Option<&Asked<'_>>,
-    gateways: &[&Stored],
+    case: Option<&Case<'_>>,
+    gateways: &[&Object],
 ) -> Option<Severity> {
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         let seeing = clients.routers_seeing(service);
         let configured = seeing.iter().any(|router| {
             let of_router = facts.mesh.gateways_of(router);
@@ -96,20 +96,20 @@ fn severity(
             Severity::Info
         });
     };
-    let wanted = met::authority(asked);
+    let wanted = met::authority(case);
     let pattern = facts
         .mesh
         .domain
         .fqdn(host.str().unwrap_or_default(), &service.id.namespace);
-    let is_meant = covers(&pattern, &wanted)
-        || is_left_alone(facts, gateways, asked.question.to.port, &wanted);
-    let meets = met::is_through_gateway(asked) && met::lacks_route(asked) && is_meant;
+    let is_meant =
+        covers(&pattern, &wanted) || is_left_alone(facts, gateways, case.call.to.port, &wanted);
+    let meets = met::is_through_gateway(case) && met::lacks_route(case) && is_meant;
     meets.then_some(Severity::Error)
 }
 
 /// Whether the Gateways take the host that is asked for, and no VirtualService that names them has
 /// routes for it: then one of those that name them is likely to have been meant.
-fn is_left_alone(facts: &Facts<'_>, gateways: &[&Stored], port: u16, wanted: &str) -> bool {
+fn is_left_alone(facts: &Facts<'_>, gateways: &[&Object], port: u16, wanted: &str) -> bool {
     let mut servers = gateways
         .iter()
         .copied()
@@ -131,9 +131,9 @@ fn is_left_alone(facts: &Facts<'_>, gateways: &[&Stored], port: u16, wanted: &st
 
 fn not_taken(
     facts: &Facts<'_>,
-    service: &Stored,
+    service: &Object,
     host: &Node,
-    gateways: &[&Stored],
+    gateways: &[&Object],
     severity: Severity,
     out: &mut Sink,
 ) {

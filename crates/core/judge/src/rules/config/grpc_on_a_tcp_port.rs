@@ -2,9 +2,9 @@
 
 use super::{PODS, SERVICES, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::services::{Protocol, ServicePort, number, ports, target_port};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -21,10 +21,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for service in facts.mesh.objects.of("Service", "") {
         for port in ports(service) {
-            if asked.is_some_and(|asked| !meets(asked, service, port.number)) {
+            if case.is_some_and(|case| !meets(case, service, port.number)) {
                 continue;
             }
             out.examined();
@@ -38,16 +38,16 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn meets(asked: &Asked<'_>, service: &Stored, port: u16) -> bool {
-    let is_called = asked
+fn meets(case: &Case<'_>, service: &Object, port: u16) -> bool {
+    let is_called = case
         .service
         .is_some_and(|s| s.name == service.id.name && s.namespace == service.id.namespace);
-    is_called && asked.question.to.port == port
+    is_called && case.call.to.port == port
 }
 
 /// What says that gRPC is spoken there: the port's own name, or the container's port or probe
 /// behind it.
-fn proof(mesh: &Mesh, service: &Stored, port: &ServicePort<'_>) -> Option<Evidence> {
+fn proof(mesh: &Mesh, service: &Object, port: &ServicePort<'_>) -> Option<Evidence> {
     let speaks = |name: &str| name.split('-').any(|word| word == "grpc");
     if speaks(port.name) {
         return Some(Evidence::of(
@@ -78,7 +78,7 @@ fn proof(mesh: &Mesh, service: &Stored, port: &ServicePort<'_>) -> Option<Eviden
     None
 }
 
-fn tell(service: &Stored, port: &ServicePort<'_>, proof: Evidence, out: &mut Sink) {
+fn tell(service: &Object, port: &ServicePort<'_>, proof: Evidence, out: &mut Sink) {
     let (takes, harm) = match port.protocol {
         Protocol::Tcp => (
             "takes it for TCP",

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{PODS, SERVICES};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::{Dump, Section, State};
 use meshladder_capture::snapshot::{DocId, ProxyRef};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -29,11 +29,11 @@ pub(super) static RULE: Rule = Rule {
 /// Proxies of one mesh have the same listener there, unless a Sidecar says otherwise.
 const LOOKED_AT: usize = 3;
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let services = || facts.mesh.objects.of("Service", "");
     let headless =
-        |service: &&Stored| service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None");
-    let mut http: BTreeMap<u16, Vec<&Stored>> = BTreeMap::new();
+        |service: &&Object| service.spec_at(["clusterIP"]).and_then(Node::str) == Some("None");
+    let mut http: BTreeMap<u16, Vec<&Object>> = BTreeMap::new();
     for service in services() {
         for port in ports(service).filter(|port| port.protocol.is_http()) {
             http.entry(port.number).or_default().push(service);
@@ -50,14 +50,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 .domain
                 .service(&service.id.name, &service.id.namespace);
             let cluster = format!("outbound|{}||{host}", port.number);
-            let is_met = |asked: &Asked<'_>| {
-                !cluster.ends_with(&asked.host) && asked.clusters().any(|c| c == cluster)
+            let is_met = |case: &Case<'_>| {
+                !cluster.ends_with(&case.host) && case.clusters().any(|c| c == cluster)
             };
-            if asked.is_some_and(|asked| !is_met(asked)) {
+            if case.is_some_and(|case| !is_met(case)) {
                 continue;
             }
             if let Some(proof) =
-                proxies(facts, asked).find_map(|proxy| taken(facts, &proxy, port.number, &cluster))
+                proxies(facts, case).find_map(|proxy| taken(facts, &proxy, port.number, &cluster))
             {
                 tell(service, &port, shared, proof, out);
             }
@@ -68,23 +68,22 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// The proxies whose listeners are looked at: the caller's, or any few.
 fn proxies<'f>(
     facts: &Facts<'f>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
 ) -> impl Iterator<Item = ProxyRef> + use<'f> {
     let of = |namespace: &str, pod: &str| ProxyRef {
         source: String::new(),
         namespace: namespace.to_owned(),
         pod: pod.to_owned(),
     };
-    let first = asked.and_then(|asked| {
-        asked
-            .trace
+    let first = case.and_then(|case| {
+        case.trace
             .hops
             .first()?
             .proxy
             .split_once('/')
             .map(|(ns, pod)| of(ns, pod))
     });
-    let is_asked = asked.is_some();
+    let is_asked = case.is_some();
     let mesh = facts.mesh;
     let is_sidecar = move |pod: &&PodFacts| {
         let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
@@ -119,9 +118,9 @@ fn taken(facts: &Facts<'_>, proxy: &ProxyRef, port: u16, cluster: &str) -> Optio
 }
 
 fn tell(
-    service: &Stored,
+    service: &Object,
     port: &ServicePort<'_>,
-    shared: &[&Stored],
+    shared: &[&Object],
     proof: Evidence,
     out: &mut Sink,
 ) {

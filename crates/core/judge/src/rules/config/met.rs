@@ -1,23 +1,23 @@
 //! What a request meets.
 
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::hosts;
 use meshladder_sim::trace::Kind;
 
 /// The host that the request names: `Host`, else that of its URL, in full when it is a Service's.
-pub(super) fn authority(asked: &Asked<'_>) -> String {
-    let header = asked
-        .question
+pub(super) fn authority(case: &Case<'_>) -> String {
+    let header = case
+        .call
         .headers
         .iter()
         .find(|(name, _)| name == "host")
         .map(|(_, value)| value);
     header.map_or_else(
-        || asked.host.clone(),
+        || case.host.clone(),
         |host| {
             host.split(':')
                 .next()
@@ -28,8 +28,8 @@ pub(super) fn authority(asked: &Asked<'_>) -> String {
 }
 
 /// The pod of the first proxy on the way.
-fn first_pod<'m>(facts: &Facts<'m>, asked: &Asked<'_>) -> Option<&'m Stored> {
-    let hop = asked
+fn first_pod<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<&'m Object> {
+    let hop = case
         .trace
         .hops
         .first()
@@ -39,21 +39,20 @@ fn first_pod<'m>(facts: &Facts<'m>, asked: &Asked<'_>) -> Option<&'m Stored> {
 }
 
 /// What the first proxy on the way imports.
-pub(super) fn scope<'m>(facts: &Facts<'m>, asked: &Asked<'_>) -> Option<Scope<'m>> {
+pub(super) fn scope<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<Scope<'m>> {
     let client = || {
-        asked
-            .client
+        case.client
             .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name))
     };
-    first_pod(facts, asked)
+    first_pod(facts, case)
         .or_else(client)
         .map(|pod| facts.mesh.scope(pod))
 }
 
 /// Whether it comes through a gateway.
-pub(super) fn is_through_gateway(asked: &Asked<'_>) -> bool {
-    asked.question.from == meshladder_sim::walk::Caller::Outside
-        || asked
+pub(super) fn is_through_gateway(case: &Case<'_>) -> bool {
+    case.call.from == meshladder_sim::walk::Caller::Outside
+        || case
             .trace
             .hops
             .first()
@@ -61,35 +60,31 @@ pub(super) fn is_through_gateway(asked: &Asked<'_>) -> bool {
 }
 
 /// Whether a VirtualService is for the request's host.
-pub(super) fn is_for_host(facts: &Facts<'_>, service: &Stored, host: &str) -> bool {
+pub(super) fn is_for_host(facts: &Facts<'_>, service: &Object, host: &str) -> bool {
     hosts(service, &facts.mesh.domain).any(|(_, full)| covers(&full, host))
 }
 
 /// Whether no route, or nobody listening, ends it: predicted or seen.
-pub(super) fn lacks_route(asked: &Asked<'_>) -> bool {
-    asked.ends(Kind::NoRoute).next().is_some()
-        || asked.ends(Kind::NoListener).next().is_some()
-        || asked
+pub(super) fn lacks_route(case: &Case<'_>) -> bool {
+    case.ends(Kind::NoRoute).next().is_some()
+        || case.ends(Kind::NoListener).next().is_some()
+        || case
             .seen
             .is_some_and(|seen| seen.has("NR") || (seen.code == 404 && seen.flags.is_empty()))
 }
 
 /// Whether it fails, predicted or seen.
-pub(super) fn fails(asked: &Asked<'_>) -> bool {
+pub(super) fn fails(case: &Case<'_>) -> bool {
     let is_bad = |kind: Kind| !matches!(kind, Kind::Forwarded | Kind::Answered | Kind::Undecided);
-    asked
-        .trace
+    case.trace
         .branches
         .iter()
         .any(|branch| is_bad(branch.end.kind))
-        || asked.seen.is_some_and(|seen| !seen.is_success())
+        || case.seen.is_some_and(|seen| !seen.is_success())
 }
 
 /// Where the first proxy may send it, taken apart; and where it was seen to send it.
-pub(super) fn clusters<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = ClusterName<'a>> {
-    let logged = asked.client_log.iter().map(|line| line.cluster.as_str());
-    asked
-        .clusters()
-        .chain(logged)
-        .filter_map(ClusterName::parse)
+pub(super) fn clusters<'a>(case: &'a Case<'_>) -> impl Iterator<Item = ClusterName<'a>> {
+    let logged = case.client_log.iter().map(|line| line.cluster.as_str());
+    case.clusters().chain(logged).filter_map(ClusterName::parse)
 }

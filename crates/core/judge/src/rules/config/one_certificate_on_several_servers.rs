@@ -2,10 +2,10 @@
 
 use super::{GATEWAYS, PODS, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::access_log::Line;
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
         let gateways = facts.mesh.gateways_of(pod);
@@ -39,11 +39,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         for (i, later) in all.iter().enumerate() {
             out.examined();
             if let Some(first) = all[..i].iter().find(|first| share(first, later)) {
-                match asked {
+                match case {
                     None => {
                         tell(pod, first, later, out).severity(Severity::Info);
                     }
-                    Some(asked) => asked_about(asked, pod, first, later, out),
+                    Some(case) => asked_about(case, pod, first, later, out),
                 }
             }
         }
@@ -63,8 +63,8 @@ fn share(first: &Server<'_>, later: &Server<'_>) -> bool {
 
 /// A request that came for one host on a connection made for another, and found no route.
 fn asked_about(
-    asked: &Asked<'_>,
-    pod: &Stored,
+    case: &Case<'_>,
+    pod: &Object,
     first: &Server<'_>,
     later: &Server<'_>,
     out: &mut Sink,
@@ -80,11 +80,11 @@ fn asked_about(
             && !line.server_name.is_empty()
             && (crosses(first, later) || crosses(later, first))
     };
-    let Some(line) = asked
+    let Some(line) = case
         .client_log
         .iter()
         .find(is_reused)
-        .filter(|_| met::lacks_route(asked))
+        .filter(|_| met::lacks_route(case))
     else {
         return;
     };
@@ -96,7 +96,7 @@ fn asked_about(
 }
 
 fn tell<'o>(
-    pod: &Stored,
+    pod: &Object,
     first: &Server<'_>,
     later: &Server<'_>,
     out: &'o mut Sink,

@@ -3,8 +3,8 @@
 use super::clients::Clients;
 use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,13 +21,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
-        if asked.is_some_and(|asked| !meets(facts, asked, service)) {
+        if case.is_some_and(|case| !meets(facts, case, service)) {
             continue;
         }
-        let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
+        let is_used = case.is_some() || !clients.of_virtual_service(service).is_empty();
         for kind in ["http", "tls", "tcp"] {
             for route in service.spec_list(kind) {
                 out.examined();
@@ -37,13 +37,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored) -> bool {
-    let is_seen = met::scope(facts, asked)
+fn meets(facts: &Facts<'_>, case: &Case<'_>, service: &Object) -> bool {
+    let is_seen = met::scope(facts, case)
         .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
-    is_seen && met::is_for_host(facts, service, &met::authority(asked)) && met::fails(asked)
+    is_seen && met::is_for_host(facts, service, &met::authority(case)) && met::fails(case)
 }
 
-fn judge(service: &Stored, kind: &str, route: &Node, is_used: bool, out: &mut Sink) {
+fn judge(service: &Object, kind: &str, route: &Node, is_used: bool, out: &mut Sink) {
     let to = route.get("route").map_or(&[][..], Node::items);
     let answers = ["redirect", "directResponse", "delegate"]
         .iter()

@@ -4,8 +4,8 @@ use super::clients::Clients;
 use super::entries::resolution;
 use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations, hosts};
 
@@ -23,16 +23,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for to in destinations(service, &facts.mesh.domain) {
-            let is_met = |asked: &Asked<'_>| {
-                met::fails(asked)
-                    && met::is_for_host(facts, service, &met::authority(asked))
-                    && met::clusters(asked).any(|cluster| covers(&to.host, cluster.host))
+            let is_met = |case: &Case<'_>| {
+                met::fails(case)
+                    && met::is_for_host(facts, service, &met::authority(case))
+                    && met::clusters(case).any(|cluster| covers(&to.host, cluster.host))
             };
-            if asked.is_some_and(|asked| !is_met(asked)) {
+            if case.is_some_and(|case| !is_met(case)) {
                 continue;
             }
             let mut owners = facts.mesh.registered(&to.host);
@@ -47,14 +47,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             let keeps_host = binds_mesh(service)
                 && hosts(service, &facts.mesh.domain).all(|(_, host)| host == to.host);
             if resolution(owner) == "NONE" && owners.next().is_none() && !keeps_host {
-                let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
+                let is_used = case.is_some() || !clients.of_virtual_service(service).is_empty();
                 tell(service, &to, owner, is_used, out);
             }
         }
     }
 }
 
-fn tell(service: &Stored, to: &Destination<'_>, owner: &Stored, is_used: bool, out: &mut Sink) {
+fn tell(service: &Object, to: &Destination<'_>, owner: &Object, is_used: bool, out: &mut Sink) {
     let message = format!(
         "{} routes to {}, but {} has resolution NONE: the connection goes on to where the client was going, not there",
         service.id, to.host, owner.id

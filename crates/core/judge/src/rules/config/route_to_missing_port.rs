@@ -3,11 +3,11 @@
 use super::clients::Clients;
 use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0506",
@@ -23,39 +23,39 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for to in destinations(service, &facts.mesh.domain) {
-            let owners: Vec<&Stored> = facts.mesh.registered(&to.host).collect();
-            if owners.is_empty() || asked.is_some_and(|asked| !meets(facts, asked, service, &to)) {
+            let owners: Vec<&Object> = facts.mesh.registered(&to.host).collect();
+            if owners.is_empty() || case.is_some_and(|case| !meets(facts, case, service, &to)) {
                 continue;
             }
             out.examined();
             let Some(wanted) = missing(facts.mesh, service, &to, &owners) else {
                 continue;
             };
-            let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
+            let is_used = case.is_some() || !clients.of_virtual_service(service).is_empty();
             tell(service, &to, &owners, wanted, is_used, out);
         }
     }
 }
 
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
-    let is_seen = met::scope(facts, asked)
+fn meets(facts: &Facts<'_>, case: &Case<'_>, service: &Object, to: &Destination<'_>) -> bool {
+    let is_seen = met::scope(facts, case)
         .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     let port = to.port.map(|port| port.to_string());
     is_seen
-        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
-        && met::clusters(asked).any(|cluster| {
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(case)))
+        && met::clusters(case).any(|cluster| {
             cluster.host == to.host && port.as_deref().is_none_or(|port| port == cluster.port)
         })
 }
 
 /// The port that istiod asks the Service for and that it does not have. Without one in the route it
 /// is the Service's only port, else the listener's: for a gateway the port of its server.
-fn missing(mesh: &Mesh, service: &Stored, to: &Destination<'_>, owners: &[&Stored]) -> Option<u16> {
+fn missing(mesh: &Mesh, service: &Object, to: &Destination<'_>, owners: &[&Object]) -> Option<u16> {
     let ports: Vec<u16> = owners.iter().flat_map(|owner| ports_of(owner)).collect();
     if let Some(port) = to.port {
         return (!ports.contains(&port)).then_some(port);
@@ -79,7 +79,7 @@ fn missing(mesh: &Mesh, service: &Stored, to: &Destination<'_>, owners: &[&Store
 }
 
 /// A Service writes `port`, a ServiceEntry `number`.
-fn ports_of(owner: &Stored) -> impl Iterator<Item = u16> + '_ {
+fn ports_of(owner: &Object) -> impl Iterator<Item = u16> + '_ {
     owner
         .spec_list("ports")
         .iter()
@@ -87,9 +87,9 @@ fn ports_of(owner: &Stored) -> impl Iterator<Item = u16> + '_ {
 }
 
 fn tell(
-    service: &Stored,
+    service: &Object,
     to: &Destination<'_>,
-    owners: &[&Stored],
+    owners: &[&Object],
     wanted: u16,
     is_used: bool,
     out: &mut Sink,

@@ -7,12 +7,12 @@ use super::{
     patch,
 };
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::destination_rule::DestinationRule;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         let to: Vec<_> = destinations(service, &facts.mesh.domain)
@@ -40,12 +40,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if to.is_empty() {
             continue;
         }
-        let scopes = match asked {
-            Some(asked) => met::scope(facts, asked).into_iter().collect(),
+        let scopes = match case {
+            Some(case) => met::scope(facts, case).into_iter().collect(),
             None => clients.of_virtual_service(service),
         };
         for to in to {
-            if asked.is_none_or(|asked| meets(facts, asked, service, &to)) {
+            if case.is_none_or(|case| meets(facts, case, service, &to)) {
                 out.examined();
                 judge(facts.mesh, service, &to, &scopes, out);
             }
@@ -54,19 +54,19 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether the request may be sent to that subset by this VirtualService.
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
-    let is_seen = met::scope(facts, asked)
+fn meets(facts: &Facts<'_>, case: &Case<'_>, service: &Object, to: &Destination<'_>) -> bool {
+    let is_seen = met::scope(facts, case)
         .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     is_seen
-        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
-        && met::clusters(asked)
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(case)))
+        && met::clusters(case)
             .any(|cluster| Some(cluster.subset) == to.subset && cluster.host == to.host)
 }
 
 fn judge(
     mesh: &Mesh,
-    service: &Stored,
+    service: &Object,
     to: &Destination<'_>,
     scopes: &[Scope<'_>],
     out: &mut Sink,
@@ -144,16 +144,16 @@ fn judge(
 }
 
 /// A DestinationRule that defines the subset and is not exported to the client.
-fn hidden<'m>(mesh: &'m Mesh, to: &Destination<'_>, client: Scope<'_>) -> Option<&'m Stored> {
+fn hidden<'m>(mesh: &'m Mesh, to: &Destination<'_>, client: Scope<'_>) -> Option<&'m Object> {
     let is_hidden =
-        |rule: &&Stored| defines(mesh, rule, to) && !mesh.is_exported_to(rule, client.namespace);
+        |rule: &&Object| defines(mesh, rule, to) && !mesh.is_exported_to(rule, client.namespace);
     mesh.objects
         .of_kind("DestinationRule")
         .iter()
         .find(is_hidden)
 }
 
-fn defines(mesh: &Mesh, rule: &Stored, to: &Destination<'_>) -> bool {
+fn defines(mesh: &Mesh, rule: &Object, to: &Destination<'_>) -> bool {
     let host = rule
         .spec_at(["host"])
         .and_then(Node::str)
@@ -169,7 +169,7 @@ fn defines(mesh: &Mesh, rule: &Stored, to: &Destination<'_>) -> bool {
 /// of the client's own namespace that stands before it, or else the VirtualService.
 fn culprit<'m>(
     mesh: &'m Mesh,
-    service: &'m Stored,
+    service: &'m Object,
     to: &Destination<'_>,
     client: Scope<'_>,
     used: Option<&DestinationRule<'m>>,
@@ -191,7 +191,7 @@ fn culprit<'m>(
 
 fn offer(
     finding: &mut crate::finding::Finding,
-    service: &Stored,
+    service: &Object,
     to: &Destination<'_>,
     rule: &DestinationRule<'_>,
     known: &[&str],

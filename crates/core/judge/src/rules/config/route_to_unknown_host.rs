@@ -4,10 +4,10 @@ use super::clients::Clients;
 use super::nearest::nearest_service;
 use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -28,13 +28,13 @@ pub(super) static RULE: Rule = Rule {
 /// Names of Services in several clusters at once are kept by no object of this one.
 const OF_SEVERAL_CLUSTERS: &str = ".svc.clusterset.local";
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         let to = destinations(service, &facts.mesh.domain);
-        let scopes = match asked {
-            Some(asked) if to.iter().any(|to| meets(facts, asked, service, to)) => {
-                met::scope(facts, asked).into_iter().collect()
+        let scopes = match case {
+            Some(case) if to.iter().any(|to| meets(facts, case, service, to)) => {
+                met::scope(facts, case).into_iter().collect()
             }
             Some(_) => continue,
             None => clients.of_virtual_service(service),
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .iter()
             .filter(|to| !to.host.ends_with(OF_SEVERAL_CLUSTERS))
         {
-            if asked.is_none_or(|asked| meets(facts, asked, service, to)) {
+            if case.is_none_or(|case| meets(facts, case, service, to)) {
                 out.examined();
                 judge(facts.mesh, service, to, &scopes, out);
             }
@@ -51,18 +51,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &Stored, to: &Destination<'_>) -> bool {
-    let is_seen = met::scope(facts, asked)
+fn meets(facts: &Facts<'_>, case: &Case<'_>, service: &Object, to: &Destination<'_>) -> bool {
+    let is_seen = met::scope(facts, case)
         .is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
     let is_delegate = service.spec_list("hosts").is_empty();
     is_seen
-        && (is_delegate || met::is_for_host(facts, service, &met::authority(asked)))
-        && met::clusters(asked).any(|cluster| cluster.host == to.host)
+        && (is_delegate || met::is_for_host(facts, service, &met::authority(case)))
+        && met::clusters(case).any(|cluster| cluster.host == to.host)
 }
 
 fn judge(
     mesh: &Mesh,
-    service: &Stored,
+    service: &Object,
     to: &Destination<'_>,
     scopes: &[Scope<'_>],
     out: &mut Sink,

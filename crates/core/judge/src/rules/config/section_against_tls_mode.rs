@@ -3,11 +3,11 @@
 use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::put;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0510",
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
         let pods = facts.mesh.gateway_pods(gateway);
         let namespace = pods
@@ -31,12 +31,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .map_or(&gateway.id.namespace, |pod| &pod.id.namespace);
         for server in servers(gateway) {
             let bound = facts.mesh.bound(server, namespace);
-            if bound.is_empty() || asked.is_some_and(|asked| !meets(asked, &server)) {
+            if bound.is_empty() || case.is_some_and(|case| !meets(case, &server)) {
                 continue;
             }
             out.examined();
             let wants = sections(&server);
-            let fits = |service: &&Stored| {
+            let fits = |service: &&Object| {
                 wants
                     .iter()
                     .any(|section| !service.spec_list(section).is_empty())
@@ -48,12 +48,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn meets(asked: &Asked<'_>, server: &Server<'_>) -> bool {
-    let wanted = met::authority(asked);
-    met::is_through_gateway(asked)
-        && met::fails(asked)
+fn meets(case: &Case<'_>, server: &Server<'_>) -> bool {
+    let wanted = met::authority(case);
+    met::is_through_gateway(case)
+        && met::fails(case)
         && server.hosts().any(|(_, pattern)| covers(pattern, &wanted))
-        && asked.question.to.port == server.port
+        && case.call.to.port == server.port
 }
 
 /// The sections of a VirtualService that a server can use. Requests are seen only where TLS ends;
@@ -71,8 +71,8 @@ fn tell(
     mesh: &Mesh,
     server: &Server<'_>,
     wants: &[&str],
-    bound: &[&Stored],
-    pods: &[&Stored],
+    bound: &[&Object],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let service = bound[0];

@@ -2,8 +2,8 @@
 
 use super::{PODS, SERVICES, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, number, ports, target_port};
 
 pub(super) static RULE: Rule = Rule {
@@ -31,17 +31,16 @@ pub(in crate::rules) const SERVER_FIRST: [(u16, &str); 7] = [
     (3306, "MySQL"),
 ];
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for service in facts.mesh.objects.of("Service", "") {
         let mut pod = None;
         for port in ports(service) {
-            let is_called = |asked: &Asked<'_>| {
-                asked.service.is_some_and(|s| {
+            let is_called = |case: &Case<'_>| {
+                case.service.is_some_and(|s| {
                     s.name == service.id.name && s.namespace == service.id.namespace
                 })
             };
-            if asked.is_some_and(|asked| !is_called(asked) || asked.question.to.port != port.number)
-            {
+            if case.is_some_and(|case| !is_called(case) || case.call.to.port != port.number) {
                 continue;
             }
             out.examined();
@@ -62,8 +61,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                     .iter()
                     .for_each(|pod| _ = finding.hits(pod.id.clone()));
                 finding.hits.extend(
-                    asked
-                        .and_then(|asked| asked.client)
+                    case.and_then(|case| case.client)
                         .map(meshladder_mesh::PodFacts::reference),
                 );
             }
@@ -72,7 +70,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 fn tell<'o>(
-    service: &Stored,
+    service: &Object,
     port: &ServicePort<'_>,
     target: u16,
     speaks: &str,

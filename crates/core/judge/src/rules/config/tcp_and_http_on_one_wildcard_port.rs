@@ -3,8 +3,8 @@
 use super::entries::{Entry, entries};
 use super::{PODS, SERVICE_ENTRIES, SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,11 +21,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for entry in
         entries(facts.mesh).filter(|entry| entry.protocol == Protocol::Tcp && !entry.has_address())
     {
-        if asked.is_some_and(|asked| asked.question.to.port != entry.port || !met::fails(asked)) {
+        if case.is_some_and(|case| case.call.to.port != entry.port || !met::fails(case)) {
             continue;
         }
         out.examined();
@@ -36,21 +36,21 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 .mesh
                 .is_exported_to(entry.object, &service.id.namespace)
         });
-        let all: Vec<(&Stored, ServicePort<'_>)> = seen.collect();
+        let all: Vec<(&Object, ServicePort<'_>)> = seen.collect();
         if let Some(first) = all.first() {
             tell(&entry, *first, &all, out);
         }
     }
 }
 
-fn http_port(service: &Stored, number: u16) -> Option<ServicePort<'_>> {
+fn http_port(service: &Object, number: u16) -> Option<ServicePort<'_>> {
     ports(service).find(|port| port.number == number && port.protocol.is_http())
 }
 
 fn tell(
     entry: &Entry<'_>,
-    (service, port): (&Stored, ServicePort<'_>),
-    all: &[(&Stored, ServicePort<'_>)],
+    (service, port): (&Object, ServicePort<'_>),
+    all: &[(&Object, ServicePort<'_>)],
     out: &mut Sink,
 ) {
     let more = if all.len() > 1 {

@@ -3,7 +3,7 @@
 use super::entries::{Entry, entries, has_dns_capture};
 use super::{SERVICE_ENTRIES, met};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let all: Vec<Entry<'_>> = entries(facts.mesh).filter(takes_port).collect();
     let captures = has_dns_capture(facts.mesh);
     for (i, entry) in all.iter().enumerate() {
@@ -31,8 +31,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 && other.object.id != entry.object.id
                 && hosts(other) != hosts(entry)
         });
-        match asked {
-            Some(asked) if takes_from(asked, entry) => {
+        match case {
+            Some(case) if takes_from(case, entry) => {
                 tell(entry, rival, out);
             }
             Some(_) => {}
@@ -60,12 +60,12 @@ fn hosts<'m>(entry: &Entry<'m>) -> Vec<&'m str> {
 }
 
 /// Whether a request for another host was sent to this one.
-fn takes_from(asked: &Asked<'_>, entry: &Entry<'_>) -> bool {
-    let wanted = met::authority(asked);
+fn takes_from(case: &Case<'_>, entry: &Entry<'_>) -> bool {
+    let wanted = met::authority(case);
     let is_own = entry.hosts().any(|host| covers(host, &wanted));
     !is_own
-        && asked.question.to.port == entry.port
-        && met::clusters(asked).any(|cluster| entry.hosts().any(|host| host == cluster.host))
+        && case.call.to.port == entry.port
+        && met::clusters(case).any(|cluster| entry.hosts().any(|host| host == cluster.host))
 }
 
 fn tell<'o>(entry: &Entry<'_>, rival: Option<&Entry<'_>>, out: &'o mut Sink) -> &'o mut Finding {

@@ -2,10 +2,10 @@
 
 use super::{DESTINATION_RULES, GATEWAYS, PODS, SERVICES, met, patch};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::Protocol;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let lacks = |tls: &&Node| {
             matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL")) && tls.get("sni").is_none()
@@ -43,9 +43,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let Some(server) = tls_server(facts.mesh, service) else {
             continue;
         };
-        match asked {
+        match case {
             None => tell(rule, tls, service, &server, Severity::Info, out),
-            Some(asked) if meets(asked, &host) => {
+            Some(case) if meets(case, &host) => {
                 tell(rule, tls, service, &server, Severity::Error, out)
             }
             Some(_) => {}
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// All that a DestinationRule says of TLS: for the host, a port, a subset.
-fn settings(rule: &Stored) -> Vec<&Node> {
+fn settings(rule: &Object) -> Vec<&Node> {
     let subsets = rule
         .spec_list("subsets")
         .iter()
@@ -68,7 +68,7 @@ fn settings(rule: &Stored) -> Vec<&Node> {
 }
 
 /// A TLS server for certain hosts only, in a gateway that the Service leads to.
-fn tls_server<'m>(mesh: &'m Mesh, service: &Stored) -> Option<Server<'m>> {
+fn tls_server<'m>(mesh: &'m Mesh, service: &Object) -> Option<Server<'m>> {
     let pod = mesh.selected_pods(service).into_iter().next()?;
     let is_tls = |server: &Server<'_>| matches!(server.protocol, Protocol::Https | Protocol::Tls);
     mesh.gateways_of(pod)
@@ -77,25 +77,25 @@ fn tls_server<'m>(mesh: &'m Mesh, service: &Stored) -> Option<Server<'m>> {
         .find(|server| is_tls(server) && server.hosts().all(|(_, host)| host != "*"))
 }
 
-fn meets(asked: &Asked<'_>, host: &str) -> bool {
+fn meets(case: &Case<'_>, host: &str) -> bool {
     const DETAILS: &str = "filter_chain_not_found";
-    let seen = asked.seen.and_then(|seen| seen.details.as_deref()) == Some(DETAILS);
-    let logged = asked
+    let seen = case.seen.and_then(|seen| seen.details.as_deref()) == Some(DETAILS);
+    let logged = case
         .server_log
         .iter()
         .any(|line| line.details == DETAILS || line.termination == DETAILS);
-    let predicted = asked
+    let predicted = case
         .trace
         .branches
         .iter()
         .any(|branch| branch.end.details == DETAILS);
-    (seen || logged || predicted) && met::clusters(asked).any(|cluster| cluster.host == host)
+    (seen || logged || predicted) && met::clusters(case).any(|cluster| cluster.host == host)
 }
 
 fn tell(
-    rule: &Stored,
+    rule: &Object,
     tls: &Node,
-    service: &Stored,
+    service: &Object,
     server: &Server<'_>,
     severity: Severity,
     out: &mut Sink,

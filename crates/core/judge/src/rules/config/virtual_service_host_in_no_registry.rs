@@ -4,10 +4,10 @@ use super::clients::Clients;
 use super::nearest::nearest_service;
 use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts
         .mesh
@@ -45,19 +45,19 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             } else {
                 nearest_service(facts.mesh, &host)
             };
-            if asked.is_some_and(|asked| !meets(facts, asked, service, &host, meant.as_deref())) {
+            if case.is_some_and(|case| !meets(facts, case, service, &host, meant.as_deref())) {
                 continue;
             }
             out.examined();
             if !is_known {
-                let is_used = asked.is_some() || !clients.of_virtual_service(service).is_empty();
+                let is_used = case.is_some() || !clients.of_virtual_service(service).is_empty();
                 unknown(facts, service, node, &host, meant.filter(|_| is_used), out);
             }
         }
     }
 }
 
-fn is_for_gateway(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
+fn is_for_gateway(facts: &Facts<'_>, service: &Object, host: &Node) -> bool {
     service
         .spec_strings("gateways")
         .filter(|entry| *entry != "mesh")
@@ -74,20 +74,20 @@ fn is_for_gateway(facts: &Facts<'_>, service: &Stored, host: &Node) -> bool {
 /// Whether the request is for the host, or for the one that was meant.
 fn meets(
     facts: &Facts<'_>,
-    asked: &Asked<'_>,
-    service: &Stored,
+    case: &Case<'_>,
+    service: &Object,
     host: &str,
     meant: Option<&str>,
 ) -> bool {
-    let wanted = met::authority(asked);
+    let wanted = met::authority(case);
     let visible =
-        met::scope(facts, asked).is_none_or(|s| facts.mesh.is_exported_to(service, s.namespace));
-    visible && !met::is_through_gateway(asked) && (wanted == host || meant == Some(&wanted))
+        met::scope(facts, case).is_none_or(|s| facts.mesh.is_exported_to(service, s.namespace));
+    visible && !met::is_through_gateway(case) && (wanted == host || meant == Some(&wanted))
 }
 
 fn unknown(
     facts: &Facts<'_>,
-    service: &Stored,
+    service: &Object,
     node: &Node,
     host: &str,
     meant: Option<String>,

@@ -4,9 +4,9 @@ use super::clients::Clients;
 use super::nearest::{distance, nearest};
 use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{gateway_name, servers};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
     for service in facts.mesh.objects.of_kind("VirtualService") {
         for entry in service.spec_list("gateways") {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             if name == "mesh" {
                 continue;
             }
-            let Some(severity) = severity(facts, &clients, service, name, asked) else {
+            let Some(severity) = severity(facts, &clients, service, name, case) else {
                 continue;
             };
             out.examined();
@@ -49,12 +49,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 fn severity(
     facts: &Facts<'_>,
     clients: &Clients<'_>,
-    service: &Stored,
+    service: &Object,
     entry: &str,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
 ) -> Option<Severity> {
     let is_meant_for_sidecars = nearest(entry, ["mesh"].into_iter()).is_some();
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         let is_seen = if is_meant_for_sidecars {
             !clients.sidecars_seeing(service).is_empty()
         } else {
@@ -66,13 +66,13 @@ fn severity(
             Severity::Info
         });
     };
-    let scope = met::scope(facts, asked);
+    let scope = met::scope(facts, case);
     let is_visible = scope.is_none_or(|scope| facts.mesh.is_exported_to(service, scope.namespace));
-    if !is_visible || !met::is_for_host(facts, service, &met::authority(asked)) {
+    if !is_visible || !met::is_for_host(facts, service, &met::authority(case)) {
         return None;
     }
-    match (met::is_through_gateway(asked), is_meant_for_sidecars) {
-        (true, false) if met::lacks_route(asked) => Some(Severity::Error),
+    match (met::is_through_gateway(case), is_meant_for_sidecars) {
+        (true, false) if met::lacks_route(case) => Some(Severity::Error),
         (false, true) => Some(Severity::Error),
         _ => Some(Severity::Info),
     }
@@ -81,7 +81,7 @@ fn severity(
 fn missing(
     mesh: &Mesh,
     clients: &Clients<'_>,
-    service: &Stored,
+    service: &Object,
     entry: &Node,
     severity: Severity,
     out: &mut Sink,
@@ -123,12 +123,12 @@ fn missing(
 
 /// The Gateway that is probably meant: one with pods that takes the VirtualService's hosts, of
 /// several the one with the nearest name. `mesh` when that is one letter away.
-fn meant(mesh: &Mesh, service: &Stored, written: &str) -> Option<String> {
+fn meant(mesh: &Mesh, service: &Object, written: &str) -> Option<String> {
     if let Some(all) = nearest(written, ["mesh"].into_iter()) {
         return Some(all.to_owned());
     }
     let (_, name) = gateway_name(written, &service.id.namespace);
-    let takes = |gateway: &&Stored| {
+    let takes = |gateway: &&Object| {
         let hosts = service.spec_list("hosts");
         servers(gateway).any(|server| {
             hosts

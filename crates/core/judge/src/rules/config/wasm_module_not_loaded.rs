@@ -2,9 +2,9 @@
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::policies::Workload;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,18 +25,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if facts.mesh.objects.of_kind("WasmPlugin").is_empty() {
         return;
     }
-    if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) {
+    if case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success)) {
         return;
     }
     for pod in facts
         .mesh
         .pods
         .iter()
-        .filter(|pod| pod.has_proxy && is_asked(asked, pod))
+        .filter(|pod| pod.has_proxy && is_asked(case, pod))
     {
         let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
             continue;
@@ -48,19 +48,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_asked(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
-    asked.is_none_or(|asked| {
+fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
+    case.is_none_or(|case| {
         let is =
             |hop: &str| hop.split_once('/') == Some((pod.namespace.as_str(), pod.name.as_str()));
-        asked
-            .servers
+        case.servers
             .iter()
             .any(|server| server.reference() == pod.reference())
-            || asked.trace.hops.iter().any(|hop| is(&hop.proxy))
+            || case.trace.hops.iter().any(|hop| is(&hop.proxy))
     })
 }
 
-fn module(facts: &Facts<'_>, plugin: &Stored, pod: &Stored, out: &mut Sink) {
+fn module(facts: &Facts<'_>, plugin: &Object, pod: &Object, out: &mut Sink) {
     let Some(url) = plugin.spec_at(["url"]) else {
         return;
     };

@@ -3,7 +3,7 @@
 use super::entries::{Entry, entries};
 use super::{SERVICE_ENTRIES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let is_wide = |entry: &Entry<'_>| {
         matches!(entry.protocol, Protocol::Https | Protocol::Tls)
             && entry.resolution() == "NONE"
@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     };
     for entry in entries(facts.mesh).filter(is_wide) {
         out.examined();
-        let Some(asked) = asked else {
+        let Some(case) = case else {
             if entry.hosts().count() > 1 {
                 tell(
                     &entry,
@@ -40,10 +40,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             }
             continue;
         };
-        let wanted = met::authority(asked);
+        let wanted = met::authority(case);
         let is_own = entry.hosts().any(|host| covers(host, &wanted));
         if !is_own
-            && met::clusters(asked).any(|cluster| entry.hosts().any(|host| host == cluster.host))
+            && met::clusters(case).any(|cluster| entry.hosts().any(|host| host == cluster.host))
         {
             tell(
                 &entry,

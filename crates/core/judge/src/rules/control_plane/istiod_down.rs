@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Evidence, Finding, Fix, Risk, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::services::{is_ready, number};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
 /// Proxies go on with what they have, so it shows late: at the next pod, the next change, the next
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         out.unknown
             .extend(facts.unread("k8s/deployments.apps.json"));
     }
-    let (down, up): (Vec<&Stored>, Vec<&Stored>) =
+    let (down, up): (Vec<&Object>, Vec<&Object>) =
         all.into_iter().partition(|d| !has_ready_pod(facts, d));
     out.examined += up.len();
     for deployment in down {
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether there is a Service of istiod and no pod of it is ready.
 fn is_missed(facts: &Facts<'_>) -> bool {
-    let selects = |service: &Stored| {
+    let selects = |service: &Object| {
         service.spec_at(["selector", "app"]).and_then(Node::str) == Some("istiod")
     };
     facts.mesh.objects.of("Service", "").any(selects)
@@ -64,7 +64,7 @@ fn is_missed(facts: &Facts<'_>) -> bool {
 }
 
 /// The Deployments of istiod; where they cannot be read, the ReplicaSets that they made last.
-fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Stored> {
+fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Object> {
     let all = |kind: &str| {
         facts
             .mesh
@@ -76,7 +76,7 @@ fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Stored> {
     if facts.unread("k8s/deployments.apps.json").is_none() {
         return all("Deployment").collect();
     }
-    let mut newest: BTreeMap<ObjectRef, &Stored> = BTreeMap::new();
+    let mut newest: BTreeMap<ObjectRef, &Object> = BTreeMap::new();
     for made in all("ReplicaSet") {
         let known = newest.entry(maker(made)).or_insert(made);
         if generation(made) > generation(known) {
@@ -87,7 +87,7 @@ fn istiods<'f>(facts: &Facts<'f>) -> Vec<&'f Stored> {
 }
 
 /// The Deployment that made a ReplicaSet; the object itself when nothing made it.
-fn maker(object: &Stored) -> ObjectRef {
+fn maker(object: &Object) -> ObjectRef {
     let owner = object
         .node
         .at(["metadata", "ownerReferences"])
@@ -102,21 +102,21 @@ fn maker(object: &Stored) -> ObjectRef {
 }
 
 /// The later of two ReplicaSets of a Deployment has the higher number.
-fn generation(object: &Stored) -> u64 {
+fn generation(object: &Object) -> u64 {
     let number = object.annotation("deployment.kubernetes.io/revision");
     number
         .and_then(|number| number.parse().ok())
         .unwrap_or_default()
 }
 
-fn is_istiod(deployment: &Stored) -> bool {
+fn is_istiod(deployment: &Object) -> bool {
     let of_template = deployment
         .spec_at(["template", "metadata", "labels", "app"])
         .and_then(Node::str);
     deployment.label("app") == Some("istiod") || of_template == Some("istiod")
 }
 
-fn has_ready_pod(facts: &Facts<'_>, deployment: &Stored) -> bool {
+fn has_ready_pod(facts: &Facts<'_>, deployment: &Object) -> bool {
     let selector = deployment.spec_at(["selector"]);
     let pods = facts
         .mesh
@@ -126,12 +126,12 @@ fn has_ready_pod(facts: &Facts<'_>, deployment: &Stored) -> bool {
         .any(is_ready)
 }
 
-fn revision(deployment: &Stored) -> &str {
+fn revision(deployment: &Object) -> &str {
     deployment.label("istio.io/rev").unwrap_or("default")
 }
 
 /// The pods whose proxies were injected for its revision.
-fn users<'f>(facts: &Facts<'f>, deployment: &Stored) -> Vec<&'f PodFacts> {
+fn users<'f>(facts: &Facts<'f>, deployment: &Object) -> Vec<&'f PodFacts> {
     let own = revision(deployment);
     let of_revision = |pod: &&PodFacts| {
         let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
@@ -145,7 +145,7 @@ fn users<'f>(facts: &Facts<'f>, deployment: &Stored) -> Vec<&'f PodFacts> {
 }
 
 /// Whether an injector of its revision is left.
-fn names_it(facts: &Facts<'_>, deployment: &Stored) -> bool {
+fn names_it(facts: &Facts<'_>, deployment: &Object) -> bool {
     facts
         .mesh
         .injectors()
@@ -156,7 +156,7 @@ fn names_it(facts: &Facts<'_>, deployment: &Stored) -> bool {
 
 fn tell(
     facts: &Facts<'_>,
-    deployment: &Stored,
+    deployment: &Object,
     users: &[&PodFacts],
     is_last: bool,
     out: &mut Sink,
@@ -212,7 +212,7 @@ fn tell(
 
 /// What ails a pod of istiod, by its status: why its container ended or waits, or why it has no
 /// node.
-fn ailment(facts: &Facts<'_>, deployment: &Stored) -> Option<(String, Evidence)> {
+fn ailment(facts: &Facts<'_>, deployment: &Object) -> Option<(String, Evidence)> {
     let selector = deployment.spec_at(["selector"])?;
     let pods = facts
         .mesh

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{is_ready, number, ports, target_port};
 use meshladder_text::json::escape;
@@ -32,7 +32,7 @@ const PORTS: [(u16, u16, &str); 2] = [
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let istiods = facts.mesh.istiods(None);
-    let mut told: Vec<&Stored> = Vec::new();
+    let mut told: Vec<&Object> = Vec::new();
     for pod in istiods.into_iter().filter(|pod| is_ready(pod)) {
         let Some(service) =
             service_of(facts, pod).filter(|service| told.iter().all(|one| one.id != service.id))
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// `istiod`, or `istiod-<revision>`.
-fn service_of<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
+fn service_of<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
     let named = |name: &str| facts.mesh.objects.get("Service", &pod.id.namespace, name);
     match pod
         .label("istio.io/rev")
@@ -69,7 +69,7 @@ fn service_of<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
     }
 }
 
-fn wrong_selector(service: &Stored, selector: &Node, pod: &Stored, out: &mut Sink) {
+fn wrong_selector(service: &Object, selector: &Node, pod: &Object, out: &mut Sink) {
     let is_wrong = |label: &&Member| label.value.str() != pod.label(&label.key);
     let wrong: Vec<&Member> = selector.members().iter().filter(is_wrong).collect();
     let Some(first) = wrong.first() else { return };
@@ -107,8 +107,8 @@ fn wrong_selector(service: &Stored, selector: &Node, pod: &Stored, out: &mut Sin
 /// A port that is missing or leads elsewhere. istiod can be told to listen on others, so its own
 /// ports must say so.
 fn wrong_port(
-    service: &Stored,
-    pod: &Stored,
+    service: &Object,
+    pod: &Object,
     (port, target, harm): (u16, u16, &str),
     out: &mut Sink,
 ) {

@@ -6,7 +6,7 @@ use crate::rules::authority::{self, Roots};
 use crate::rules::enrolment::hit_refused;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::injection::{Ca, Injector, Injectors, Served};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .copied()
         .chain(validators(facts.mesh))
         .collect();
-    let mut told: Vec<&Stored> = Vec::new();
+    let mut told: Vec<&Object> = Vec::new();
     for hook in &hooks {
         out.examined();
         let Some(flaw) = flaw(facts, &injectors, *hook) else {
@@ -266,7 +266,7 @@ fn refused<'f>(facts: &Facts<'f>, hook: Injector<'f>, served: &Served<'f>) -> Op
 }
 
 /// What runs the pods behind a Service.
-fn istiod(facts: &Facts<'_>, service: &Stored) -> Option<ObjectRef> {
+fn istiod(facts: &Facts<'_>, service: &Object) -> Option<ObjectRef> {
     let of = |facts: &&meshladder_mesh::ServiceFacts| {
         facts.namespace == service.id.namespace && facts.name == service.id.name
     };

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use crate::rules::analyzed::{GATEWAY_MANAGED, is_injected, proxy_image};
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// Deployments that are behind the same Services.
 pub(super) struct Behind<'m> {
-    pub(super) deployments: Vec<&'m Stored>,
-    pub(super) services: Vec<&'m Stored>,
+    pub(super) deployments: Vec<&'m Object>,
+    pub(super) services: Vec<&'m Object>,
 }
 
 /// The Deployments in the mesh with the Services that select their pods. Waypoints are istiod's own
 /// affair. Services with one selector and Deployments with the same Services are taken together:
 /// there may be many of each.
 pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
-    let mut alike: BTreeMap<(&str, String), Vec<&Stored>> = BTreeMap::new();
+    let mut alike: BTreeMap<(&str, String), Vec<&Object>> = BTreeMap::new();
     for service in mesh
         .objects
         .of("Service", "")
@@ -34,14 +34,14 @@ pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
                 .push(service);
         }
     }
-    let alike: Vec<Vec<&Stored>> = alike.into_values().collect();
+    let alike: Vec<Vec<&Object>> = alike.into_values().collect();
     let first = |services| {
         selector(services)
             .and_then(|selector| selector.members().get(..1))
             .unwrap_or(&[])
     };
     let index = LabelIndex::of(alike.iter().map(|services| first(services)));
-    let mut found: BTreeMap<Vec<usize>, Vec<&Stored>> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<usize>, Vec<&Object>> = BTreeMap::new();
     for deployment in mesh
         .objects
         .of_kind("Deployment")
@@ -53,7 +53,7 @@ pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
             .map_or(&[][..], Node::members)
             .iter()
             .flat_map(|label| index.with(label));
-        let selects = |services: &[&Stored]| {
+        let selects = |services: &[&Object]| {
             services[0].id.namespace == deployment.id.namespace
                 && selector(services).is_some_and(|selector| has_labels(selector, labels))
         };
@@ -83,11 +83,11 @@ pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
 /// As many Services as a finding shows.
 pub(super) const MOST_SHOWN: usize = 8;
 
-fn selector<'m>(services: &[&'m Stored]) -> Option<&'m Node> {
+fn selector<'m>(services: &[&'m Object]) -> Option<&'m Node> {
     services[0].spec_at(["selector"])
 }
 
-fn is_in_mesh(mesh: &Mesh, deployment: &Stored) -> bool {
+fn is_in_mesh(mesh: &Mesh, deployment: &Object) -> bool {
     let is_waypoint = deployment.label(GATEWAY_MANAGED) == Some("istio.io-mesh-controller");
     let Some(template) = deployment.spec_at(["template"]).filter(|_| !is_waypoint) else {
         return false;
@@ -96,7 +96,7 @@ fn is_in_mesh(mesh: &Mesh, deployment: &Stored) -> bool {
 }
 
 /// `Service shop/a, Service shop/b`, and how many more when there are many.
-pub(super) fn names<'m>(services: impl IntoIterator<Item = &'m Stored>) -> String {
+pub(super) fn names<'m>(services: impl IntoIterator<Item = &'m Object>) -> String {
     let mut names: Vec<String> = services
         .into_iter()
         .map(|service| service.id.to_string())

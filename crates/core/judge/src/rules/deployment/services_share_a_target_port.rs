@@ -6,7 +6,7 @@ use super::services::{Behind, MOST_SHOWN, all, names};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, ports};
 use meshladder_text::tree::Node;
 
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for _ in &deployments {
             out.examined();
         }
-        let mut by_target: BTreeMap<String, BTreeMap<u16, &Stored>> = BTreeMap::new();
+        let mut by_target: BTreeMap<String, BTreeMap<u16, &Object>> = BTreeMap::new();
         for service in services {
             for port in ports(service) {
                 by_target

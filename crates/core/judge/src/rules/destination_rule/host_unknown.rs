@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2104",
@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut services = facts.mesh.objects.of("Service", "");
     // Files that hold neither kind say nothing about hosts outside the mesh.
     let is_bare =
-        services.all(Stored::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
+        services.all(Object::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;

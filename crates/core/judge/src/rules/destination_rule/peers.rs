@@ -10,7 +10,7 @@ use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::services::{number, ports};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 /// Which servers a rule is for.
@@ -21,30 +21,30 @@ pub(super) enum Reach<'m> {
     /// All Services of a namespace.
     Namespace(&'m str),
     /// One Service.
-    Service(&'m Stored),
+    Service(&'m Object),
     /// Hosts outside the mesh, or wildcards that are neither.
     Other,
 }
 
 /// A server that takes something else than what a rule has clients send.
 pub(super) struct Clash<'m> {
-    pub(super) rule: &'m Stored,
+    pub(super) rule: &'m Object,
     /// What clients send.
     pub(super) sends: &'m Node,
     /// What says what the server takes, and the part of it.
-    pub(super) policy: &'m Stored,
+    pub(super) policy: &'m Object,
     pub(super) takes: &'m Node,
     /// Whether the rule is for one Service.
     pub(super) is_narrow: bool,
 }
 
 /// `trafficPolicy.tls.mode`
-pub(super) fn tls_mode(rule: &Stored) -> Option<&Node> {
+pub(super) fn tls_mode(rule: &Object) -> Option<&Node> {
     rule.spec_at(["trafficPolicy", "tls", "mode"])
 }
 
 /// Which servers a rule is for.
-pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Stored) -> Reach<'m> {
+pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
     let host = host_of(rule);
     let domain = &facts.mesh.domain;
     if host.starts_with('*') && covers(host, &format!("*.svc.{}", domain.name())) {
@@ -68,7 +68,7 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls)
     if policies.is_empty() {
         return Vec::new();
     }
-    let sends = |rule: &'m Stored| {
+    let sends = |rule: &'m Object| {
         tls_mode(rule).filter(|mode| mode.str().is_some_and(|mode| sent.contains(&mode)))
     };
     let rules = facts
@@ -120,7 +120,7 @@ struct Servers<'f, 'm> {
 
 impl<'f, 'm> Servers<'f, 'm> {
     /// Those that these rules are for.
-    fn of(facts: &'f Facts<'m>, rules: impl Iterator<Item = &'m Stored>) -> Self {
+    fn of(facts: &'f Facts<'m>, rules: impl Iterator<Item = &'m Object>) -> Self {
         let services = rules.filter_map(|rule| match reach(facts, rule) {
             Reach::Service(service) => Some(service),
             _ => None,
@@ -148,7 +148,7 @@ impl<'f, 'm> Servers<'f, 'm> {
     }
 
     /// What the servers of a rule accept.
-    fn accept(&self, rule: &Stored, reach: Reach<'m>) -> Vec<PeerMode<'m>> {
+    fn accept(&self, rule: &Object, reach: Reach<'m>) -> Vec<PeerMode<'m>> {
         let objects = &self.facts.mesh.objects;
         match reach {
             Reach::Mesh if self.is_used(rule, objects.of_kind("Service").iter()) => {
@@ -166,7 +166,7 @@ impl<'f, 'm> Servers<'f, 'm> {
     }
 
     /// For a namespace's policy, the rule for the whole mesh that its clients fall under.
-    fn overridden(&self, policy: &'m Stored) -> Option<(&'m Stored, &'m Node)> {
+    fn overridden(&self, policy: &'m Object) -> Option<(&'m Object, &'m Node)> {
         let namespace = policy.id.namespace.as_str();
         if namespace == &*self.facts.mesh.config.root_namespace || selector(policy.spec()).is_some()
         {
@@ -179,27 +179,27 @@ impl<'f, 'm> Servers<'f, 'm> {
     }
 
     /// Whether a Service of a namespace, with pods in the mesh, has no narrower rule.
-    fn is_used_in(&self, rule: &Stored, namespace: &str) -> bool {
+    fn is_used_in(&self, rule: &Object, namespace: &str) -> bool {
         let services = self.facts.mesh.objects.in_namespace("Service", namespace);
         self.accepted.has_mesh(namespace) && self.is_used(rule, services)
     }
 
-    fn is_used(&self, rule: &Stored, services: impl Iterator<Item = &'m Stored>) -> bool {
+    fn is_used(&self, rule: &Object, services: impl Iterator<Item = &'m Object>) -> bool {
         let mut services = services.filter(|service| !service.is_assumed()).peekable();
-        let host = |service: &Stored| {
+        let host = |service: &Object| {
             self.facts
                 .mesh
                 .domain
                 .service(&service.id.name, &service.id.namespace)
         };
         // Clients of other namespaces may fall under a rule of their own for the same host.
-        let is_same = |used: &Stored| host_of(used) == host_of(rule);
-        let falls_under = |service: &Stored| self.narrowest(&host(service)).is_some_and(is_same);
+        let is_same = |used: &Object| host_of(used) == host_of(rule);
+        let falls_under = |service: &Object| self.narrowest(&host(service)).is_some_and(is_same);
         services.peek().is_none() || services.any(falls_under)
     }
 
     /// The rule with the narrowest host that covers this one.
-    fn narrowest(&self, host: &str) -> Option<&'m Stored> {
+    fn narrowest(&self, host: &str) -> Option<&'m Object> {
         self.facts
             .mesh
             .destination_rules_of(host)
@@ -209,7 +209,7 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     /// What the workload behind a Service accepts, on the ports for which the rule says nothing of
     /// their own.
-    fn behind(&self, rule: &Stored, service: &'m Stored) -> Vec<PeerMode<'m>> {
+    fn behind(&self, rule: &Object, service: &'m Object) -> Vec<PeerMode<'m>> {
         let Some(template) = self.behind.get(&service.id) else {
             return Vec::new();
         };
@@ -235,7 +235,7 @@ impl<'f, 'm> Servers<'f, 'm> {
     }
 }
 
-fn host_of(rule: &Stored) -> &str {
+fn host_of(rule: &Object) -> &str {
     rule.spec_at(["host"])
         .and_then(Node::str)
         .unwrap_or_default()

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
 use crate::rules::held::CONFIG_MAPS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::host::specificity;
 use meshladder_text::tree::Node;
 
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .mesh
             .domain
             .fqdn(node.str().unwrap_or_default(), &rule.id.namespace);
-        let is_wider = |other: &&Stored| {
+        let is_wider = |other: &&Object| {
             let own = other
                 .spec_at(["host"])
                 .and_then(Node::str)

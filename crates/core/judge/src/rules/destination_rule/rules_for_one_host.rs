@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::DESTINATION_RULES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
 
@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 type Key<'m> = (&'m str, String, String, String);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut groups: BTreeMap<Key<'_>, Vec<&Stored>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key<'_>, Vec<&Object>> = BTreeMap::new();
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         out.examined();
         let host = facts.mesh.domain.fqdn(
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
     for ((_, host, ..), mut rules) in groups {
         rules.sort_by_key(|rule| age(&rule.node));
-        let mut before: BTreeMap<String, &Stored> = BTreeMap::new();
+        let mut before: BTreeMap<String, &Object> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         for rule in rules.into_iter().filter(|rule| seen.insert(&rule.id)) {
             for (what, node) in says(rule) {
@@ -76,7 +76,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// What a rule says of its host: of several rules the oldest counts, thing by thing.
-fn says(rule: &Stored) -> impl Iterator<Item = (String, &Node)> {
+fn says(rule: &Object) -> impl Iterator<Item = (String, &Node)> {
     let policy = rule
         .spec_at(["trafficPolicy"])
         .map(|node| ("trafficPolicy".to_owned(), node));

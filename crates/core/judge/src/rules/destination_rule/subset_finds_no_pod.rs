@@ -7,7 +7,7 @@ use crate::rules::analyzed::{
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Member, Node};
 
 pub(super) static RULE: Rule = Rule {
@@ -89,7 +89,7 @@ impl<'m> Behind<'m> {
     }
 
     /// Whether something behind a Service or ServiceEntry has the labels.
-    fn has(&self, owner: &Stored, labels: &Node) -> bool {
+    fn has(&self, owner: &Object, labels: &Node) -> bool {
         let namespace = owner.id.namespace.as_str();
         let selector = |path: &[&str]| {
             let node = path
@@ -156,7 +156,7 @@ impl<'m> Behind<'m> {
     }
 }
 
-fn made(deployment: &Stored) -> Option<&Node> {
+fn made(deployment: &Object) -> Option<&Node> {
     deployment.spec_at(["template", "metadata", "labels"])
 }
 
@@ -170,7 +170,7 @@ const LOCALITY: [&str; 3] = [
 ];
 
 /// Pods count with where they run.
-fn has(mesh: &Mesh, pod: &Stored, labels: &Node) -> bool {
+fn has(mesh: &Mesh, pod: &Object, labels: &Node) -> bool {
     let name = pod.spec_at(["nodeName"]).and_then(Node::str);
     let node = name.and_then(|name| mesh.objects.get("Node", "", name));
     labels.members().iter().all(|wanted| {

@@ -1,12 +1,12 @@
 //! Whether a client checks the certificate of the server it opens TLS to.
 
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::selector;
 use meshladder_text::tree::Node;
 
 /// The mode of a policy's `tls` that opens TLS and checks nothing; none when it checks, or opens
 /// none.
-pub(super) fn unchecked<'r>(rule: &Stored, policy: &'r Node) -> Option<(&'r Node, &'r str)> {
+pub(super) fn unchecked<'r>(rule: &Object, policy: &'r Node) -> Option<(&'r Node, &'r str)> {
     let tls = policy.get("tls")?;
     let mode = tls
         .str_at("mode")

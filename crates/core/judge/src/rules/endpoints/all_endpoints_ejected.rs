@@ -2,7 +2,7 @@
 
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,14 +24,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
         return;
     };
-    for cluster in asked.clusters() {
+    for cluster in case.clusters() {
         let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else {
             continue;
         };

@@ -2,7 +2,7 @@
 
 use super::{locality, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,11 +23,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let services = met::services(facts, asked);
-    let client = asked
-        .and_then(|asked| met::client_pod(facts, asked))
+    let services = met::services(facts, case);
+    let client = case
+        .and_then(|case| met::client_pod(facts, case))
         .map(|pod| locality::of_pod(mesh, pod));
     for rule in mesh.objects.of_kind("DestinationRule") {
         let host = facts.mesh.domain.fqdn(
@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             out.examined();
             let Some(to) = entry.get("to") else { continue };
             let from = entry.str_at("from").unwrap_or_default();
-            let concerns = asked.is_none()
+            let concerns = case.is_none()
                 || client
                     .as_ref()
                     .is_some_and(|client| locality::covers(from, client));
@@ -79,8 +79,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 message,
                 Evidence::of(rule, to, "where calls are sent"),
             );
-            met::hit(finding, met.service, &pods, asked);
-            if asked.is_none() {
+            met::hit(finding, met.service, &pods, case);
+            if case.is_none() {
                 finding.severity(Severity::Warning);
             }
             let remove = format!(

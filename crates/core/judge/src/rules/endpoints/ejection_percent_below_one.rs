@@ -2,7 +2,7 @@
 
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    let met = met::services(facts, asked);
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    let met = met::services(facts, case);
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let Some(detection) = rule.spec_at(["trafficPolicy", "outlierDetection"]) else {
             continue;

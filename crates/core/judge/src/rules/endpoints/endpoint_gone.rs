@@ -2,7 +2,7 @@
 
 use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
 
@@ -26,15 +26,15 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
         return;
     };
     let scope = facts.mesh.scope(client);
-    for cluster in asked.clusters() {
+    for cluster in case.clusters() {
         let Some(name) = ClusterName::parse(cluster) else {
             continue;
         };
@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             gone.iter()
                 .any(|gone| host == format!("{}:{}", gone.address, gone.port))
         };
-        for line in asked
+        for line in case
             .client_log
             .iter()
             .filter(|line| at(&line.upstream_host))
@@ -81,7 +81,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 "a request that went there",
             ));
         }
-        let works = asked.seen.is_some_and(crate::rules::Seen::is_success);
+        let works = case.seen.is_some_and(crate::rules::Symptom::is_success);
         if works {
             finding.severity(if gone.len() == hosts.len() {
                 Severity::Warning

@@ -2,7 +2,7 @@
 
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::services::is_ready;
 
@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         if met
             .service
             .spec_at(["type"])
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 let message =
                     format!("{id} selects {pods}, but no EndpointSlice of it has a ready endpoint");
                 let finding = out.find(id.clone(), message, proof);
-                met::hit(finding, met.service, &ready, asked);
+                met::hit(finding, met.service, &ready, case);
                 // Pods and slices are not read in the same instant.
                 finding.confidence(Confidence::Likely);
                 finding.fix(Fix::look(format!(
@@ -81,8 +81,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 let message =
                     format!("{id} has no selector, and nobody made an EndpointSlice for it");
                 let finding = out.find(id.clone(), message, proof);
-                met::hit(finding, met.service, &[], asked);
-                if asked.is_none() {
+                met::hit(finding, met.service, &[], case);
+                if case.is_none() {
                     finding.severity(Severity::Info);
                 }
                 finding.fix(Fix::advice(format!(

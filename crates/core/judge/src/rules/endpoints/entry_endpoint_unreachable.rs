@@ -2,11 +2,11 @@
 
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::access_log::Line;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_text::tree::Node;
 
@@ -32,15 +32,15 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(line) = witness::unconnected(asked) else {
+    let Some(line) = witness::unconnected(case) else {
         return;
     };
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let owner = met::owner(facts, asked, cluster.host);
+    let owner = met::owner(facts, case, cluster.host);
     let Some(entry) = owner.filter(|owner| owner.id.kind == "ServiceEntry") else {
         return;
     };
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.confidence(Confidence::Likely);
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.fix(Fix::advice(
         "give the endpoint the address and port at which the host is served",
     ));
@@ -70,9 +70,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 /// hosts, whose addresses DNS gives.
 fn giver<'f>(
     facts: &Facts<'f>,
-    entry: &'f Stored,
+    entry: &'f Object,
     line: &Line,
-) -> (&'f Stored, &'f Node, &'static str) {
+) -> (&'f Object, &'f Node, &'static str) {
     let address = line
         .upstream_host
         .rsplit_once(':')
@@ -88,7 +88,7 @@ fn giver<'f>(
             .mesh
             .objects
             .in_namespace("WorkloadEntry", &entry.id.namespace);
-        let node = |one: &'f Stored| one.spec_at(["address"]).filter(is_it);
+        let node = |one: &'f Object| one.spec_at(["address"]).filter(is_it);
         entries.find_map(|one| {
             Some((
                 one,

@@ -3,7 +3,7 @@
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,16 +28,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked)
+    let told = witness::told(facts, case)
         .into_iter()
         .find(|told| told.has("UH"));
-    let is_seen = asked.seen.is_some_and(|seen| seen.has("UH"));
-    let Some(client) = met::client_pod(facts, asked).filter(|_| told.is_some() || is_seen) else {
+    let is_seen = case.seen.is_some_and(|seen| seen.has("UH"));
+    let Some(client) = met::client_pod(facts, case).filter(|_| told.is_some() || is_seen) else {
         return;
     };
-    let Some(entry) = witness::outside(facts, asked) else {
+    let Some(entry) = witness::outside(facts, case) else {
         return;
     };
     let resolution = entry.spec_at(["resolution"]);
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some(clusters) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
         return;
     };
-    let empty = asked
+    let empty = case
         .clusters()
         .find_map(|name| met::hosts_of(&clusters, name).filter(|(hosts, _)| hosts.is_empty()));
     let Some((_, proof)) = empty else { return };
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let named = written
         .or_else(|| entry.spec_at(["hosts"]))
         .unwrap_or(&entry.node);
-    let name = written.and_then(Node::str).unwrap_or(&asked.host);
+    let name = written.and_then(Node::str).unwrap_or(&case.host);
     let message = format!(
         "{} leaves {name} to DNS, and the proxy of {} got no address for it",
         entry.id, client.id

@@ -3,10 +3,10 @@
 use super::met;
 use super::service_selects_no_pods::{Near, nearest_of};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
@@ -29,8 +29,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for entry in entries(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for entry in entries(facts, case) {
         out.examined();
         let is_static = entry.spec_at(["resolution"]).and_then(Node::str) == Some("STATIC");
         if !is_static || has_endpoints(facts.mesh, entry) {
@@ -40,27 +40,27 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .unread(WORKLOAD_ENTRIES)
             .filter(|_| selector(entry).is_some())
         {
-            Some(fact) if asked.is_some() => out.unknown(fact),
+            Some(fact) if case.is_some() => out.unknown(fact),
             Some(_) => {}
-            None => tell(facts.mesh, entry, asked, out),
+            None => tell(facts.mesh, entry, case, out),
         }
     }
 }
 
 /// The ServiceEntries that the request is sent to; without a request all there are.
-fn entries<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<&'f Stored> {
-    let Some(asked) = asked else {
+fn entries<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<&'f Object> {
+    let Some(case) = case else {
         return facts.mesh.objects.of_kind("ServiceEntry").iter().collect();
     };
-    let Some(scope) = met::client_scope(facts, asked) else {
+    let Some(scope) = met::client_scope(facts, case) else {
         return Vec::new();
     };
-    let hosts = asked
+    let hosts = case
         .clusters()
         .filter_map(ClusterName::parse)
         .map(|cluster| cluster.host);
     let first = hosts.filter_map(|host| facts.mesh.registry(scope, host).into_iter().next());
-    let mut found: Vec<&Stored> = first
+    let mut found: Vec<&Object> = first
         .filter(|owner| owner.id.kind == "ServiceEntry")
         .collect();
     found.dedup_by(|a, b| a.id == b.id);
@@ -69,8 +69,8 @@ fn entries<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<&'f Stored> 
 
 /// Its own endpoints, those of others in its namespace with the same host, and whom its selector
 /// finds. "Only one of `endpoints` or `workloadSelector` can be specified."
-fn has_endpoints(mesh: &Mesh, entry: &Stored) -> bool {
-    let own = |entry: &Stored| {
+fn has_endpoints(mesh: &Mesh, entry: &Object) -> bool {
+    let own = |entry: &Object| {
         let selected = || {
             selector(entry)
                 .is_some_and(|labels| selectable(mesh, entry).any(|(_, has)| fits(labels, has)))
@@ -90,7 +90,7 @@ fn fits(selector: &Node, labels: &Node) -> bool {
     has_labels(selector, Some(labels))
 }
 
-fn selector(entry: &Stored) -> Option<&Node> {
+fn selector(entry: &Object) -> Option<&Node> {
     entry
         .spec_at(["workloadSelector", "labels"])
         .filter(|labels| !labels.members().is_empty())
@@ -98,7 +98,7 @@ fn selector(entry: &Stored) -> Option<&Node> {
 
 /// "… select WorkloadEntry objects and Kubernetes pods … in the same namespace": each with its
 /// labels.
-fn selectable<'m>(mesh: &'m Mesh, entry: &Stored) -> impl Iterator<Item = (&'m Stored, &'m Node)> {
+fn selectable<'m>(mesh: &'m Mesh, entry: &Object) -> impl Iterator<Item = (&'m Object, &'m Node)> {
     let namespace = entry.id.namespace.clone();
     let entries = mesh.objects.in_namespace("WorkloadEntry", &namespace);
     let entries: Vec<_> = entries
@@ -112,7 +112,7 @@ fn selectable<'m>(mesh: &'m Mesh, entry: &Stored) -> impl Iterator<Item = (&'m S
     entries.into_iter().chain(pods)
 }
 
-fn tell(mesh: &Mesh, entry: &Stored, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
     let selector = selector(entry);
     let near = selector.and_then(|labels| nearest_of(entry, labels, selectable(mesh, entry)));
     let hosts = entry.spec_strings("hosts").collect::<Vec<_>>().join(", ");
@@ -143,22 +143,19 @@ fn tell(mesh: &Mesh, entry: &Stored, asked: Option<&Asked<'_>>, out: &mut Sink) 
         message,
         Evidence::of(entry, at, "where endpoints should come from"),
     );
-    let works = asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success));
+    let works = case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success));
     // A workload may be away for a while; an entry without any place for endpoints never works.
     if works
-        || (asked.is_none()
-            && selector.is_some()
-            && !near.as_ref().is_some_and(|near| near.is_typo))
+        || (case.is_none() && selector.is_some() && !near.as_ref().is_some_and(|near| near.is_typo))
     {
         finding
             .severity(Severity::Info)
             .when_asked(Severity::Warning);
-    } else if asked.is_none() {
+    } else if case.is_none() {
         finding.severity(Severity::Warning);
     }
     finding.hits.extend(
-        asked
-            .and_then(|asked| asked.client)
+        case.and_then(|case| case.client)
             .map(meshladder_mesh::PodFacts::reference),
     );
     if let Some(Near { object, labels, .. }) = &near {

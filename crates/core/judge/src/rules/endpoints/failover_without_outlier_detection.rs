@@ -2,7 +2,7 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    let met = asked.map(|_| met::services(facts, asked));
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    let met = case.map(|_| met::services(facts, case));
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let host = facts
             .mesh
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             finding.hits(service.id.clone());
         }
         // A request that is answered has not needed it.
-        if asked.is_some_and(|asked| asked.seen.is_none_or(crate::rules::Seen::is_success)) {
+        if case.is_some_and(|case| case.seen.is_none_or(crate::rules::Symptom::is_success)) {
             finding.severity(Severity::Info);
         }
         let detection =

@@ -2,7 +2,7 @@
 
 use super::{met, slices};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::tree::Node;
 
@@ -25,8 +25,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    for met in met::services(facts, Some(asked)) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    for met in met::services(facts, Some(case)) {
         if met.service.spec_at(["clusterIP"]).and_then(Node::str) != Some("None") {
             continue;
         }
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 && !slices::has_pod(facts.mesh, address)
         };
         // Only the last line tells what happens now.
-        let last = asked
+        let last = case
             .client_log
             .iter()
             .rfind(|line| line.cluster.ends_with(&format!("|{}", met.host(facts))));
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         };
         let message = format!(
             "{} still calls {} of the headless {}, an address that it no longer has: whoever resolved the name keeps the old answer",
-            asked.client.map_or_else(
+            case.client.map_or_else(
                 || "the client".to_owned(),
                 |client| client.workload().to_string()
             ),
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         );
         let finding = out.find(met.service.id.clone(), message, proof);
         finding.confidence(Confidence::Likely);
-        met::hit(finding, met.service, &[], Some(asked));
+        met::hit(finding, met.service, &[], Some(case));
         finding.fix(Fix::advice(format!(
             "let the client resolve again and reconnect, or give {} a cluster IP so that proxies choose the pod",
             met.service.id

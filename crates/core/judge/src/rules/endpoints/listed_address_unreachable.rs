@@ -2,10 +2,10 @@
 
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::services::Endpoint;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -30,16 +30,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(line) = witness::unconnected(asked) else {
+    let Some(line) = witness::unconnected(case) else {
         return;
     };
     let Some(cluster) = ClusterName::parse(&line.cluster) else {
         return;
     };
-    let is_listed = |owner: &&Stored| owner.id.kind == "Service" && met::selector(owner).is_none();
-    let Some(service) = met::owner(facts, asked, cluster.host).filter(is_listed) else {
+    let is_listed = |owner: &&Object| owner.id.kind == "Service" && met::selector(owner).is_none();
+    let Some(service) = met::owner(facts, case, cluster.host).filter(is_listed) else {
         return;
     };
     let address = line
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.confidence(Confidence::Likely);
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.fix(Fix::advice(format!(
         "list the address and port at which {} is served",
         service.id
@@ -75,7 +75,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// The object that somebody wrote the address into: "The mirroring controller … copies Endpoints to
 /// EndpointSlices".
-fn lister(slice: &Stored) -> ObjectRef {
+fn lister(slice: &Object) -> ObjectRef {
     let owners = slice
         .node
         .at(["metadata", "ownerReferences"])

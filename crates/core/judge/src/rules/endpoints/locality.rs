@@ -1,6 +1,6 @@
 //! Where pods are, and what DestinationRules make of it.
 
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 const LABELS: [&str; 2] = [
@@ -9,7 +9,7 @@ const LABELS: [&str; 2] = [
 ];
 
 /// `region/zone` of a pod, from its node, else from its own labels; empty when nobody says.
-pub(super) fn of_pod(mesh: &Mesh, pod: &Stored) -> String {
+pub(super) fn of_pod(mesh: &Mesh, pod: &Object) -> String {
     let own = pod
         .label("istio-locality")
         .map(|label| label.replace('.', "/"));

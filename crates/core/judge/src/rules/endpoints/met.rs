@@ -1,7 +1,7 @@
 //! What a rule meets: the Services it looks at, and who should stand behind them.
 
 use crate::finding::{Evidence, Finding, Fix, Risk};
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::envoy::clusters::{self, Clusters};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
@@ -9,14 +9,14 @@ use meshladder_mesh::scope::Scope;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::routes;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
 #[derive(Clone, Debug)]
 pub(in crate::rules) struct Met<'f> {
-    pub(in crate::rules) service: &'f Stored,
+    pub(in crate::rules) service: &'f Object,
     /// The port that is asked for; none for all.
     pub(in crate::rules) port: Option<u16>,
     /// The subset's name; empty without one.
@@ -36,13 +36,13 @@ impl<'f> Met<'f> {
     pub(in crate::rules) fn subset_labels(
         &self,
         facts: &Facts<'f>,
-        asked: Option<&Asked<'_>>,
+        case: Option<&Case<'_>>,
     ) -> Option<&'f Node> {
         if self.subset.is_empty() {
             return None;
         }
-        let client = match asked {
-            Some(asked) => client_scope(facts, asked)?,
+        let client = match case {
+            Some(case) => client_scope(facts, case)?,
             None => facts.mesh.namespace_scope(&self.service.id.namespace),
         };
         let (_, subset) = facts
@@ -53,8 +53,8 @@ impl<'f> Met<'f> {
     }
 
     /// The pods that the Service, and the subset, selects and that are not on their way out.
-    pub(in crate::rules) fn pods(&self, mesh: &'f Mesh, subset: Option<&Node>) -> Vec<&'f Stored> {
-        let stays = |pod: &Stored| {
+    pub(in crate::rules) fn pods(&self, mesh: &'f Mesh, subset: Option<&Node>) -> Vec<&'f Object> {
+        let stays = |pod: &Object| {
             let phase = pod
                 .node
                 .at(["status", "phase"])
@@ -63,7 +63,7 @@ impl<'f> Met<'f> {
             !matches!(phase, "Succeeded" | "Failed")
                 && pod.node.at(["metadata", "deletionTimestamp"]).is_none()
         };
-        let wanted = |pod: &&Stored| {
+        let wanted = |pod: &&Object| {
             stays(pod) && subset.is_none_or(|labels| has_labels(labels, pod.labels()))
         };
         mesh.selected_pods(self.service)
@@ -78,7 +78,7 @@ impl<'f> Met<'f> {
         &self,
         mesh: &'f Mesh,
         subset: Option<&Node>,
-    ) -> Vec<&'f Stored> {
+    ) -> Vec<&'f Object> {
         let Some(selector) = selector(self.service) else {
             return Vec::new();
         };
@@ -101,9 +101,9 @@ impl<'f> Met<'f> {
 
 /// The Services that a request is sent to, port and subset included; without a request all there
 /// are.
-pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<Met<'f>> {
+pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<Met<'f>> {
     let mesh = facts.mesh;
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         let all = mesh
             .objects
             .of("Service", "")
@@ -125,12 +125,12 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>
             subset: name.subset.to_owned(),
         })
     };
-    let mut met: Vec<Met<'f>> = asked.clusters().filter_map(of_cluster).collect();
+    let mut met: Vec<Met<'f>> = case.clusters().filter_map(of_cluster).collect();
     if met.is_empty() {
-        let service = asked
+        let service = case
             .service
             .and_then(|service| mesh.service(&service.namespace, &service.name));
-        let port = Some(asked.question.to.port);
+        let port = Some(case.call.to.port);
         met.extend(service.map(|service| Met {
             service,
             port,
@@ -143,10 +143,10 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>
 /// The same, and without a request also every subset that a route sends requests to.
 pub(in crate::rules) fn services_and_subsets<'f>(
     facts: &Facts<'f>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
 ) -> Vec<Met<'f>> {
-    let mut met = services(facts, asked);
-    if asked.is_none() {
+    let mut met = services(facts, case);
+    if case.is_none() {
         met.extend(routed_subsets(facts.mesh));
     }
     met
@@ -190,19 +190,19 @@ fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
 }
 
 /// istiod has a rung of its own.
-fn is_control_plane(service: &Stored) -> bool {
+fn is_control_plane(service: &Object) -> bool {
     selector(service).is_some_and(|selector| selector.str_at("app") == Some("istiod"))
 }
 
 /// The pod whose proxy sends the request on: the client's, or the gateway's.
-pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<&'f Stored> {
-    let hop = asked
+pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Option<&'f Object> {
+    let hop = case
         .trace
         .hops
         .first()
         .filter(|hop| hop.direction != "inbound");
     let of_hop = hop.and_then(|hop| hop.proxy.split_once('/'));
-    let of_client = asked
+    let of_client = case
         .client
         .map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
     let (namespace, name) = of_hop.or(of_client)?;
@@ -210,34 +210,31 @@ pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> 
 }
 
 /// What that proxy imports.
-pub(in crate::rules) fn client_scope<'f>(
-    facts: &Facts<'f>,
-    asked: &Asked<'_>,
-) -> Option<Scope<'f>> {
-    client_pod(facts, asked).map(|pod| facts.mesh.scope(pod))
+pub(in crate::rules) fn client_scope<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Option<Scope<'f>> {
+    client_pod(facts, case).map(|pod| facts.mesh.scope(pod))
 }
 
 /// The Service or ServiceEntry whose endpoints that proxy uses for a host.
 pub(in crate::rules) fn owner<'f>(
     facts: &Facts<'f>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     host: &str,
-) -> Option<&'f Stored> {
-    match client_scope(facts, asked) {
+) -> Option<&'f Object> {
+    match client_scope(facts, case) {
         Some(scope) => facts.mesh.registry(scope, host).into_iter().next(),
         None => facts.mesh.registered(host).next(),
     }
 }
 
 /// A Service's selector, when it has one.
-pub(in crate::rules) fn selector(service: &Stored) -> Option<&Node> {
+pub(in crate::rules) fn selector(service: &Object) -> Option<&Node> {
     service
         .spec_at(["selector"])
         .filter(|selector| !selector.members().is_empty())
 }
 
 /// The labels that a workload gives to its pods.
-pub(in crate::rules) fn template_labels(workload: &Stored) -> Option<&Node> {
+pub(in crate::rules) fn template_labels(workload: &Object) -> Option<&Node> {
     workload.spec_at(["template", "metadata", "labels"])
 }
 
@@ -251,7 +248,7 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
 }
 
 /// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
-pub(in crate::rules) fn put(object: &Stored, op: &str, path: &str, value: &str) -> Fix {
+pub(in crate::rules) fn put(object: &Object, op: &str, path: &str, value: &str) -> Fix {
     Fix::json_patch(
         &object.id,
         format!(
@@ -269,27 +266,27 @@ pub(in crate::rules) fn is_true(node: Option<&Node>) -> bool {
 /// The Service and the pods suffer.
 pub(in crate::rules) fn hit(
     finding: &mut Finding,
-    service: &Stored,
-    pods: &[&Stored],
-    asked: Option<&Asked<'_>>,
+    service: &Object,
+    pods: &[&Object],
+    case: Option<&Case<'_>>,
 ) {
     finding.hits(service.id.clone());
     for pod in pods {
         finding.hits(pod.id.clone());
     }
-    if let Some(client) = asked.and_then(|asked| asked.client) {
+    if let Some(client) = case.and_then(|case| case.client) {
         finding.hits(client.reference());
     }
 }
 
 /// The object to change when a pod is at fault.
-pub(in crate::rules) fn workload_ref(mesh: &Mesh, pod: &Stored) -> ObjectRef {
+pub(in crate::rules) fn workload_ref(mesh: &Mesh, pod: &Object) -> ObjectRef {
     let facts = mesh.pod(&pod.id.namespace, &pod.id.name);
     facts.map_or_else(|| pod.id.clone(), meshladder_mesh::PodFacts::workload)
 }
 
 /// Starts a pod's workload anew.
-pub(in crate::rules) fn restart(mesh: &Mesh, pod: &Stored) -> Fix {
+pub(in crate::rules) fn restart(mesh: &Mesh, pod: &Object) -> Fix {
     let ObjectRef {
         kind,
         namespace,
@@ -357,7 +354,7 @@ pub(in crate::rules) fn hosts_of(doc: &Document, cluster: &str) -> Option<(Vec<H
 }
 
 /// The log of a pod's proxy.
-pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Stored) -> Option<Document> {
+pub(in crate::rules) fn proxy_log(facts: &Facts<'_>, pod: &Object) -> Option<Document> {
     facts
         .snapshot
         .open(&DocId::new(format!(

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::met;
 use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::access_log::{self, Line};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
@@ -48,34 +48,34 @@ struct Way<'f> {
     passage: Passage<'f>,
 }
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
         return;
     }
-    if let Some(asked) = asked {
-        of_request(facts, asked, out);
+    if let Some(case) = case {
+        of_request(facts, case, out);
     } else {
         of_logs(facts, out);
         wanted::of_objects(facts, out);
     }
 }
 
-fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    if !asked.seen.is_none_or(is_of_connection) {
+fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    if !case.seen.is_none_or(is_of_connection) {
         return;
     }
-    let ways = ways(facts, asked);
+    let ways = ways(facts, case);
     for way in &ways {
         out.examined();
         let Passage::Blocked(blocked) = &way.passage else {
             continue;
         };
-        let failed = asked
+        let failed = case
             .client_log
             .iter()
             .rfind(|line| is_to(line, way))
             .filter(|line| is_failure(line));
-        if failed.is_none() && has_passed(asked, way, blocked) {
+        if failed.is_none() && has_passed(case, way, blocked) {
             continue;
         }
         let others = ways.iter().filter(|other| other.port == way.port);
@@ -85,9 +85,9 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             .any(|finding| finding.subject == blocked[0].opening.policy.id);
         if is_first {
             let is_only_way = others.clone().all(|other| other.passage.is_blocked());
-            tell(facts, Some(asked), way, blocked, failed, out);
+            tell(facts, Some(case), way, blocked, failed, out);
             let finding = out.findings.last_mut().expect("it was just told");
-            if failed.is_none() && asked.seen.is_none_or(|seen| seen.flags.is_empty()) {
+            if failed.is_none() && case.seen.is_none_or(|seen| seen.flags.is_empty()) {
                 finding.confidence(Confidence::Likely);
             }
             if !is_only_way && failed.is_none() {
@@ -95,7 +95,7 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             }
         }
     }
-    if asked.seen.is_some_and(|seen| seen.has("UF"))
+    if case.seen.is_some_and(|seen| seen.has("UF"))
         && let Some(Passage::Unknown(fact, _)) = ways
             .iter()
             .map(|way| &way.passage)
@@ -134,7 +134,7 @@ fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
 
 /// A dropped connection is one that is never made: no answer, `UF` after the connect timeout, `UT`
 /// when the route's own is shorter, `DC` when the caller's is.
-fn is_of_connection(seen: &Seen) -> bool {
+fn is_of_connection(seen: &Symptom) -> bool {
     let flagged = seen
         .flags
         .iter()
@@ -160,7 +160,7 @@ fn is_to(line: &Line, way: &Way<'_>) -> bool {
 /// Whether a request of the caller came through since the policies are there: then they are not
 /// enforced, or not as they are read. A connection that was kept alive comes through too, so a
 /// failure to connect that was seen weighs more.
-fn has_passed(asked: &Asked<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
+fn has_passed(case: &Case<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool {
     let policies = blocked.iter().flat_map(|end| &end.policies);
     let made = policies
         .filter_map(|part| {
@@ -177,10 +177,10 @@ fn has_passed(asked: &Asked<'_>, way: &Way<'_>, blocked: &[Blocked<'_>]) -> bool
             .is_ok_and(|at| callers.contains(&at.ip()))
     };
     let mut lines: Box<dyn Iterator<Item = &Line>> = match way.from {
-        End::Unknown(_) => Box::new(asked.client_log.iter()),
-        _ => Box::new(asked.server_log.iter().filter(|line| is_of_caller(line))),
+        End::Unknown(_) => Box::new(case.client_log.iter()),
+        _ => Box::new(case.server_log.iter().filter(|line| is_of_caller(line))),
     };
-    let is_seen = asked.seen.is_some_and(|seen| seen.has("UF"));
+    let is_seen = case.seen.is_some_and(|seen| seen.has("UF"));
     !is_seen && made.is_some_and(|made| lines.any(|line| line.start.as_str() > made))
 }
 
@@ -209,8 +209,8 @@ fn way<'f>(facts: &Facts<'f>, from: End<'f>, to: SocketAddr) -> Way<'f> {
 }
 
 /// From each proxy to the endpoints that it may choose, and to the first of them.
-fn ways<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
-    let sends = asked
+fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
+    let sends = case
         .trace
         .hops
         .iter()
@@ -227,15 +227,15 @@ fn ways<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
         let addresses = addresses.filter(|address| !address.ip().is_loopback());
         addresses.filter_map(move |address| Some(way(facts, End::Pod(pod?), address)))
     });
-    first_way(facts, asked).into_iter().chain(between).collect()
+    first_way(facts, case).into_iter().chain(between).collect()
 }
 
 /// For a caller that no proxy speaks for, and for one whose proxy does not tell where it sends the
 /// call.
-fn first_way<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
-    let first = asked.trace.hops.first();
-    let port = asked.question.to.port;
-    let (from, service) = match (&asked.question.from, asked.client, first) {
+fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
+    let first = case.trace.hops.first();
+    let port = case.call.to.port;
+    let (from, service) = match (&case.call.from, case.client, first) {
         (Caller::Outside, _, Some(gateway)) => {
             let is_gateway = |pod: &&meshladder_mesh::PodFacts| {
                 format!("{}/{}", pod.namespace, pod.name) == gateway.proxy
@@ -257,7 +257,7 @@ fn first_way<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
             else {
                 return Vec::new();
             };
-            let called = asked.service.map(|s| (&s.namespace, &s.name));
+            let called = case.service.map(|s| (&s.namespace, &s.name));
             (
                 End::Pod(pod),
                 facts
@@ -285,7 +285,7 @@ fn first_way<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Way<'f>> {
 
 fn tell(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     way: &Way<'_>,
     blocked: &[Blocked<'_>],
     failed: Option<&Line>,
@@ -336,7 +336,7 @@ fn tell(
             finding.hits(pod.id.clone());
         }
     }
-    if let Some(service) = asked.and_then(|asked| asked.service) {
+    if let Some(service) = case.and_then(|case| case.service) {
         finding.hits(meshladder_mesh::ObjectRef::new(
             "Service",
             &service.namespace,

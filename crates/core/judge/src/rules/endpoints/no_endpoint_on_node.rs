@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_sim::trace::Kind;
 use meshladder_text::tree::Node;
@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         let Some(policy) = met
             .service
             .spec_at(["internalTrafficPolicy"])
@@ -44,33 +44,33 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         if has.is_empty() {
             continue;
         }
-        match asked {
-            Some(asked) => of_request(facts, asked, &met, policy, &has, out),
+        match case {
+            Some(case) => of_request(facts, case, &met, policy, &has, out),
             None => of_nodes(facts, &met, policy, &has, out),
         }
     }
 }
 
-fn node_of(pod: &Stored) -> Option<&str> {
+fn node_of(pod: &Object) -> Option<&str> {
     pod.spec_at(["nodeName"]).and_then(Node::str)
 }
 
 fn of_request(
     facts: &Facts<'_>,
-    asked: &Asked<'_>,
+    case: &Case<'_>,
     met: &Met<'_>,
     policy: &Node,
     has: &BTreeSet<&str>,
     out: &mut Sink,
 ) {
-    let Some(client) = met::client_pod(facts, asked) else {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let Some(node) = node_of(client).filter(|node| !has.contains(node)) else {
         return;
     };
-    let is_empty = asked.ends(Kind::NoEndpoints).next().is_some()
-        || asked.seen.is_some_and(|seen| seen.has("UH"));
+    let is_empty = case.ends(Kind::NoEndpoints).next().is_some()
+        || case.seen.is_some_and(|seen| seen.has("UH"));
     if !is_empty {
         return;
     }
@@ -85,7 +85,7 @@ fn of_request(
     );
     let at = client.spec_at(["nodeName"]).unwrap_or(&client.node);
     finding.see(Evidence::of(client, at, "where the caller is"));
-    met::hit(finding, met.service, &[], Some(asked));
+    met::hit(finding, met.service, &[], Some(case));
     finding.hits(client.id.clone());
     finding.fix(everywhere(met));
 }

@@ -2,8 +2,8 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,11 +25,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services_and_subsets(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services_and_subsets(facts, case) {
         out.examined();
-        let pods = met.pods(facts.mesh, met.subset_labels(facts, asked));
-        let unready: Vec<(&Stored, Why<'_>)> = pods
+        let pods = met.pods(facts.mesh, met.subset_labels(facts, case));
+        let unready: Vec<(&Object, Why<'_>)> = pods
             .iter()
             .filter_map(|pod| Some((*pod, why(pod)?)))
             .collect();
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(pod, why.node, format!("why {} is not ready", pod.id)),
         );
-        met::hit(finding, met.service, &pods, asked);
+        met::hit(finding, met.service, &pods, case);
         for (pod, why) in &unready[1..] {
             finding.see(Evidence::of(
                 pod,
@@ -92,7 +92,7 @@ struct Why<'m> {
     container: Option<&'m str>,
 }
 
-fn why(pod: &Stored) -> Option<Why<'_>> {
+fn why(pod: &Object) -> Option<Why<'_>> {
     let status = pod.node.get("status")?;
     let conditions = status.get("conditions").map_or(&[][..], Node::items);
     let failed = |kind: &str| {

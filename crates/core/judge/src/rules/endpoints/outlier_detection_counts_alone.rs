@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
 
@@ -27,11 +27,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(scope) = met::client_scope(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(scope) = met::client_scope(facts, case) else {
         return;
     };
-    for cluster in asked.clusters() {
+    for cluster in case.clusters() {
         let Some(name) = ClusterName::parse(cluster) else {
             continue;
         };
@@ -45,8 +45,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let threshold = outliers::whole(detection, "consecutive5xxErrors").unwrap_or(5);
         let mut runs: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         let lines = || {
-            asked
-                .client_log
+            case.client_log
                 .iter()
                 .filter(|line| line.cluster == cluster && !line.upstream_host.is_empty())
         };

@@ -2,9 +2,9 @@
 
 use super::{locality, met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,15 +27,15 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
         return;
     };
     let scope = facts.mesh.scope(client);
-    for cluster in asked.clusters() {
+    for cluster in case.clusters() {
         let (Some(name), Some((hosts, proof))) =
             (ClusterName::parse(cluster), met::hosts_of(&doc, cluster))
         else {
@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding.hits(service.id.clone());
         }
         // Who writes the setting wants it; and a request that fails has another cause.
-        let fails = asked.seen.is_some_and(|seen| !seen.is_success());
+        let fails = case.seen.is_some_and(|seen| !seen.is_success());
         if setting.is_some() || fails {
             finding.severity(Severity::Info);
         }
@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Beside `outlierDetection`, since settings of a port are not inherited.
-fn switch_off(rule: &Stored, detection: &Node) -> Fix {
+fn switch_off(rule: &Object, detection: &Node) -> Fix {
     let own = rule.path_of(detection);
     let policy = own.strip_suffix("/outlierDetection").unwrap_or(&own);
     let has_balancer = rule

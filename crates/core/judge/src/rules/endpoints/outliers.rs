@@ -1,7 +1,7 @@
 //! Outlier detection: what DestinationRules say of it.
 
 use crate::rules::Facts;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::scope::Scope;
 use meshladder_text::tree::{Node, Value};
 
@@ -12,7 +12,7 @@ pub(super) fn of_client<'f>(
     host: &str,
     port: Option<u16>,
     subset: &str,
-) -> Option<(&'f Stored, &'f Node)> {
+) -> Option<(&'f Object, &'f Node)> {
     let subset = Some(subset).filter(|subset| !subset.is_empty());
     facts
         .mesh

@@ -2,8 +2,8 @@
 
 use super::met;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::ports;
 use meshladder_sim::trace::Kind;
 
@@ -21,24 +21,24 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some((pod, service)) = headless(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some((pod, service)) = headless(facts, case) else {
         return;
     };
     out.examined();
-    let number = asked.question.to.port;
+    let number = case.call.to.port;
     let Some(port) = ports(service).find(|port| port.number == number && port.protocol.is_http())
     else {
         return;
     };
     let no_route =
-        asked.ends(Kind::NoRoute).next().is_some() || asked.seen.is_some_and(|seen| seen.has("NR"));
+        case.ends(Kind::NoRoute).next().is_some() || case.seen.is_some_and(|seen| seen.has("NR"));
     if !no_route {
         return;
     }
     let message = format!(
         "{} calls {pod} by its own name under the headless {}, and the proxy's routes for the HTTP port {number} know only the Service's name",
-        asked.client.map_or_else(
+        case.client.map_or_else(
             || "the client".to_owned(),
             |client| client.workload().to_string()
         ),
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         Evidence::of(service, port.node, "the port, as Istio reads it"),
     );
     finding.confidence(Confidence::Likely);
-    met::hit(finding, service, &[], Some(asked));
+    met::hit(finding, service, &[], Some(case));
     finding.fix(Fix::advice(format!(
         "send the Host {}.{}:{number}, or name the port tcp-… so that no route is needed",
         service.id.name, service.id.namespace
@@ -58,13 +58,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// `web-0.web.shop.svc.cluster.local`: the pod's name, and the headless Service.
-fn headless<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<(String, &'f Stored)> {
-    let host = asked
-        .question
-        .to
-        .host
-        .trim_end_matches('.')
-        .to_ascii_lowercase();
+fn headless<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Option<(String, &'f Object)> {
+    let host = case.call.to.host.trim_end_matches('.').to_ascii_lowercase();
     let short = facts
         .mesh
         .domain
@@ -73,7 +68,7 @@ fn headless<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Option<(String, &'f Sto
         .unwrap_or(&host);
     let mut parts = short.split('.');
     let (pod, name) = (parts.next()?, parts.next()?);
-    let own = asked
+    let own = case
         .client
         .map_or("default", |client| client.namespace.as_str());
     let namespace = parts.next().unwrap_or(own);

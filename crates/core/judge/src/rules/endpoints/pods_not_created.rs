@@ -2,8 +2,8 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -31,10 +31,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         out.examined();
-        let subset = met.subset_labels(facts, asked);
+        let subset = met.subset_labels(facts, case);
         if !met.pods(facts.mesh, subset).is_empty() {
             continue;
         }
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             );
             let proof = Evidence::of(workload, condition, "why no pod is created");
             let finding = out.find(workload.id.clone(), message, proof);
-            met::hit(finding, met.service, &[], asked);
+            met::hit(finding, met.service, &[], case);
             let (kind, name) = (workload.id.kind.to_lowercase(), &workload.id.name);
             finding.fix(Fix::look(format!(
                 "kubectl describe {kind} {name} -n {}",
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The condition of a workload that asks for pods and cannot have them.
-fn failure(workload: &Stored) -> Option<&Node> {
+fn failure(workload: &Object) -> Option<&Node> {
     let is_zero = |node: &Node| matches!(&node.value, Value::Number(text) if &**text == "0");
     let wants = workload
         .spec_at(["replicas"])

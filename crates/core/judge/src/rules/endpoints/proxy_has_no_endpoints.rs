@@ -2,7 +2,7 @@
 
 use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::selector::has_labels;
 
@@ -29,16 +29,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
         return;
     };
     let scope = facts.mesh.scope(client);
-    for met in met::services(facts, Some(asked)) {
-        let cluster = asked.clusters().find(|cluster| {
+    for met in met::services(facts, Some(case)) {
+        let cluster = case.clusters().find(|cluster| {
             ClusterName::parse(cluster)
                 .is_some_and(|name| name.host == met.host(facts) && name.subset == met.subset)
         });
@@ -64,14 +64,14 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             continue;
         }
         out.examined();
-        let subset = met.subset_labels(facts, Some(asked));
+        let subset = met.subset_labels(facts, Some(case));
         // A subset that nobody defines has no labels to look for.
         if !hosts.is_empty() || (subset.is_none() && !met.subset.is_empty()) {
             continue;
         }
         let pods = met.pods(facts.mesh, subset);
         let fits = |address: &&slices::Listed<'_>| {
-            let is_one = |pod: &&&meshladder_mesh::Stored| {
+            let is_one = |pod: &&&meshladder_mesh::Object| {
                 pod.node
                     .at(["status", "podIP"])
                     .and_then(meshladder_text::tree::Node::str)

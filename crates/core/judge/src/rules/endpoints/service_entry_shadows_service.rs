@@ -2,9 +2,9 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::scope::Scope;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,14 +24,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let client = asked.and_then(|asked| met::client_scope(facts, asked));
-    if asked.is_some() && client.is_none() {
+    let client = case.and_then(|case| met::client_scope(facts, case));
+    if case.is_some() && client.is_none() {
         return;
     }
-    let asked_hosts: Option<Vec<String>> = asked.map(|asked| {
-        met::services(facts, Some(asked))
+    let asked_hosts: Option<Vec<String>> = case.map(|case| {
+        met::services(facts, Some(case))
             .iter()
             .map(|met| met.host(facts))
             .collect()
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             out.examined();
             let scope = client.unwrap_or_else(|| mesh.namespace_scope(&entry.id.namespace));
             if is_first(mesh, scope, name, entry) && leads_elsewhere(mesh, entry, service) {
-                shadowed(facts, asked, (entry, host), service, scope, out);
+                shadowed(facts, case, (entry, host), service, scope, out);
             }
         }
     }
@@ -59,9 +59,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 fn shadowed(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    (entry, host): (&Stored, &Node),
-    service: &Stored,
+    case: Option<&Case<'_>>,
+    (entry, host): (&Object, &Node),
+    service: &Object,
     scope: Scope<'_>,
     out: &mut Sink,
 ) {
@@ -96,7 +96,7 @@ fn shadowed(
     ));
     // Some do it on purpose, as in a migration; nobody suffers then, unless other pods answer in
     // the Service's name.
-    let works = asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success));
+    let works = case.is_some_and(|case| case.seen.is_some_and(crate::rules::Symptom::is_success));
     let serves = places.iter().any(|place| {
         place
             .parse()
@@ -104,11 +104,11 @@ fn shadowed(
     });
     if (works && !serves) || clients.is_empty() {
         finding.severity(Severity::Info);
-    } else if asked.is_none() || serves {
+    } else if case.is_none() || serves {
         finding.severity(Severity::Warning);
     }
     finding.hits(service.id.clone());
-    match asked.and_then(|asked| met::client_pod(facts, asked)) {
+    match case.and_then(|case| met::client_pod(facts, case)) {
         Some(client) => _ = finding.hits(client.id.clone()),
         None => clients
             .into_iter()
@@ -126,14 +126,14 @@ fn shadowed(
 }
 
 /// Whether it is the one whose endpoints such a client uses.
-fn is_first(mesh: &Mesh, scope: Scope<'_>, host: &str, entry: &Stored) -> bool {
+fn is_first(mesh: &Mesh, scope: Scope<'_>, host: &str, entry: &Object) -> bool {
     mesh.registry(scope, host)
         .first()
         .is_some_and(|first| first.id == entry.id)
 }
 
 /// Whether it has other endpoints than the Service.
-pub(in crate::rules) fn leads_elsewhere(mesh: &Mesh, entry: &Stored, service: &Stored) -> bool {
+pub(in crate::rules) fn leads_elsewhere(mesh: &Mesh, entry: &Object, service: &Object) -> bool {
     if entry.spec_at(["workloadSelector"]).is_some() {
         return false;
     }
@@ -145,7 +145,7 @@ pub(in crate::rules) fn leads_elsewhere(mesh: &Mesh, entry: &Stored, service: &S
     addresses(entry).any(|address| !own.contains(&address)) || addresses(entry).next().is_none()
 }
 
-fn addresses(entry: &Stored) -> impl Iterator<Item = &str> {
+fn addresses(entry: &Object) -> impl Iterator<Item = &str> {
     entry
         .spec_list("endpoints")
         .iter()

@@ -2,8 +2,8 @@
 
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -26,8 +26,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         let Some(selector) = met::selector(met.service) else {
             continue;
         };
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let mesh = facts.mesh;
         let name = &met.service.id.name;
         let pods = met.pods(mesh, None);
-        let (of_own, others): (Vec<&Stored>, Vec<&Stored>) = pods
+        let (of_own, others): (Vec<&Object>, Vec<&Object>) = pods
             .iter()
             .partition(|pod| is_named_like(&met::workload_ref(mesh, pod).name, name));
         let Some(other) = others.first() else {
@@ -51,18 +51,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 "{} selects the pods of {other}, and nothing selects those of {}",
                 met.service.id, first.id
             );
-            tell(&met, selector, message, (first, &others), asked, out);
+            tell(&met, selector, message, (first, &others), case, out);
         } else if !of_own.is_empty() && others.iter().all(|pod| has_own_service(mesh, pod)) {
             let message = format!(
                 "{} selects the pods of {other} beside those of {}, so some of its calls go there",
                 met.service.id, first.id
             );
-            tell(&met, selector, message, (first, &others), asked, out);
+            tell(&met, selector, message, (first, &others), case, out);
         }
     }
 }
 
-fn workloads<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = &'m Stored> {
+fn workloads<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = &'m Object> {
     let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
     kinds.flat_map(move |kind| {
         mesh.objects
@@ -83,14 +83,14 @@ fn is_named_like(workload: &str, service: &str) -> bool {
 }
 
 /// Whether any Service selects what a workload makes.
-fn is_selected(mesh: &Mesh, workload: &Stored) -> bool {
+fn is_selected(mesh: &Mesh, workload: &Object) -> bool {
     !mesh
         .services_selecting(&workload.id.namespace, met::template_labels(workload))
         .is_empty()
 }
 
 /// Whether a Service that is named like a pod's workload selects the pod.
-fn has_own_service(mesh: &Mesh, pod: &Stored) -> bool {
+fn has_own_service(mesh: &Mesh, pod: &Object) -> bool {
     let workload = met::workload_ref(mesh, pod);
     mesh.services_of(pod)
         .iter()
@@ -101,8 +101,8 @@ fn tell(
     met: &Met<'_>,
     selector: &Node,
     message: String,
-    (own, others): (&Stored, &[&Stored]),
-    asked: Option<&Asked<'_>>,
+    (own, others): (&Object, &[&Object]),
+    case: Option<&Case<'_>>,
     out: &mut Sink,
 ) {
     let id = &met.service.id;
@@ -120,14 +120,14 @@ fn tell(
     }
     // Names are only names.
     finding.confidence(Confidence::Likely);
-    met::hit(finding, met.service, others, asked);
+    met::hit(finding, met.service, others, case);
     finding.hits(own.id.clone());
     offer(finding, id, selector, own);
 }
 
 /// The labels of the selector as the workload has them; where they fit already, those by which it
 /// knows its own pods.
-fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Stored) {
+fn offer(finding: &mut Finding, id: &ObjectRef, selector: &Node, own: &Object) {
     let Some(labels) = met::template_labels(own) else {
         return;
     };

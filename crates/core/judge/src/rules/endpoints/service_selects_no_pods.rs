@@ -2,9 +2,9 @@
 
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::near;
 use meshladder_text::tree::Node;
@@ -35,8 +35,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         let Some(selector) = met::selector(met.service) else {
             continue;
         };
@@ -59,9 +59,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(met.service, selector, "what the Service selects"),
         );
-        met::hit(finding, met.service, &[], asked);
+        met::hit(finding, met.service, &[], case);
         // An idle Service harms nobody until it is called.
-        if asked.is_none() {
+        if case.is_none() {
             let likely = near
                 .as_ref()
                 .is_some_and(|near| near.is_typo && !is_selected(facts.mesh, near.object));
@@ -98,7 +98,7 @@ fn is_served(mesh: &Mesh, met: &Met<'_>, selector: &Node) -> bool {
 }
 
 /// Whether another Service takes the pod, or a workload's pods.
-fn is_selected(mesh: &Mesh, object: &Stored) -> bool {
+fn is_selected(mesh: &Mesh, object: &Object) -> bool {
     let labels = if object.id.kind == "Pod" {
         object.labels()
     } else {
@@ -111,7 +111,7 @@ fn is_selected(mesh: &Mesh, object: &Stored) -> bool {
 
 /// Something that differs from a selector in one label.
 pub(super) struct Near<'m> {
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     pub(super) labels: &'m Node,
     /// The label of the selector that does not fit.
     wrong: String,
@@ -142,7 +142,7 @@ impl Near<'_> {
 
 /// The pods that a Service is meant for: those it selects, else those that its selector misses by
 /// one label.
-pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Stored) -> Vec<&'m Stored> {
+pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Object) -> Vec<&'m Object> {
     let selected = Met {
         service,
         port: None,
@@ -161,7 +161,7 @@ pub(in crate::rules) fn meant_pods<'m>(mesh: &'m Mesh, service: &'m Stored) -> V
         .collect()
 }
 
-fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near<'m>> {
+fn nearest<'m>(mesh: &'m Mesh, service: &Object, selector: &Node) -> Option<Near<'m>> {
     let namespace = &service.id.namespace;
     let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
     let workloads = kinds.flat_map(|kind| mesh.objects.in_namespace(kind, namespace));
@@ -176,18 +176,18 @@ fn nearest<'m>(mesh: &'m Mesh, service: &Stored, selector: &Node) -> Option<Near
 
 /// Of several labelled objects the one that a selector misses by the least.
 pub(super) fn nearest_of<'m>(
-    selecting: &Stored,
+    selecting: &Object,
     selector: &Node,
-    candidates: impl Iterator<Item = (&'m Stored, &'m Node)>,
+    candidates: impl Iterator<Item = (&'m Object, &'m Node)>,
 ) -> Option<Near<'m>> {
     let near = candidates.filter_map(|(object, labels)| near(selecting, selector, object, labels));
     near.min_by(|a, b| (a.distance, &a.object.id).cmp(&(b.distance, &b.object.id)))
 }
 
 fn near<'m>(
-    service: &Stored,
+    service: &Object,
     selector: &Node,
-    object: &'m Stored,
+    object: &'m Object,
     labels: &'m Node,
 ) -> Option<Near<'m>> {
     let fits =

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::age;
 use meshladder_mesh::services::{Protocol, ServicePort, ports, target_port};
 
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut told = Vec::new();
-    for met in met::services(facts, asked) {
+    for met in met::services(facts, case) {
         out.examined();
         let Some(pod) = met
             .pods(facts.mesh, None)
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             );
             finding.see(Evidence::of(first, port.node, "the older Service's port"));
             finding.hits(first.id.clone());
-            met::hit(finding, other, &[pod], asked);
+            met::hit(finding, other, &[pod], case);
             // What is sniffed may still be told apart on the wire.
             if [port, clash]
                 .iter()
@@ -81,8 +81,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 /// For each port of a pod, the Services' ports that lead there.
 fn claims<'m>(
     facts: &Facts<'m>,
-    pod: &'m Stored,
-) -> BTreeMap<u16, Vec<(&'m Stored, ServicePort<'m>)>> {
+    pod: &'m Object,
+) -> BTreeMap<u16, Vec<(&'m Object, ServicePort<'m>)>> {
     let mut claims: BTreeMap<u16, Vec<_>> = BTreeMap::new();
     for service in facts.mesh.services_of(pod) {
         for port in ports(service) {
@@ -105,7 +105,7 @@ fn kind(port: &ServicePort<'_>) -> &'static str {
     }
 }
 
-fn has_proxy(facts: &Facts<'_>, pod: &Stored) -> bool {
+fn has_proxy(facts: &Facts<'_>, pod: &Object) -> bool {
     facts
         .mesh
         .pod(&pod.id.namespace, &pod.id.name)

@@ -2,8 +2,8 @@
 
 use super::met;
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -28,21 +28,21 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
-        let slices: Vec<&Stored> = facts.mesh.endpoint_slices(met.service).collect();
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
+        let slices: Vec<&Object> = facts.mesh.endpoint_slices(met.service).collect();
         if met::selector(met.service).is_some() || slices.is_empty() {
             continue;
         }
         out.examined();
         for port in
-            ports(met.service).filter(|port| met.port.is_none_or(|asked| asked == port.number))
+            ports(met.service).filter(|port| met.port.is_none_or(|case| case == port.number))
         {
             if let Some(slice) = slices
                 .first()
                 .filter(|_| !slices.iter().any(|slice| has(slice, &port)))
             {
-                tell(met.service, &port, slice, asked, out);
+                tell(met.service, &port, slice, case, out);
             }
         }
     }
@@ -50,21 +50,21 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// "The name of this port. All ports in an EndpointSlice must have a unique name": the Service's
 /// port of that name.
-fn has(slice: &Stored, port: &ServicePort<'_>) -> bool {
+fn has(slice: &Object, port: &ServicePort<'_>) -> bool {
     listed(slice)
         .iter()
         .any(|listed| listed.str_at("name").unwrap_or_default() == port.name)
 }
 
-fn listed(slice: &Stored) -> &[Node] {
+fn listed(slice: &Object) -> &[Node] {
     slice.node.get("ports").map_or(&[][..], Node::items)
 }
 
 fn tell(
-    service: &Stored,
+    service: &Object,
     port: &ServicePort<'_>,
-    slice: &Stored,
-    asked: Option<&Asked<'_>>,
+    slice: &Object,
+    case: Option<&Case<'_>>,
     out: &mut Sink,
 ) {
     let name = if port.name.is_empty() {
@@ -83,8 +83,8 @@ fn tell(
         Evidence::of(slice, at, "the ports it has"),
     );
     finding.see(Evidence::of(service, port.node, "the Service's port"));
-    met::hit(finding, service, &[], asked);
-    if asked.is_none() {
+    met::hit(finding, service, &[], case);
+    if case.is_none() {
         finding.severity(Severity::Warning);
     }
     if let [only] = listed(slice)

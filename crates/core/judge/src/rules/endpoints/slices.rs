@@ -1,13 +1,13 @@
 //! What EndpointSlices say, beside what a proxy has.
 
 use meshladder_mesh::services::ports;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// One address of a Service's port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed<'m> {
-    pub(super) slice: &'m Stored,
+    pub(super) slice: &'m Object,
     pub(super) address: &'m str,
     pub(super) is_ready: bool,
 }
@@ -15,7 +15,7 @@ pub(super) struct Listed<'m> {
 /// The addresses that EndpointSlices have for a Service's port.
 pub(super) fn addresses<'m>(
     mesh: &'m Mesh,
-    service: &Stored,
+    service: &Object,
     port: Option<u16>,
 ) -> Vec<Listed<'m>> {
     let name = ports(service)
@@ -46,7 +46,7 @@ pub(super) fn addresses<'m>(
     found
 }
 
-fn has_port(slice: &Stored, name: Option<&str>) -> bool {
+fn has_port(slice: &Object, name: Option<&str>) -> bool {
     let listed = slice.node.get("ports").map_or(&[][..], Node::items);
     name.is_none_or(|name| {
         listed.iter().any(|port| {

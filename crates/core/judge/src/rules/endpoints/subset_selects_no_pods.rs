@@ -2,10 +2,10 @@
 
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{ObjectRef, PodFacts, ServiceFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node};
 
@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind("DestinationRule") {
         let host = rule
             .spec_at(["host"])
@@ -45,26 +45,25 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         };
         for subset in rule.spec_list("subsets") {
             let name = subset.str_at("name").unwrap_or_default();
-            if asked.is_none_or(|asked| meets(facts, asked, service, name)) {
+            if case.is_none_or(|case| meets(facts, case, service, name)) {
                 out.examined();
-                subset_of(facts, asked, rule, service, subset, out);
+                subset_of(facts, case, rule, service, subset, out);
             }
         }
     }
 }
 
 /// Whether the request may be sent to the subset.
-fn meets(facts: &Facts<'_>, asked: &Asked<'_>, service: &ServiceFacts, subset: &str) -> bool {
+fn meets(facts: &Facts<'_>, case: &Case<'_>, service: &ServiceFacts, subset: &str) -> bool {
     let host = facts.mesh.domain.service(&service.name, &service.namespace);
-    asked
-        .clusters()
+    case.clusters()
         .any(|cluster| cluster.ends_with(&format!("|{subset}|{host}")))
 }
 
 fn subset_of(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
-    rule: &Stored,
+    case: Option<&Case<'_>>,
+    rule: &Object,
     service: &ServiceFacts,
     subset: &Node,
     out: &mut Sink,
@@ -74,7 +73,7 @@ fn subset_of(
         return;
     };
     let stored = |pod: &PodFacts| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
-    let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Stored::labels));
+    let has = |pod: &PodFacts| selector::has_labels(labels, stored(pod).and_then(Object::labels));
     // A Service without any pod is another matter, and so is a workload that should have made the
     // subset's pods.
     if pods.is_empty()
@@ -115,7 +114,7 @@ fn subset_of(
             .filter(|_| facts.unread(sets).is_some()),
     );
     // A subset that no route leads to harms nobody.
-    if asked.is_none() && !is_used(facts, service, name) {
+    if case.is_none() && !is_used(facts, service, name) {
         finding.severity(Severity::Info);
     }
     for stored in pods.iter().filter_map(|pod| stored(pod)) {
@@ -153,7 +152,7 @@ fn is_used(facts: &Facts<'_>, service: &ServiceFacts, subset: &str) -> bool {
 }
 
 /// One label is wrong, and one value of it is left that no other subset has.
-fn fitting(rule: &Stored, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> Option<Fix> {
+fn fitting(rule: &Object, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> Option<Fix> {
     let taken: Vec<&Node> = rule
         .spec_list("subsets")
         .iter()

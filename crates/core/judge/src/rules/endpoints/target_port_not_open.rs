@@ -2,10 +2,10 @@
 
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::access_log::{self, Line};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
 use meshladder_text::tree::Node;
 
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services(facts, case) {
         let pods = met.pods(facts.mesh, None);
         let wanted = |port: &ServicePort<'_>| met.port.is_none_or(|number| number == port.number);
         for (index, port) in ports(met.service)
@@ -39,8 +39,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 pods: &pods,
             };
             match port.target_port.filter(|target| number(target).is_none()) {
-                Some(name) => at.named(name, asked, out),
-                None => at.numbered(facts, asked, out),
+                Some(name) => at.named(name, case, out),
+                None => at.numbered(facts, case, out),
             }
         }
     }
@@ -51,12 +51,12 @@ struct Lead<'m> {
     met: &'m Met<'m>,
     index: usize,
     port: ServicePort<'m>,
-    pods: &'m [&'m Stored],
+    pods: &'m [&'m Object],
 }
 
 impl Lead<'_> {
     /// A name that no container gives to a port leads nowhere.
-    fn named(&self, name: &Node, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    fn named(&self, name: &Node, case: Option<&Case<'_>>, out: &mut Sink) {
         if self.pods.is_empty()
             || self
                 .pods
@@ -77,13 +77,13 @@ impl Lead<'_> {
             message,
             Evidence::of(self.met.service, name, "the name of the port"),
         );
-        met::hit(finding, self.met.service, self.pods, asked);
+        met::hit(finding, self.met.service, self.pods, case);
         self.repair(finding);
     }
 
     /// Containers need not declare their ports, so a number that none declares is a lead; a refused
     /// connection proves it.
-    fn numbered(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+    fn numbered(&self, facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         let Some(target) = self
             .pods
             .first()
@@ -96,7 +96,7 @@ impl Lead<'_> {
             return;
         }
         let refused = self.pods.iter().find_map(|pod| refused(facts, pod, target));
-        let suffers = asked.is_some_and(|asked| asked.saw(503));
+        let suffers = case.is_some_and(|case| case.saw(503));
         let (id, list) = (&self.met.service.id, words(&declared));
         let message = match &refused {
             Some(_) => format!(
@@ -114,7 +114,7 @@ impl Lead<'_> {
             message,
             Evidence::of(self.met.service, node, "where the Service leads"),
         );
-        met::hit(finding, self.met.service, self.pods, asked);
+        met::hit(finding, self.met.service, self.pods, case);
         match refused {
             Some(line) => {
                 let shows = format!("nobody listens on {target}: {}", line.failure);
@@ -195,7 +195,7 @@ fn words(declared: &[(&str, u16)]) -> String {
 }
 
 /// The last time that a pod's proxy could not connect to its application on that port.
-fn refused(facts: &Facts<'_>, pod: &Stored, port: u16) -> Option<Line> {
+fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<Line> {
     let log = met::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
     let is_refusal = |line: &Line| {

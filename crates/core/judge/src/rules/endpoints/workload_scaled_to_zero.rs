@@ -2,8 +2,8 @@
 
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,10 +32,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for met in met::services_and_subsets(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for met in met::services_and_subsets(facts, case) {
         out.examined();
-        let subset = met.subset_labels(facts, asked);
+        let subset = met.subset_labels(facts, case);
         let workloads = met.workloads(facts.mesh, subset);
         let idle = workloads
             .iter()
@@ -69,9 +69,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 message,
                 Evidence::of(workload, node, "no replicas"),
             );
-            met::hit(finding, met.service, &[], asked);
+            met::hit(finding, met.service, &[], case);
             // Nobody may need it just now.
-            if asked.is_none() {
+            if case.is_none() {
                 finding.severity(Severity::Warning);
             }
             finding.see(Evidence::of(
@@ -85,11 +85,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// `spec.replicas`, when it is zero.
-fn replicas(workload: &Stored) -> Option<&Node> {
+fn replicas(workload: &Object) -> Option<&Node> {
     let node = workload.spec_at(["replicas"])?;
     matches!(&node.value, Value::Number(text) if &**text == "0").then_some(node)
 }
 
-fn selector_or_all(service: &Stored) -> &Node {
+fn selector_or_all(service: &Object) -> &Node {
     met::selector(service).unwrap_or(&service.node)
 }

@@ -3,9 +3,9 @@
 use super::injection_webhook_unserved::hit_workload;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::services::number;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -29,12 +29,11 @@ pub(super) static RULE: Rule = Rule {
 /// The label by which a namespace has pods held to a standard.
 const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     all(facts, out);
     // Of a request only what it calls; and pods that are there still serve.
-    let called = asked.map(|asked| {
-        asked
-            .service
+    let called = case.map(|case| {
+        case.service
             .map(|s| ObjectRef::new("Service", &s.namespace, &s.name))
     });
     out.findings.retain(|finding| {
@@ -54,7 +53,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         ready.is_some_and(|ready| ready > 0)
     };
     out.findings
-        .retain(|finding| asked.is_none() || !serves(finding));
+        .retain(|finding| case.is_none() || !serves(finding));
     for finding in out.findings.iter_mut().filter(|finding| serves(finding)) {
         finding.severity(Severity::Warning);
     }
@@ -85,13 +84,13 @@ fn all(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn proof(workload: &Stored, message: &Node) -> Evidence {
+fn proof(workload: &Object, message: &Node) -> Evidence {
     Evidence::of(workload, message, "what the API server said")
 }
 
 /// `violates PodSecurity "restricted:latest": … (container "istio-init" must not include
 /// "NET_ADMIN", …)`: what injection adds is refused, not what the workload itself asks for.
-fn security(facts: &Facts<'_>, workload: &Stored, message: &Node, text: &str, out: &mut Sink) {
+fn security(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out: &mut Sink) {
     let Some((_, standard)) = text.split_once("violates PodSecurity \"") else {
         return;
     };
@@ -129,7 +128,7 @@ fn security(facts: &Facts<'_>, workload: &Stored, message: &Node, text: &str, ou
 }
 
 /// `exceeded quota: compute, requested: …, used: …, limited: …`
-fn quota(facts: &Facts<'_>, workload: &Stored, message: &Node, text: &str, out: &mut Sink) {
+fn quota(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out: &mut Sink) {
     let Some((name, rest)) = text
         .split_once("exceeded quota: ")
         .and_then(|(_, rest)| rest.split_once(", "))
@@ -154,7 +153,7 @@ fn quota(facts: &Facts<'_>, workload: &Stored, message: &Node, text: &str, out: 
 }
 
 /// `error looking up service account shop/cart: serviceaccount "cart" not found`
-fn account(facts: &Facts<'_>, workload: &Stored, message: &Node, text: &str, out: &mut Sink) {
+fn account(facts: &Facts<'_>, workload: &Object, message: &Node, text: &str, out: &mut Sink) {
     let named = text
         .split_once("error looking up service account ")
         .and_then(|(_, rest)| rest.split_once(':'));

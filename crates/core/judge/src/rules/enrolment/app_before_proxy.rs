@@ -3,7 +3,7 @@
 use super::container::{self, PROXY};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::time::Time;
 use meshladder_text::tree::Node;
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// `holdApplicationUntilProxyStarts` puts the proxy first, with a hook that waits.
-fn holds(pod: &Stored) -> bool {
+fn holds(pod: &Object) -> bool {
     let first = pod.spec_list("containers").first();
     first.is_some_and(|container| {
         container.str_at("name") == Some(PROXY)
@@ -71,7 +71,7 @@ fn holds(pod: &Stored) -> bool {
 }
 
 /// A container that ended with an error within seconds of the proxy's start.
-fn failed_at_start(pod: &Stored) -> Option<(&str, &Node)> {
+fn failed_at_start(pod: &Object) -> Option<(&str, &Node)> {
     const STARTING: i64 = 15;
     let time = |node: Option<&Node>| node.and_then(Node::str).and_then(Time::parse);
     let proxy = time(container::status(pod, PROXY)?.at(["state", "running", "startedAt"]))?;

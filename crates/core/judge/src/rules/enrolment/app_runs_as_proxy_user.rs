@@ -3,7 +3,7 @@
 use super::container::{self, PROXY};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 /// The proxy's own traffic is not redirected to the proxy, and it is told by its user.
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         told.push(subject.clone());
-        let object: &Stored = workload.unwrap_or(stored);
+        let object: &Object = workload.unwrap_or(stored);
         let message = format!(
             "container {name} of {subject} runs as user {UID}, so its traffic bypasses the proxy"
         );

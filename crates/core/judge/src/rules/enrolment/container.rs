@@ -1,7 +1,7 @@
 //! The containers of a pod, and how each is doing.
 
 use crate::rules::Facts;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::{Node, Value};
 
 /// The container that the proxy runs in.
@@ -10,7 +10,7 @@ pub(super) const PROXY: &str = "istio-proxy";
 /// The pods that have a proxy, in whatever phase.
 pub(super) fn enrolled<'f>(
     facts: &Facts<'f>,
-) -> impl Iterator<Item = (&'f PodFacts, &'f Stored)> + use<'f> {
+) -> impl Iterator<Item = (&'f PodFacts, &'f Object)> + use<'f> {
     let mesh = facts.mesh;
     let proxies = mesh.pods.iter().filter(|pod| pod.has_proxy);
     let stored =
@@ -21,24 +21,24 @@ pub(super) fn enrolled<'f>(
 }
 
 /// A pod that is being deleted loses one thing after the other, and that is as it should be.
-pub(in crate::rules) fn is_leaving(pod: &Stored) -> bool {
+pub(in crate::rules) fn is_leaving(pod: &Object) -> bool {
     pod.node.at(["metadata", "deletionTimestamp"]).is_some()
 }
 
 /// The status of a container; a native sidecar is listed among the init containers.
-pub(super) fn status<'p>(pod: &'p Stored, name: &str) -> Option<&'p Node> {
+pub(super) fn status<'p>(pod: &'p Object, name: &str) -> Option<&'p Node> {
     statuses(pod).find(|status| status.str_at("name") == Some(name))
 }
 
 /// The status of every container.
-pub(super) fn statuses(pod: &Stored) -> impl Iterator<Item = &Node> {
+pub(super) fn statuses(pod: &Object) -> impl Iterator<Item = &Node> {
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
     lists.flat_map(|key| pod.node.at(["status", key]).map_or(&[][..], Node::items))
 }
 
 /// Whether the proxy is an init container that restarts always: it is up before the application
 /// starts.
-pub(super) fn is_native(pod: &Stored) -> bool {
+pub(super) fn is_native(pod: &Object) -> bool {
     pod.spec_list("initContainers")
         .iter()
         .any(|container| container.str_at("name") == Some(PROXY))

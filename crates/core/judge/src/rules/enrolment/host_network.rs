@@ -2,7 +2,7 @@
 
 use super::outsider;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
+    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, case)) {
         out.examined();
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
         let asks =
@@ -42,8 +42,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(object, node, "this keeps the proxy out"),
         );
-        finding.severity(outsider.severity(facts, asked));
-        outsider.finish(facts, asked, finding);
+        finding.severity(outsider.severity(facts, case));
+        outsider.finish(facts, case, finding);
         finding.hits.extend(pods.into_iter().skip(1));
         finding.fix(Fix::advice(
             "take it off the host network, or put a gateway in front of it",

@@ -3,7 +3,7 @@
 use super::container::{self, PROXY};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// An init container behind the one that sets up redirection that has not ended and is not the
 /// proxy's own user.
-fn stuck(pod: &Stored) -> Option<(&str, &Node)> {
+fn stuck(pod: &Object) -> Option<(&str, &Node)> {
     let containers = pod.spec_list("initContainers");
     let named = |container: &Node, names: &[&str]| {
         container

@@ -2,7 +2,7 @@
 
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, REVISION};
 use meshladder_text::tree::Node;
@@ -24,11 +24,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
+    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, case)) {
         out.examined();
-        if tell_revision(facts, &injectors, asked, &outsider, &pods, out) {
+        if tell_revision(facts, &injectors, case, &outsider, &pods, out) {
             continue;
         }
         let decision = &outsider.injection.decided_by;
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(decision.object, decision.node, decision.what.clone()),
         );
-        outsider.finish(facts, asked, finding);
+        outsider.finish(facts, case, finding);
         finding.hits.extend(pods.into_iter().skip(1));
         let namespace = ObjectRef::new("Namespace", "", &outsider.pod.namespace);
         finding.fix(Fix::merge(
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 fn tell_revision(
     facts: &Facts<'_>,
     injectors: &Injectors<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     outsider: &Outsider<'_>,
     pods: &[ObjectRef],
     out: &mut Sink,
@@ -93,7 +93,7 @@ fn tell_revision(
         message,
         Evidence::of(maker, label, "no webhook selects this"),
     );
-    outsider.finish(facts, asked, finding);
+    outsider.finish(facts, case, finding);
     finding.hits.extend(pods.iter().skip(1).cloned());
     if let ([only], true) = (there.as_slice(), of_template.and_then(Node::str).is_some()) {
         let labels = format!(r#"{{"metadata":{{"labels":{{"{REVISION}":"{only}"}}}}}}"#);

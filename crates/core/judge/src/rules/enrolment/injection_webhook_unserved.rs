@@ -7,7 +7,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::injection::{Injector, Injectors, Template};
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -42,8 +42,8 @@ const KINDS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
 
 /// A workload that lacks pods, and the event that says why.
 struct Refused<'f> {
-    workload: &'f Stored,
-    event: Option<&'f Stored>,
+    workload: &'f Object,
+    event: Option<&'f Object>,
 }
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
@@ -123,7 +123,7 @@ pub(in crate::rules) fn hit_refused(facts: &Facts<'_>, words: &str, finding: &mu
         .into_iter()
         .flat_map(|kind| facts.mesh.objects.of_kind(kind));
     let refused = workloads.filter_map(|workload| refused(facts, workload));
-    let says_so = |event: &Stored| {
+    let says_so = |event: &Object| {
         event
             .node
             .str_at("message")
@@ -139,11 +139,11 @@ fn selected<'f>(
     facts: &Facts<'f>,
     injectors: &Injectors<'f>,
     hooks: &[Injector<'f>],
-) -> Vec<&'f Stored> {
+) -> Vec<&'f Object> {
     let workloads = KINDS
         .into_iter()
         .flat_map(|kind| facts.mesh.objects.of_kind(kind));
-    let asks = |workload: &&Stored| {
+    let asks = |workload: &&Object| {
         let Some(template) = Template::of(workload) else {
             return false;
         };
@@ -160,7 +160,7 @@ fn selected<'f>(
 
 /// A workload that has fewer pods than it wants, of which an event says that a webhook failed, or
 /// whose status does.
-fn refused<'f>(facts: &Facts<'f>, workload: &'f Stored) -> Option<Refused<'f>> {
+fn refused<'f>(facts: &Facts<'f>, workload: &'f Object) -> Option<Refused<'f>> {
     let wanted = workload.spec_at(["replicas"]).and_then(number).unwrap_or(1);
     let count = |key: &str| {
         workload
@@ -200,7 +200,7 @@ fn is_hash(rest: &str) -> bool {
 }
 
 /// A workload suffers, and the Services that its pods would serve.
-pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Stored, finding: &mut Finding) {
+pub(super) fn hit_workload(facts: &Facts<'_>, workload: &Object, finding: &mut Finding) {
     finding.hits(workload.id.clone());
     let labels = workload.spec_at(["template", "metadata", "labels"]);
     for service in facts

@@ -6,7 +6,7 @@ use super::container::enrolled;
 use super::namespace_revision_unknown::ask_for_injection;
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{Decision, Injectors, Template};
 use meshladder_text::tri::Tri;
@@ -34,9 +34,9 @@ struct Insider<'m> {
     decided_by: Decision<'m>,
 }
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    let outsiders = outsider::all(facts, &injectors, asked);
+    let outsiders = outsider::all(facts, &injectors, case);
     for (namespace, insiders) in insiders(facts, &injectors) {
         let by_namespace = |outsider: &&Outsider<'_>| {
             outsider.pod.namespace == namespace
@@ -46,8 +46,8 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         let lost: Vec<&Outsider<'_>> = outsiders.iter().filter(by_namespace).collect();
         out.examined();
         // A call of pods that have a proxy goes well until they are made again.
-        if asked.is_none() || !lost.is_empty() {
-            tell(facts, asked, &injectors, &insiders, &lost, out);
+        if case.is_none() || !lost.is_empty() {
+            tell(facts, case, &injectors, &insiders, &lost, out);
         }
     }
 }
@@ -82,7 +82,7 @@ fn insiders<'m>(
 
 fn tell(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     injectors: &Injectors<'_>,
     insiders: &[Insider<'_>],
     lost: &[&Outsider<'_>],
@@ -128,7 +128,7 @@ fn tell(
         finding.hits(insider.pod.reference());
     }
     for outsider in lost {
-        outsider.finish(facts, asked, finding);
+        outsider.finish(facts, case, finding);
     }
     ask_for_injection(finding, injectors, namespace);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -65,8 +65,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 fn tell(
     facts: &Facts<'_>,
-    namespace: &Stored,
-    settings: &Stored,
+    namespace: &Object,
+    settings: &Object,
     selectors: &[Node],
     out: &mut Sink,
 ) {
@@ -84,7 +84,7 @@ fn tell(
     );
     let mesh = settings.node.at(["data", "mesh"]).unwrap_or(&settings.node);
     finding.see(Evidence::of(settings, mesh, "discoverySelectors"));
-    let waits = |event: &&Stored| {
+    let waits = |event: &&Object| {
         let message = event.node.str_at("message").unwrap_or_default();
         message.contains("istio-ca-root-cert") && message.contains("not found")
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::{INJECTION, Injectors, NamespaceLabels, REVISION};
 use meshladder_text::tree::Node;
@@ -36,9 +36,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    let outsiders = outsider::all(facts, &injectors, asked);
+    let outsiders = outsider::all(facts, &injectors, case);
     for namespace in facts.mesh.objects.of("Namespace", "") {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
@@ -47,12 +47,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .iter()
             .filter(|o| o.pod.namespace == namespace.id.name)
             .collect();
-        if asked.is_some() && inside.is_empty() {
+        if case.is_some() && inside.is_empty() {
             continue;
         }
         out.examined();
         if let Some((node, wants)) = unheard(&injectors, labels) {
-            tell(facts, asked, &injectors, labels, node, &wants, &inside, out);
+            tell(facts, case, &injectors, labels, node, &wants, &inside, out);
         }
     }
 }
@@ -111,7 +111,7 @@ fn selects_enabled(injectors: &Injectors<'_>) -> bool {
 #[expect(clippy::too_many_arguments, reason = "all of it is told")]
 fn tell(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     injectors: &Injectors<'_>,
     labels: NamespaceLabels<'_>,
     node: &Node,
@@ -144,7 +144,7 @@ fn tell(
         finding.severity(Severity::Warning);
     }
     for outsider in inside {
-        outsider.finish(facts, asked, finding);
+        outsider.finish(facts, case, finding);
     }
     ask_for_injection(finding, injectors, id);
 }

@@ -1,10 +1,10 @@
 //! Pods that run without a proxy, and what decided so.
 
 use crate::finding::{Evidence, Finding, Severity};
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_mesh::injection::{Injection, Injectors, Template};
 use meshladder_mesh::policies::{Workload, selector};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::trace::Kind;
 use meshladder_text::tri::Tri;
 
@@ -24,7 +24,7 @@ pub(super) const USES: &[&str] = &[
 /// A pod without a proxy.
 pub(super) struct Outsider<'m> {
     pub(super) pod: &'m PodFacts,
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     /// What it is made from, as it is now: its workload's template, else the pod itself.
     pub(super) template: Template<'m>,
     /// What would be decided if it were made again.
@@ -35,13 +35,13 @@ pub(super) struct Outsider<'m> {
 pub(super) fn all<'m>(
     facts: &Facts<'m>,
     injectors: &Injectors<'m>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
 ) -> Vec<Outsider<'m>> {
     let pods = facts
         .mesh
         .pods
         .iter()
-        .filter(|pod| pod.running && !pod.has_proxy && is_asked_about(asked, pod));
+        .filter(|pod| pod.running && !pod.has_proxy && is_asked_about(case, pod));
     let outsiders = pods.filter_map(|pod| {
         let object = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
         // The kubelet makes a static pod, and no webhook sees it.
@@ -61,9 +61,9 @@ pub(super) fn all<'m>(
     outsiders.collect()
 }
 
-fn is_asked_about(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
+fn is_asked_about(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
     let same = |other: &&PodFacts| other.name == pod.name && other.namespace == pod.namespace;
-    asked.is_none_or(|asked| asked.client.iter().chain(&asked.servers).any(same))
+    case.is_none_or(|case| case.client.iter().chain(&case.servers).any(same))
 }
 
 impl<'m> Outsider<'m> {
@@ -84,13 +84,13 @@ impl<'m> Outsider<'m> {
 
     /// How bad it is. A pod may well stay outside; it matters when a policy for it is not enforced,
     /// or when a call of it or to it was asked about and did not end well.
-    pub(super) fn severity(&self, facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Severity {
+    pub(super) fn severity(&self, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Severity {
         let policies = self.policies(facts);
         let serves = !facts.mesh.services_of(self.object).is_empty();
-        let by_label = |policy: &&Stored| selector(policy.spec()).is_some();
+        let by_label = |policy: &&Object| selector(policy.spec()).is_some();
         if serves && policies.iter().any(by_label) {
             Severity::Error
-        } else if (serves && !policies.is_empty()) || asked.is_some_and(|asked| self.fails(asked)) {
+        } else if (serves && !policies.is_empty()) || case.is_some_and(|case| self.fails(case)) {
             Severity::Warning
         } else {
             Severity::Info
@@ -98,7 +98,7 @@ impl<'m> Outsider<'m> {
     }
 
     /// The policies that are for it and that nothing enforces.
-    fn policies<'f>(&self, facts: &Facts<'f>) -> Vec<&'f Stored> {
+    fn policies<'f>(&self, facts: &Facts<'f>) -> Vec<&'f Object> {
         let workload = Workload::of(self.object);
         let kinds = ["AuthorizationPolicy", "RequestAuthentication"];
         kinds
@@ -108,14 +108,14 @@ impl<'m> Outsider<'m> {
     }
 
     /// Whether it is the client of a call that ends as one in plaintext does.
-    fn fails(&self, asked: &Asked<'_>) -> bool {
-        let is_client = asked
+    fn fails(&self, case: &Case<'_>) -> bool {
+        let is_client = case
             .client
             .is_some_and(|client| std::ptr::eq(client, self.pod) || client.name == self.pod.name);
         let refused = |kind: Kind| matches!(kind, Kind::TlsMismatch | Kind::Reset | Kind::Denied);
         is_client
-            && (asked.seen.is_some_and(|seen| !seen.is_success())
-                || asked
+            && (case.seen.is_some_and(|seen| !seen.is_success())
+                || case
                     .trace
                     .branches
                     .iter()
@@ -123,23 +123,17 @@ impl<'m> Outsider<'m> {
     }
 
     /// Puts who suffers, and what is not enforced, on a finding.
-    pub(super) fn finish(
-        &self,
-        facts: &Facts<'_>,
-        asked: Option<&Asked<'_>>,
-        finding: &mut Finding,
-    ) {
+    pub(super) fn finish(&self, facts: &Facts<'_>, case: Option<&Case<'_>>, finding: &mut Finding) {
         finding.hits(self.pod.reference());
         for service in facts.mesh.services_of(self.object) {
             finding.hits(service.id.clone());
         }
-        if let Some(asked) = asked.filter(|asked| self.fails(asked)) {
+        if let Some(case) = case.filter(|case| self.fails(case)) {
             finding
                 .hits
-                .extend(asked.servers.iter().map(|server| server.reference()));
+                .extend(case.servers.iter().map(|server| server.reference()));
             finding.hits.extend(
-                asked
-                    .service
+                case.service
                     .map(|s| ObjectRef::new("Service", &s.namespace, &s.name)),
             );
         }

@@ -2,7 +2,7 @@
 
 use super::outsider;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tri::Tri;
 
 pub(super) static RULE: Rule = Rule {
@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, asked)) {
+    for (outsider, pods) in outsider::first_of_each(outsider::all(facts, &injectors, case)) {
         out.examined();
         if !outsider.is_expected() {
             continue;
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(decision.object, decision.node, decision.what.clone()),
         );
-        outsider.finish(facts, asked, finding);
+        outsider.finish(facts, case, finding);
         finding.hits.extend(pods.into_iter().skip(1));
         let kind = workload.kind.to_lowercase();
         let restart = format!(

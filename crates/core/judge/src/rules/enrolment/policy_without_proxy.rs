@@ -2,7 +2,7 @@
 
 use super::outsider;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::injection::INJECTION;
 use meshladder_text::tree::Node;
 
@@ -35,9 +35,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for outsider in outsider::all(facts, &injectors, asked) {
+    for outsider in outsider::all(facts, &injectors, case) {
         out.examined();
         let decision = &outsider.injection.decided_by;
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
@@ -75,7 +75,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(decision.object, node, decision.what.clone()),
         );
-        outsider.finish(facts, asked, finding);
+        outsider.finish(facts, case, finding);
         finding.fix(Fix::merge(
             namespace,
             format!(r#"{{"metadata":{{"labels":{{"{INJECTION}":"enabled"}}}}}}"#),

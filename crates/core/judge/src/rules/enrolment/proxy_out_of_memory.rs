@@ -85,7 +85,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn limit(pod: &meshladder_mesh::Stored) -> Option<&str> {
+fn limit(pod: &meshladder_mesh::Object) -> Option<&str> {
     let containers = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|key| pod.spec_list(key));

@@ -3,7 +3,7 @@
 use super::container;
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
 /// The label that the repair controller of istio-cni puts on a pod.
@@ -55,13 +55,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn node_of(pod: &Stored) -> &str {
+fn node_of(pod: &Object) -> &str {
     pod.spec_at(["nodeName"])
         .and_then(Node::str)
         .unwrap_or_default()
 }
 
-fn sign(pod: &Stored) -> Option<(&Node, &'static str)> {
+fn sign(pod: &Object) -> Option<(&Node, &'static str)> {
     let label = pod
         .node
         .at(["metadata", "labels", BROKEN])
@@ -80,7 +80,7 @@ fn sign(pod: &Stored) -> Option<(&Node, &'static str)> {
 }
 
 /// The agent of istio-cni on the pod's node, when it is not ready.
-fn cni_agent<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
+fn cni_agent<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
     let agents = facts
         .mesh
         .objects
@@ -90,7 +90,7 @@ fn cni_agent<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<&'f Stored> {
     here.find(|agent| !meshladder_mesh::services::is_ready(agent))
 }
 
-fn pod_owner(facts: &Facts<'_>, pod: &Stored) -> ObjectRef {
+fn pod_owner(facts: &Facts<'_>, pod: &Object) -> ObjectRef {
     facts
         .mesh
         .pod(&pod.id.namespace, &pod.id.name)

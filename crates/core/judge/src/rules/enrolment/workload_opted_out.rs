@@ -2,7 +2,7 @@
 
 use super::outsider::{self, Outsider};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::INJECT;
 
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    let outsiders = outsider::all(facts, &injectors, asked);
+    let outsiders = outsider::all(facts, &injectors, case);
     out.examined += outsiders.len();
     for (outsider, pods) in outsider::first_of_each(outsiders) {
         let labels = injectors.namespace_labels(&outsider.pod.namespace);
@@ -36,14 +36,14 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 || labels.revision_is_provided
         });
         if is_injected && outsider.is_refused() && outsider.asks() == Some("false") {
-            tell(facts, asked, &outsider, pods, out);
+            tell(facts, case, &outsider, pods, out);
         }
     }
 }
 
 fn tell(
     facts: &Facts<'_>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     outsider: &Outsider<'_>,
     pods: Vec<ObjectRef>,
     out: &mut Sink,
@@ -51,7 +51,7 @@ fn tell(
     let Some((kind, node)) = outsider.template.inject() else {
         return;
     };
-    let severity = outsider.severity(facts, asked);
+    let severity = outsider.severity(facts, case);
     let harm = match severity {
         Severity::Error | Severity::Warning => {
             "nothing enforces policies for it or encrypts its calls"
@@ -68,7 +68,7 @@ fn tell(
         Evidence::of(object, node, "this keeps the proxy out"),
     );
     finding.severity(severity);
-    outsider.finish(facts, asked, finding);
+    outsider.finish(facts, case, finding);
     finding.hits.extend(pods.into_iter().skip(1));
     if object.id == workload && workload.kind != "Pod" {
         let field = if kind == "label" {

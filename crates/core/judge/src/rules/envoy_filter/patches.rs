@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix};
 use crate::rules::{Facts, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) fn tell(facts: &Facts<'_>, fault: Fault, message: &str, advice: &str,
     }
 }
 
-fn faults(filter: &Stored) -> Vec<(Fault, &Node)> {
+fn faults(filter: &Object) -> Vec<(Fault, &Node)> {
     let is_ordered = filter
         .spec_at(["priority"])
         .is_some_and(|priority| priority.value != Value::Number("0".into()));

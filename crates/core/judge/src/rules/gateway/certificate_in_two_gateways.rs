@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::GATEWAYS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// A Gateway and the `tls` of one of its servers.
-type Use<'m> = (&'m Stored, &'m Node);
+type Use<'m> = (&'m Object, &'m Node);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut uses: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
@@ -74,13 +74,13 @@ fn certificate(tls: &Node) -> Option<String> {
 
 /// Those that another Gateway, for all or some of the same pods, has too. "If the selector of one
 /// is part of the other's, the pods of the other are also its own."
-fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
+fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Object)> {
     let mut by_selector: BTreeMap<String, Vec<Use<'m>>> = BTreeMap::new();
     for used in uses {
         let selector = selector(used.0).map(Node::to_json).unwrap_or_default();
         by_selector.entry(selector).or_default().push(*used);
     }
-    let firsts: Vec<&Stored> = by_selector.values().map(|uses| uses[0].0).collect();
+    let firsts: Vec<&Object> = by_selector.values().map(|uses| uses[0].0).collect();
     let index = LabelIndex::of(
         firsts
             .iter()
@@ -128,7 +128,7 @@ fn shared<'m>(uses: &[Use<'m>]) -> Vec<(Use<'m>, &'m Stored)> {
     found
 }
 
-fn selector(gateway: &Stored) -> Option<&Node> {
+fn selector(gateway: &Object) -> Option<&Node> {
     gateway
         .spec_at(["selector"])
         .filter(|selector| !selector.members().is_empty())

@@ -2,20 +2,20 @@
 
 use crate::rules::Facts;
 use crate::rules::analyzed::SECRETS;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_text::tree::Node;
 
 /// A `credentialName`.
 pub(super) struct Named<'m> {
-    pub(super) gateway: &'m Stored,
+    pub(super) gateway: &'m Object,
     /// The name, as written.
     pub(super) node: &'m Node,
     pub(super) name: &'m str,
     /// Where the gateway's pods look for it.
     pub(super) namespace: &'m str,
     /// The Secret, when it is there.
-    pub(super) secret: Option<&'m Stored>,
+    pub(super) secret: Option<&'m Object>,
 }
 
 /// Every name of a Secret that some pod will look for. Files that hold no Secret say nothing about
@@ -34,7 +34,7 @@ pub(super) fn all<'m>(facts: &Facts<'m>) -> Vec<Named<'m>> {
     gateways.flat_map(|gateway| of(facts, gateway)).collect()
 }
 
-fn of<'m>(facts: &Facts<'m>, gateway: &'m Stored) -> Vec<Named<'m>> {
+fn of<'m>(facts: &Facts<'m>, gateway: &'m Object) -> Vec<Named<'m>> {
     // Passed through, nothing is decrypted; and other providers have names with a scheme.
     let is_read = |node: &&Node| {
         !matches!(

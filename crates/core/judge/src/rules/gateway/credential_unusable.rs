@@ -4,7 +4,7 @@ use super::credential;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{GATEWAYS, PODS, SECRETS};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// "cert and key" or "tls.crt and tls.key". Values are not in a Snapshot; where all are empty, who
 /// collected the Secret left them out.
-fn is_usable(secret: &Stored) -> bool {
+fn is_usable(secret: &Object) -> bool {
     let parts = || {
         ["data", "stringData"]
             .into_iter()

@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{GATEWAYS, PODS, list};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::servers;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 type Key<'m> = (u16, &'m str, &'m str);
 
 /// A Gateway and the host in it.
-type Claim<'m> = (&'m Stored, &'m Node);
+type Claim<'m> = (&'m Object, &'m Node);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut claims: BTreeMap<Key<'_>, Vec<Claim<'_>>> = BTreeMap::new();
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Each claim that another Gateway makes too, with that one. Gateways with one selector meet
 /// whatever pods there are, others where a pod is configured by both.
-fn rivals<'m>(mesh: &'m Mesh, claims: &[Claim<'m>]) -> Vec<(Claim<'m>, &'m Stored)> {
+fn rivals<'m>(mesh: &'m Mesh, claims: &[Claim<'m>]) -> Vec<(Claim<'m>, &'m Object)> {
     let mut by_selector: BTreeMap<String, Vec<Claim<'m>>> = BTreeMap::new();
     for claim in claims {
         let selector = claim
@@ -73,7 +73,7 @@ fn rivals<'m>(mesh: &'m Mesh, claims: &[Claim<'m>]) -> Vec<(Claim<'m>, &'m Store
         by_selector.entry(selector).or_default().push(*claim);
     }
     // Of each pod the first Gateway, and the first with another selector.
-    let mut of_pod: BTreeMap<&ObjectRef, Vec<&'m Stored>> = BTreeMap::new();
+    let mut of_pod: BTreeMap<&ObjectRef, Vec<&'m Object>> = BTreeMap::new();
     if by_selector.len() > 1 {
         for claims in by_selector.values() {
             for pod in mesh.gateway_pods(claims[0].0) {

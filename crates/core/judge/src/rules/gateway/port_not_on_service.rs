@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{GATEWAYS, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::services::{ports, target_port};
 
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// The ports that Services lead to a pod at, and their own numbers, which istiod translates.
-fn open(facts: &Facts<'_>, pod: &Stored) -> Vec<u16> {
+fn open(facts: &Facts<'_>, pod: &Object) -> Vec<u16> {
     let mut open = Vec::new();
     for service in facts.mesh.services_of(pod) {
         for port in

@@ -10,7 +10,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 fn fault(
     facts: &Facts<'_>,
     grants: &BTreeSet<Grant<'_>>,
-    route: &Stored,
+    route: &Object,
     to: &Reference<'_>,
     needs_grant: bool,
 ) -> Option<(&'static str, &'static str)> {
@@ -112,7 +112,7 @@ fn grants(mesh: &Mesh) -> BTreeSet<Grant<'_>> {
     found
 }
 
-fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Stored, to: &Reference<'_>) -> bool {
+fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Object, to: &Reference<'_>) -> bool {
     let to_name = |name| {
         grants.contains(&(
             to.namespace,

@@ -7,7 +7,7 @@ use super::references::{GATEWAYS, gateways};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut seen: BTreeMap<(&str, Option<u16>), &Stored> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, Option<u16>), &Object> = BTreeMap::new();
     for gateway in gateways(facts.mesh) {
         out.examined();
         // A host names the Service of a gateway, which several may share.

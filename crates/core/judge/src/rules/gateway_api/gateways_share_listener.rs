@@ -7,7 +7,7 @@ use super::references::{GATEWAYS, gateways};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3003",
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut seen: BTreeMap<_, &Stored> = BTreeMap::new();
+    let mut seen: BTreeMap<_, &Object> = BTreeMap::new();
     for gateway in gateways(facts.mesh) {
         for listener in gateway.spec_list("listeners") {
             out.examined();

@@ -1,6 +1,6 @@
 //! Listeners and addresses of Gateways.
 
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 /// What tells a listener from others: `HTTP 80 shop.example.test`.
@@ -17,7 +17,7 @@ pub(super) fn key(listener: &Node) -> String {
 }
 
 /// The addresses that a Gateway asks for, each with its type.
-pub(super) fn addresses(gateway: &Stored) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn addresses(gateway: &Object) -> impl Iterator<Item = (&str, &str)> {
     gateway.spec_list("addresses").iter().filter_map(|address| {
         let value = address.str_at("value").filter(|value| !value.is_empty())?;
         Some((address.str_at("type").unwrap_or("IPAddress"), value))

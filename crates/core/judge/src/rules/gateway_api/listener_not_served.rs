@@ -4,7 +4,7 @@ use super::references::{GATEWAYS, gateways};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn is_bad(gateway: &Stored, condition: &Node) -> bool {
+fn is_bad(gateway: &Object, condition: &Node) -> bool {
     let text = |key: &str| condition.str_at(key).unwrap_or_default();
     // What was said of an older generation may not hold any more.
     let seen = condition.get("observedGeneration").and_then(number);

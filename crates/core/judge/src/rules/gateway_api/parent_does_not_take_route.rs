@@ -9,7 +9,7 @@ use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::host::overlaps;
 use meshladder_mesh::services::number;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Why a Gateway does not take a route; none when it does.
-fn refusal(mesh: &Mesh, route: &Stored, parent: &Reference<'_>) -> Option<String> {
+fn refusal(mesh: &Mesh, route: &Object, parent: &Reference<'_>) -> Option<String> {
     let mut named = mesh.objects.named("Gateway", parent.namespace, parent.name);
     let Some(gateway) = named.find(|gateway| gateway.group == GROUP) else {
         return Some("and there is none".to_owned());
@@ -105,7 +105,7 @@ fn refusal(mesh: &Mesh, route: &Stored, parent: &Reference<'_>) -> Option<String
 
 /// Whether a listener takes routes of the kind and from the namespace. What cannot be told is taken
 /// for allowed.
-fn allows(mesh: &Mesh, gateway: &Stored, listener: &Node, route: &Stored) -> bool {
+fn allows(mesh: &Mesh, gateway: &Object, listener: &Node, route: &Object) -> bool {
     let kinds = listener
         .at(["allowedRoutes", "kinds"])
         .map_or(&[][..], Node::items);

@@ -1,6 +1,6 @@
 //! What routes of the Gateway API refer to: parents and backends.
 
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 pub(super) use meshladder_mesh::references::{GROUP, Reference, backends, parents};
 
@@ -12,12 +12,12 @@ pub(super) const TCP_ROUTES: &str = "k8s/tcproutes.gateway.networking.k8s.io.jso
 pub(super) const TLS_ROUTES: &str = "k8s/tlsroutes.gateway.networking.k8s.io.json";
 
 /// The Gateways of the Gateway API.
-pub(super) fn gateways(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+pub(super) fn gateways(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     mesh.objects.of("Gateway", GROUP)
 }
 
 /// All routes.
-pub(super) fn routes(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+pub(super) fn routes(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"]
         .into_iter()
         .flat_map(|kind| mesh.objects.of(kind, GROUP))

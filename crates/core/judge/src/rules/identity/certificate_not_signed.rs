@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_text::time::Time;
@@ -40,9 +40,9 @@ struct Refused<'f> {
     proof: Evidence,
 }
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // A certificate that is still good serves until it expires, whatever else a request meets.
-    if asked.is_some_and(|asked| !lacks_certificate(facts, asked)) {
+    if case.is_some_and(|case| !lacks_certificate(facts, case)) {
         return;
     }
     let mut refused: Vec<Refused<'_>> = Vec::new();
@@ -95,15 +95,15 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether a proxy on the way of a request that failed has no certificate, or one that has expired.
-fn lacks_certificate(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
+fn lacks_certificate(facts: &Facts<'_>, case: &Case<'_>) -> bool {
     let now = facts.snapshot.taken_at();
     let is_over = |cert: &Cert| {
         now.zip(cert.expires)
             .is_some_and(|(now, expires)| expires < now)
     };
     let lacks = |held: &Held| held.own.is_empty() || held.own.iter().any(is_over);
-    asked.seen.is_some_and(|seen| !seen.is_success())
-        && certs::held(facts, Some(asked)).iter().any(lacks)
+    case.seen.is_some_and(|seen| !seen.is_success())
+        && certs::held(facts, Some(case)).iter().any(lacks)
 }
 
 /// What a line of the agent says of a certificate that was asked for; none for other trouble.

@@ -3,7 +3,7 @@
 use super::certs::{self, Cert, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_text::time::Time;
 
@@ -21,11 +21,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let Some(now) = facts.snapshot.taken_at() else {
         return;
     };
-    for held in certs::held(facts, asked) {
+    for held in certs::held(facts, case) {
         out.examined();
         let mut all = held
             .own

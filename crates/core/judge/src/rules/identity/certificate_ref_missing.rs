@@ -3,8 +3,8 @@
 use super::gateway_credential_missing::can_list_secrets;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,24 +27,24 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if !can_list_secrets(facts) {
         return;
     }
-    let met = asked.and_then(|asked| met::client_pod(facts, asked));
+    let met = case.and_then(|case| met::client_pod(facts, case));
     for gateway in facts
         .mesh
         .objects
         .of("Gateway", "gateway.networking.k8s.io")
     {
-        let is_met = |pod: &Stored| {
+        let is_met = |pod: &Object| {
             pod.id.namespace == gateway.id.namespace && names(pod) == Some(&gateway.id.name)
         };
-        if asked.is_some() && !met.is_some_and(is_met) {
+        if case.is_some() && !met.is_some_and(is_met) {
             continue;
         }
         for listener in gateway.spec_list("listeners") {
-            if asked.is_some_and(|asked| port_of(listener) != Some(asked.question.to.port)) {
+            if case.is_some_and(|case| port_of(listener) != Some(case.call.to.port)) {
                 continue;
             }
             let refs = listener
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The Gateway that a pod was made for.
-fn names(pod: &Stored) -> Option<&str> {
+fn names(pod: &Object) -> Option<&str> {
     pod.label("gateway.networking.k8s.io/gateway-name")
 }
 
@@ -72,7 +72,7 @@ fn port_of(listener: &Node) -> Option<u16> {
         .and_then(meshladder_mesh::services::number)
 }
 
-fn judge(mesh: &Mesh, gateway: &Stored, listener: &Node, reference: &Node, out: &mut Sink) {
+fn judge(mesh: &Mesh, gateway: &Object, listener: &Node, reference: &Node, out: &mut Sink) {
     let own = &gateway.id.namespace;
     let name = reference.str_at("name").unwrap_or_default();
     let namespace = reference.str_at("namespace").unwrap_or(own);

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::envoy::dump::{Dump, Resource, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape};
 use meshladder_text::json::Raw;
@@ -31,14 +31,14 @@ pub(super) struct Held {
 }
 
 /// The certificates of the proxies on a request's way; without a request of all.
-pub(super) fn held(facts: &Facts<'_>, asked: Option<&Asked<'_>>) -> Vec<Held> {
+pub(super) fn held(facts: &Facts<'_>, case: Option<&Case<'_>>) -> Vec<Held> {
     let on_way = |proxy: &ProxyRef| {
-        asked.is_none_or(|asked| {
-            let pods = asked.client.iter().chain(&asked.servers);
+        case.is_none_or(|case| {
+            let pods = case.client.iter().chain(&case.servers);
             let is =
                 |namespace: &str, name: &str| proxy.namespace == namespace && proxy.pod == name;
             pods.into_iter().any(|pod| is(&pod.namespace, &pod.name))
-                || asked.trace.hops.iter().any(|hop| {
+                || case.trace.hops.iter().any(|hop| {
                     hop.proxy
                         .split_once('/')
                         .is_some_and(|(ns, pod)| is(ns, pod))

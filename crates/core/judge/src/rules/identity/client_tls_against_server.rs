@@ -5,11 +5,11 @@ use std::cell::OnceCell;
 use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::ports;
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,26 +35,26 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    match asked {
-        Some(asked) => of_request(facts, asked, out),
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    match case {
+        Some(case) => of_request(facts, case, out),
         None => everywhere(facts, out),
     }
 }
 
-fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     let has_proxy = facts
         .mesh
         .pod(&client.id.namespace, &client.id.name)
         .is_some_and(|pod| pod.has_proxy);
-    if !has_proxy || asked.seen.is_some_and(crate::rules::Seen::is_success) {
+    if !has_proxy || case.seen.is_some_and(crate::rules::Symptom::is_success) {
         return;
     }
     let mut told = Vec::new();
-    for met in met::services(facts, Some(asked)) {
+    for met in met::services(facts, Some(case)) {
         out.examined();
         let clients = Clients {
             scope: facts.mesh.scope(client),
@@ -205,7 +205,7 @@ fn clash<'f>(
 }
 
 /// Without automatic mutual TLS, clients that no rule tells otherwise send plain text.
-fn never<'f>(facts: &Facts<'f>) -> Option<(&'f Stored, &'f Node, Sends)> {
+fn never<'f>(facts: &Facts<'f>) -> Option<(&'f Object, &'f Node, Sends)> {
     let config = &facts.mesh.config;
     let map = config.object.as_ref().filter(|_| !config.auto_mtls)?;
     let map = facts.mesh.objects.find(map)?;
@@ -254,7 +254,7 @@ type Told = ((ObjectRef, String, Evidence), Vec<Evidence>, Vec<Fix>);
 
 fn tell(
     facts: &Facts<'_>,
-    rule: &Stored,
+    rule: &Object,
     tls: &Node,
     sends: Sends,
     server: &Server<'_>,
@@ -327,7 +327,7 @@ fn tell(
     )
 }
 
-fn tell_bare(facts: &Facts<'_>, rule: &Stored, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
+fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: &Met<'_>) -> Told {
     let mode = tls.get("mode").unwrap_or(tls);
     let message = format!(
         "{} makes clients of {} send mutual TLS, and {} has no proxy to take it",
@@ -350,7 +350,7 @@ fn tell_bare(facts: &Facts<'_>, rule: &Stored, tls: &Node, pod: &PodFacts, met: 
 }
 
 /// A rule for this Service alone, which goes before one for many.
-fn exempt(facts: &Facts<'_>, service: &Stored) -> Fix {
+fn exempt(facts: &Facts<'_>, service: &Object) -> Fix {
     let (name, namespace) = (&service.id.name, &service.id.namespace);
     let id = ObjectRef::new("DestinationRule", namespace, &format!("{name}-plain-text"));
     let host = facts.mesh.domain.service(name, namespace);
@@ -362,7 +362,7 @@ fn exempt(facts: &Facts<'_>, service: &Stored) -> Fix {
 }
 
 /// Whether nothing is lost without the rule.
-fn only_says_tls(rule: &Stored) -> bool {
+fn only_says_tls(rule: &Object) -> bool {
     let policy = rule
         .spec_at(["trafficPolicy"])
         .map_or(&[][..], Node::members);

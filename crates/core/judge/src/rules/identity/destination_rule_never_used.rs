@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::host::covers;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let clients: BTreeSet<&str> = mesh
         .pods
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         .filter(|pod| pod.has_proxy)
         .map(|pod| pod.namespace.as_str())
         .collect();
-    let met = asked.map(|_| met::services(facts, asked));
+    let met = case.map(|_| met::services(facts, case));
     for rule in mesh.objects.of_kind("DestinationRule") {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
@@ -99,7 +99,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             ));
         }
         // What a request falls under is said by what it meets.
-        if asked.is_some() {
+        if case.is_some() {
             finding.severity(Severity::Info);
         }
         finding.fix(Fix::advice(format!(
@@ -109,7 +109,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn is_used(mesh: &Mesh, rule: &Stored, namespace: &str, host: &str) -> bool {
+fn is_used(mesh: &Mesh, rule: &Object, namespace: &str, host: &str) -> bool {
     let selects = |node: &Node| node.at(["workloadSelector", "matchLabels"]).is_some();
     // One with a selector is for some pods of its namespace.
     if rule.spec().is_some_and(selects) {

@@ -2,8 +2,8 @@
 
 use super::certs::{self, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::{ObjectRef, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0813",
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let config = &facts.mesh.config;
     // Without settings nobody said which one is the mesh's own.
     let Some(settings) = config
@@ -34,11 +34,11 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         held.trust_domain()
             .is_some_and(|(_, domain)| !is_known(domain))
     };
-    let all = certs::held(facts, asked);
+    let all = certs::held(facts, case);
     out.examined += all.len();
     // Certificates live on when the settings change: where most are of another domain, the settings
     // are the odd ones.
-    let everybody = if asked.is_some() {
+    let everybody = if case.is_some() {
         certs::held(facts, None)
     } else {
         all.clone()
@@ -79,7 +79,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// One finding for all: the settings name another trust domain than the certificates that most
 /// proxies hold.
-fn tell_settings<'h>(settings: &Stored, foreign: impl Iterator<Item = &'h Held>, out: &mut Sink) {
+fn tell_settings<'h>(settings: &Object, foreign: impl Iterator<Item = &'h Held>, out: &mut Sink) {
     let mut foreign = foreign.peekable();
     let Some((first, (cert, domain))) = foreign
         .peek()

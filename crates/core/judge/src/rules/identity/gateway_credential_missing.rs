@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::{ports, target_port};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::trace::Kind;
 use meshladder_sim::walk::Scheme;
 use meshladder_text::json::escape;
@@ -28,12 +28,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     for gateway in mesh.objects.of("Gateway", "networking.istio.io") {
         let pods = mesh.gateway_pods(gateway);
         for server in servers(gateway) {
-            if asked.is_some_and(|asked| !is_met(facts, asked, server)) {
+            if case.is_some_and(|case| !is_met(facts, case, server)) {
                 continue;
             }
             let Some(name) = server.node.at(["tls", "credentialName"]) else {
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 if !can_list_secrets(facts) {
                     // Who may not read Secrets can still see a handshake fail, and then needs this
                     // one.
-                    if asked.is_some_and(|asked| asked.trace.outcome.kind == Kind::TlsMismatch) {
+                    if case.is_some_and(|case| case.trace.outcome.kind == Kind::TlsMismatch) {
                         out.unknown(format!("Secret {namespace}/{text}"));
                     }
                 } else if let Some(wrong) = wrong(mesh, namespace, text, server.tls_mode) {
@@ -72,14 +72,14 @@ pub(super) fn can_list_secrets(facts: &Facts<'_>) -> bool {
 /// What is wrong with a credential.
 enum Wrong<'m> {
     /// It is not there; perhaps elsewhere.
-    Missing(Vec<&'m Stored>),
+    Missing(Vec<&'m Object>),
     /// It lacks this key.
-    Lacks(&'m Stored, &'static str),
+    Lacks(&'m Object, &'static str),
 }
 
 fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) -> Option<Wrong<'m>> {
     let Some(secret) = mesh.objects.get("Secret", namespace, name) else {
-        let named = |secret: &&Stored| secret.id.name == name;
+        let named = |secret: &&Object| secret.id.name == name;
         return Some(Wrong::Missing(
             mesh.objects
                 .of_kind("Secret")
@@ -91,7 +91,7 @@ fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) ->
     if let Some(key) = lacks(secret) {
         return Some(Wrong::Lacks(secret, key));
     }
-    let has_ca = |secret: &Stored| ["ca.crt", "cacert"].iter().any(|key| has(secret, key));
+    let has_ca = |secret: &Object| ["ca.crt", "cacert"].iter().any(|key| has(secret, key));
     let beside = || {
         mesh.objects
             .get("Secret", namespace, &format!("{name}-cacert"))
@@ -103,7 +103,7 @@ fn wrong<'m>(mesh: &'m Mesh, namespace: &str, name: &str, mode: Option<&str>) ->
 
 /// The key that a server's Secret lacks. Both of `kubernetes.io/tls` and Istio's older names will
 /// do.
-fn lacks(secret: &Stored) -> Option<&'static str> {
+fn lacks(secret: &Object) -> Option<&'static str> {
     // Without any data it was left out by who collected it.
     secret.node.get("data").or(secret.node.get("stringData"))?;
     if !has(secret, "tls.crt") && !has(secret, "cert") {
@@ -112,7 +112,7 @@ fn lacks(secret: &Stored) -> Option<&'static str> {
     (!has(secret, "tls.key") && !has(secret, "key")).then_some("tls.key")
 }
 
-fn has(secret: &Stored, key: &str) -> bool {
+fn has(secret: &Object, key: &str) -> bool {
     ["data", "stringData"]
         .iter()
         .any(|data| secret.node.at([data, key]).is_some())
@@ -124,7 +124,7 @@ fn tell(
     name: &Node,
     namespace: &str,
     wrong: &Wrong<'_>,
-    pods: &[&Stored],
+    pods: &[&Object],
     out: &mut Sink,
 ) {
     let text = name.str().unwrap_or_default();
@@ -168,7 +168,7 @@ fn tell(
                     "the Secret, where the gateway does not look",
                 ));
             }
-            let fits = |secret: &&Stored| {
+            let fits = |secret: &&Object| {
                 secret.node.get("type").and_then(Node::str) == Some("kubernetes.io/tls")
                     && lacks(secret).is_none()
             };
@@ -211,19 +211,18 @@ fn tell(
 }
 
 /// Whether a request to a gateway from outside is decrypted by this server.
-fn is_met(facts: &Facts<'_>, asked: &Asked<'_>, server: Server<'_>) -> bool {
-    let Some(pod) =
-        met::client_pod(facts, asked).filter(|_| asked.question.to.scheme == Scheme::Https)
+fn is_met(facts: &Facts<'_>, case: &Case<'_>, server: Server<'_>) -> bool {
+    let Some(pod) = met::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
     else {
         return false;
     };
-    let port = asked.question.to.port;
-    let host = asked
-        .question
+    let port = case.call.to.port;
+    let host = case
+        .call
         .sni
         .clone()
         .flatten()
-        .unwrap_or_else(|| asked.question.to.host.clone());
+        .unwrap_or_else(|| case.call.to.host.clone());
     let services = facts.mesh.services_of(pod).into_iter().flat_map(ports);
     let targets = services
         .filter(|p| p.number == port)

@@ -4,7 +4,7 @@ use super::servers;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::config::SERVER_FIRST;
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,24 +27,22 @@ pub(super) static RULE: Rule = Rule {
 
 /// To tell TLS from plain text the proxy waits for the client's first bytes; the client waits for
 /// the greeting.
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let plain = asked.client.is_some_and(|client| !client.has_proxy)
-        || asked
+    let plain = case.client.is_some_and(|client| !client.has_proxy)
+        || case
             .trace
             .hops
             .first()
             .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
-    let failed = asked.seen.is_some_and(|seen| !seen.is_success());
+    let failed = case.seen.is_some_and(|seen| !seen.is_success());
     if !plain || !failed {
         return;
     }
-    let open = servers::of_request(facts, asked)
-        .into_iter()
-        .find(|server| {
-            server.mode.mode == MutualTls::Permissive
-                && SERVER_FIRST.iter().any(|(port, _)| *port == server.port)
-        });
+    let open = servers::of_request(facts, case).into_iter().find(|server| {
+        server.mode.mode == MutualTls::Permissive
+            && SERVER_FIRST.iter().any(|(port, _)| *port == server.port)
+    });
     let Some(server) = open else { return };
     let Some((_, speaks)) = SERVER_FIRST.iter().find(|(port, _)| *port == server.port) else {
         return;
@@ -70,7 +68,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .hits(server.pod.id.clone());
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.fix(Fix::advice(format!(
         "set the mode of port {} to STRICT and give the client a proxy, or to DISABLE",
         server.port

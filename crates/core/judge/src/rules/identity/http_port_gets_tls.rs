@@ -3,7 +3,7 @@
 use super::tls_port;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,11 +25,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for port in tls_port::ports(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for port in tls_port::ports(facts, case) {
         out.examined();
-        let sends_tls = match asked {
-            Some(asked) => asked.question.to.scheme == Scheme::Https,
+        let sends_tls = match case {
+            Some(case) => case.call.to.scheme == Scheme::Https,
             // Who lets the proxy start TLS speaks plain HTTP to port 443, and may.
             None => port.number == 443 && port.client_tls(facts, None).is_none(),
         };
@@ -47,12 +47,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             message,
             Evidence::of(port.object, protocol, "the protocol"),
         );
-        if let Some(client) = asked.and_then(|asked| met::client_pod(facts, asked)) {
+        if let Some(client) = case.and_then(|case| met::client_pod(facts, case)) {
             finding.hits(client.id.clone());
         }
-        if asked.is_none() {
+        if case.is_none() {
             finding.severity(Severity::Warning);
-        } else if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success))
+        } else if case.is_some_and(|case| case.seen.is_some_and(crate::rules::Symptom::is_success))
         {
             finding.severity(Severity::Info);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::certs::{self, Held};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let of_mesh = |held: &Held| held.trust_domain().is_some();
-    let held: Vec<Held> = certs::held(facts, asked)
+    let held: Vec<Held> = certs::held(facts, case)
         .into_iter()
         .filter(of_mesh)
         .collect();

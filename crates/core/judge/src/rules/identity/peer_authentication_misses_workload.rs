@@ -4,7 +4,7 @@ use super::port_level::{Misplaced, misplaced};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, tell_nobody};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::Workload;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,14 +34,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // What it does to a request that fails, ML0802 tells.
-    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+    if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         return;
     }
     out.examined += facts.mesh.objects.of_kind("PeerAuthentication").len();
     for policy in for_nobody(facts, &["PeerAuthentication"]) {
-        tell_nobody(facts, asked, policy, out);
+        tell_nobody(facts, case, policy, out);
     }
     for misplaced in misplaced(facts) {
         tell(facts, &misplaced, out);

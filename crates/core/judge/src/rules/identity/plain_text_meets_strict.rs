@@ -5,9 +5,9 @@ use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::missed::{for_nobody, slip};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
 use meshladder_text::json::escape;
@@ -42,16 +42,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = asked.client.filter(|client| !client.has_proxy) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = case.client.filter(|client| !client.has_proxy) else {
         return;
     };
     out.examined();
-    let strict: Vec<_> = servers::of_request(facts, asked)
+    let strict: Vec<_> = servers::of_request(facts, case)
         .into_iter()
         .filter(|s| s.mode.mode == MutualTls::Strict)
         .collect();
-    let Some(first) = strict.first().filter(|_| servers::may_fail(asked)) else {
+    let Some(first) = strict.first().filter(|_| servers::may_fail(case)) else {
         return;
     };
     let Some((policy, mode)) = first.mode.by else {
@@ -159,8 +159,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// The policy that was to exempt a pod and misses it by a slip of the finger.
-fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Stored) -> Option<(&'f Stored, &'f Node, String)> {
-    let opens = |policy: &&Stored| {
+fn missed_exemption<'f>(facts: &Facts<'f>, pod: &Object) -> Option<(&'f Object, &'f Node, String)> {
+    let opens = |policy: &&Object| {
         let modes = policy
             .spec_at(["portLevelMtls"])
             .map_or(&[][..], Node::members)
@@ -202,7 +202,7 @@ fn wants_proxy(facts: &Facts<'_>, client: &meshladder_mesh::PodFacts) -> bool {
         .iter()
         .any(|pod| pod.namespace == client.namespace && pod.has_proxy);
     let namespace = facts.mesh.objects.get("Namespace", "", &client.namespace);
-    let is_labelled = |namespace: &Stored| {
+    let is_labelled = |namespace: &Object| {
         namespace.label("istio-injection") == Some("enabled")
             || namespace.label("istio.io/rev").is_some()
     };
@@ -212,7 +212,7 @@ fn wants_proxy(facts: &Facts<'_>, client: &meshladder_mesh::PodFacts) -> bool {
 /// The last line of the server's log where it turned the client away.
 fn refusal(
     facts: &Facts<'_>,
-    server: &Stored,
+    server: &Object,
     client: &meshladder_mesh::PodFacts,
 ) -> Option<(DocId, usize)> {
     let log = met::proxy_log(facts, server)?;

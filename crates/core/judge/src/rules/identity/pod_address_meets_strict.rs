@@ -3,7 +3,7 @@
 use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
@@ -25,11 +25,11 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = asked.client.filter(|client| client.has_proxy) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = case.client.filter(|client| client.has_proxy) else {
         return;
     };
-    let to = &asked.question.to;
+    let to = &case.call.to;
     let Some(called) = to
         .host
         .parse()
@@ -39,17 +39,17 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         return;
     };
     out.examined();
-    let passes = asked
+    let passes = case
         .clusters()
         .any(|cluster| cluster == "PassthroughCluster")
-        || asked
+        || case
             .client_log
             .iter()
             .any(|line| line.cluster == "PassthroughCluster");
-    let strict = servers::of_request(facts, asked)
+    let strict = servers::of_request(facts, case)
         .into_iter()
         .find(|server| server.mode.mode == MutualTls::Strict);
-    let Some(server) = strict.filter(|_| passes && servers::may_fail(asked)) else {
+    let Some(server) = strict.filter(|_| passes && servers::may_fail(case)) else {
         return;
     };
     let Some((policy, mode)) = server.mode.by else {

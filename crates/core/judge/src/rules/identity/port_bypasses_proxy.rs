@@ -3,10 +3,10 @@
 use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::listener::{Capture, Side};
 use meshladder_sim::request::Connection;
 use meshladder_text::tree::Node;
@@ -37,26 +37,26 @@ const OUTBOUND: [&str; 3] = [
     "traffic.sidecar.istio.io/includeOutboundIPRanges",
 ];
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    if let Some(asked) = asked {
-        outbound(facts, asked, out);
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    if let Some(case) = case {
+        outbound(facts, case, out);
     }
-    if asked.is_some_and(|asked| asked.seen.is_some_and(Seen::is_success)) {
+    if case.is_some_and(|case| case.seen.is_some_and(Symptom::is_success)) {
         return;
     }
     // A client without a proxy sends plain text, which is what the application takes.
-    if asked.is_some_and(|asked| asked.client.is_some_and(|client| !client.has_proxy)) {
+    if case.is_some_and(|case| case.client.is_some_and(|client| !client.has_proxy)) {
         return;
     }
-    for met in met::services(facts, asked) {
+    for met in met::services(facts, case) {
         out.examined();
-        inbound(facts, asked, &met, out);
+        inbound(facts, case, &met, out);
     }
 }
 
 /// Clients send mutual TLS to a pod that has a proxy, and here only the application gets it.
-fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mut Sink) {
-    let client = asked.and_then(|asked| met::client_scope(facts, asked));
+fn inbound(facts: &Facts<'_>, case: Option<&Case<'_>>, met: &Met<'_>, out: &mut Sink) {
+    let client = case.and_then(|case| met::client_scope(facts, case));
     for pod in met.pods(facts.mesh, None) {
         let Some((text, node)) = annotation(pod, INBOUND) else {
             continue;
@@ -87,8 +87,8 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
             message,
             Evidence::of(pod, node, "ports that bypass the proxy"),
         );
-        met::hit(finding, met.service, &[pod], asked);
-        if asked.is_none() {
+        met::hit(finding, met.service, &[pod], case);
+        if case.is_none() {
             finding.severity(Severity::Warning);
         }
         finding.fix(drop_annotation(&subject, INBOUND));
@@ -101,8 +101,8 @@ fn inbound(facts: &Facts<'_>, asked: Option<&Asked<'_>>, met: &Met<'_>, out: &mu
 }
 
 /// The client's own calls leave as if it had no proxy.
-fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = asked.client.filter(|client| client.has_proxy) else {
+fn outbound(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = case.client.filter(|client| client.has_proxy) else {
         return;
     };
     let Some(pod) = facts
@@ -112,13 +112,13 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     else {
         return;
     };
-    let Some((key, node)) = bypassed(pod, asked) else {
+    let Some((key, node)) = bypassed(pod, case) else {
         return;
     };
-    let strict = servers::of_request(facts, asked)
+    let strict = servers::of_request(facts, case)
         .into_iter()
         .find(|server| server.mode.mode == MutualTls::Strict);
-    let works = asked.seen.is_some_and(Seen::is_success);
+    let works = case.seen.is_some_and(Symptom::is_success);
     let harm = match &strict {
         Some(server) if !works => {
             format!(
@@ -129,7 +129,7 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         _ => "so no route, no mutual TLS and no retry of the mesh acts on them".to_owned(),
     };
     let subject = client.workload();
-    let (host, port) = (&asked.host, asked.question.to.port);
+    let (host, port) = (&case.host, case.call.to.port);
     let message =
         format!("{subject} keeps its calls to {host}:{port} from its proxy ({key}), {harm}");
     let finding = out.find(
@@ -159,13 +159,13 @@ fn outbound(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// The annotation without which the call would go through the proxy.
 pub(in crate::rules) fn bypassed<'m>(
-    pod: &'m Stored,
-    asked: &Asked<'_>,
+    pod: &'m Object,
+    case: &Case<'_>,
 ) -> Option<(&'static str, &'m Node)> {
-    let address = asked.question.to.host.parse().ok();
-    let address = address.or_else(|| asked.service?.cluster_ips.first().copied())?;
+    let address = case.call.to.host.parse().ok();
+    let address = address.or_else(|| case.service?.cluster_ips.first().copied())?;
     let call = Connection {
-        destination: (address, asked.question.to.port),
+        destination: (address, case.call.to.port),
         source: None,
         tls: None,
         plain_http: None,
@@ -184,7 +184,7 @@ pub(in crate::rules) fn bypassed<'m>(
     Some((key, annotation(pod, key)?.1))
 }
 
-fn annotation<'m>(pod: &'m Stored, key: &str) -> Option<(&'m str, &'m Node)> {
+fn annotation<'m>(pod: &'m Object, key: &str) -> Option<(&'m str, &'m Node)> {
     let node = pod.node.at(["metadata", "annotations", key])?;
     Some((node.str()?, node))
 }

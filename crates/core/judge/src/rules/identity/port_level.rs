@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::Fix;
 use crate::rules::Facts;
 use crate::rules::workloads::Selectors;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
 use meshladder_text::tree::{Member, Node};
@@ -13,11 +13,11 @@ use meshladder_text::tree::{Member, Node};
 /// An entry for a port that the workload does not have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misplaced<'f> {
-    pub(super) policy: &'f Stored,
+    pub(super) policy: &'f Object,
     pub(super) entry: &'f Member,
-    pub(super) pod: &'f Stored,
+    pub(super) pod: &'f Object,
     /// The Service that has a port of this number, and the workload's port behind it.
-    pub(super) meant: Option<(&'f Stored, u16)>,
+    pub(super) meant: Option<(&'f Object, u16)>,
 }
 
 /// The entries of all policies for ports that the workload they select does not have.
@@ -29,7 +29,7 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
         .iter()
         .filter(|policy| !entries(policy).is_empty());
     let selectors = Selectors::of(policies);
-    let mut selected: BTreeMap<usize, &'f Stored> = BTreeMap::new();
+    let mut selected: BTreeMap<usize, &'f Object> = BTreeMap::new();
     for pod in facts.mesh.objects.of_kind("Pod") {
         for (number, _) in selectors.selecting(&pod.id.namespace, pod.labels()) {
             selected.entry(number).or_insert(pod);
@@ -45,7 +45,7 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
 }
 
 /// Those of one policy, for a pod that it selects.
-pub(super) fn of<'f>(facts: &Facts<'f>, policy: &'f Stored, pod: &'f Stored) -> Vec<Misplaced<'f>> {
+pub(super) fn of<'f>(facts: &Facts<'f>, policy: &'f Object, pod: &'f Object) -> Vec<Misplaced<'f>> {
     let services = facts.mesh.services_of(pod);
     let all = || {
         services
@@ -58,7 +58,7 @@ pub(super) fn of<'f>(facts: &Facts<'f>, policy: &'f Stored, pod: &'f Stored) -> 
         if leads(wanted) || opens(pod, wanted) {
             return None;
         }
-        let named = |(_, port): &(&Stored, ServicePort<'_>)| port.number == wanted;
+        let named = |(_, port): &(&Object, ServicePort<'_>)| port.number == wanted;
         let meant = all()
             .find(named)
             .and_then(|(service, port)| Some((service, target_port(&port, pod)?)));
@@ -96,12 +96,12 @@ impl Misplaced<'_> {
     }
 }
 
-fn entries(policy: &Stored) -> &[Member] {
+fn entries(policy: &Object) -> &[Member] {
     policy.spec_at(["portLevelMtls"]).map_or(&[], Node::members)
 }
 
 /// Whether a container of the pod names the port.
-fn opens(pod: &Stored, wanted: u16) -> bool {
+fn opens(pod: &Object, wanted: u16) -> bool {
     let containers = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|list| pod.spec_list(list));

@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::tree::Node;
 
@@ -30,18 +30,18 @@ pub(super) static RULE: Rule = Rule {
 /// Envoy's words when a TLS context waits for SDS.
 const TEXT: &str = "secret is not supplied by sds";
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, asked) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = met::client_pod(facts, case) else {
         return;
     };
     out.examined();
     let waits = |text: &str| text.replace('_', " ").to_ascii_lowercase().contains(TEXT);
     // A rule that brings certificates of its own is told by itself.
     let brings_own = |tls: &Node| matches!(tls.str_at("mode"), Some("SIMPLE" | "MUTUAL"));
-    if witness::client_setting(facts, asked, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
+    if witness::client_setting(facts, case, "tls").is_some_and(|(_, tls)| brings_own(tls)) {
         return;
     }
-    let Some(line) = asked
+    let Some(line) = case
         .client_log
         .iter()
         .rfind(|line| waits(&line.failure) || waits(&line.details))

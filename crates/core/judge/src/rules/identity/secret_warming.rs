@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::Proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::{Section, State};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -94,7 +94,7 @@ fn files(secret: &str) -> String {
 }
 
 /// The DestinationRule that names the files of a secret.
-fn rule_of<'f>(facts: &Facts<'f>, secret: &str) -> Option<(&'f Stored, &'f Node)> {
+fn rule_of<'f>(facts: &Facts<'f>, secret: &str) -> Option<(&'f Object, &'f Node)> {
     let (kind, names) = secret.split_once(':')?;
     let key = match kind {
         "file-cert" => "clientCertificate",

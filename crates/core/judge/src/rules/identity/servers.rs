@@ -1,8 +1,8 @@
 //! The pods that a request may reach, and what their ports take.
 
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Asked, Facts};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Facts};
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::PeerMode;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{ports, target_port};
@@ -10,7 +10,7 @@ use meshladder_mesh::services::{ports, target_port};
 /// A pod with a proxy, and the mode of the port that is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Server<'f> {
-    pub(super) pod: &'f Stored,
+    pub(super) pod: &'f Object,
     pub(super) port: u16,
     pub(super) mode: PeerMode<'f>,
 }
@@ -29,9 +29,9 @@ pub(super) fn of_service<'f>(facts: &Facts<'f>, met: &Met<'f>) -> Vec<Server<'f>
 }
 
 /// The pods that a request may reach.
-pub(super) fn of_request<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Server<'f>> {
-    let called = asked
-        .question
+pub(super) fn of_request<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Server<'f>> {
+    let called = case
+        .call
         .to
         .host
         .parse()
@@ -40,17 +40,17 @@ pub(super) fn of_request<'f>(facts: &Facts<'f>, asked: &Asked<'_>) -> Vec<Server
     if let Some(pod) = called {
         let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
         return stored
-            .and_then(|pod| server(facts, pod, asked.question.to.port))
+            .and_then(|pod| server(facts, pod, case.call.to.port))
             .into_iter()
             .collect();
     }
-    met::services(facts, Some(asked))
+    met::services(facts, Some(case))
         .iter()
         .flat_map(|met| of_service(facts, met))
         .collect()
 }
 
-fn server<'f>(facts: &Facts<'f>, pod: &'f Stored, port: u16) -> Option<Server<'f>> {
+fn server<'f>(facts: &Facts<'f>, pod: &'f Object, port: u16) -> Option<Server<'f>> {
     let has_proxy = facts
         .mesh
         .pod(&pod.id.namespace, &pod.id.name)
@@ -64,12 +64,12 @@ fn server<'f>(facts: &Facts<'f>, pod: &'f Stored, port: u16) -> Option<Server<'f
 
 /// Whether nothing that is known of the request speaks against its failing: it was not seen, or
 /// computed, to succeed.
-pub(super) fn may_fail(asked: &Asked<'_>) -> bool {
-    let works = asked.seen.is_some_and(crate::rules::Seen::is_success);
-    let passes = asked
+pub(super) fn may_fail(case: &Case<'_>) -> bool {
+    let works = case.seen.is_some_and(crate::rules::Symptom::is_success);
+    let passes = case
         .trace
         .branches
         .iter()
         .all(|branch| branch.end.kind == meshladder_sim::trace::Kind::Forwarded);
-    !works && (!passes || asked.seen.is_some())
+    !works && (!passes || case.seen.is_some())
 }

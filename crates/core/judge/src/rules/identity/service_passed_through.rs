@@ -3,7 +3,7 @@
 use super::servers;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_text::json::escape;
 
@@ -25,12 +25,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let (Some(client), Some(service)) = (met::client_pod(facts, asked), asked.service) else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let (Some(client), Some(service)) = (met::client_pod(facts, case), case.service) else {
         return;
     };
     out.examined();
-    if !asked
+    if !case
         .clusters()
         .any(|cluster| cluster == "PassthroughCluster")
     {
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some((sidecar, node)) = import.by.filter(|_| !import.holds) else {
         return;
     };
-    let servers = servers::of_request(facts, asked);
+    let servers = servers::of_request(facts, case);
     if servers.is_empty() {
         return;
     }

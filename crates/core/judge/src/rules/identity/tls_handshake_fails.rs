@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::witness::{self, Side};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
-use meshladder_mesh::{ObjectRef, PodFacts, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -34,9 +34,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    match asked {
-        Some(asked) => of_request(facts, asked, out),
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    match case {
+        Some(case) => of_request(facts, case, out),
         None => everywhere(facts, out),
     }
 }
@@ -51,14 +51,14 @@ enum Cause {
     NoSecret,
 }
 
-fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    if asked.seen.is_some_and(Seen::is_success) {
+    if case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let rule = witness::client_setting(facts, asked, "tls");
-    let failure = failure(facts, asked);
-    let servers: Vec<&PodFacts> = asked
+    let rule = witness::client_setting(facts, case, "tls");
+    let failure = failure(facts, case);
+    let servers: Vec<&PodFacts> = case
         .servers
         .iter()
         .copied()
@@ -67,7 +67,7 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if let Some((rule, names)) =
         rule.and_then(|(rule, tls)| Some((rule, other_names(facts, tls, &servers)?)))
     {
-        return tell_name(facts, rule, names, &asked.host, &servers, out);
+        return tell_name(facts, rule, names, &case.host, &servers, out);
     }
     let Some((cause, proof)) = failure else {
         return;
@@ -81,11 +81,11 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let of_rule = rule.and_then(|(rule, tls)| Some((rule, tls.get("subjectAltNames")?)));
         let mut entries = facts
             .mesh
-            .registered(&asked.host)
+            .registered(&case.host)
             .filter(|owner| owner.id.kind == "ServiceEntry");
         let of_entry = entries.find_map(|entry| Some((entry, entry.spec_at(["subjectAltNames"])?)));
         if let Some((object, names)) = of_rule.or(of_entry) {
-            tell_name(facts, object, names, &asked.host, &[], out);
+            tell_name(facts, object, names, &case.host, &[], out);
             out.findings
                 .last_mut()
                 .map(|finding| proof.map(|proof| finding.see(proof)));
@@ -96,7 +96,7 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let Some((rule, tls)) = rule.filter(|(_, tls)| is_own(tls)) else {
         return;
     };
-    let to = format!("{}:{}", asked.host, asked.question.to.port);
+    let to = format!("{}:{}", case.host, case.call.to.port);
     let message = format!("{} starts TLS to {to}, {}", rule.id, cause.in_words());
     let finding = out.find(
         rule.id.clone(),
@@ -106,7 +106,7 @@ fn of_request(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.evidence.extend(proof);
     finding
         .hits
-        .extend(witness::caller(facts, asked).map(PodFacts::reference));
+        .extend(witness::caller(facts, case).map(PodFacts::reference));
     if cause == Cause::Plain {
         let path = escape(&rule.path_of(tls));
         finding.fix(Fix::json_patch(
@@ -168,15 +168,15 @@ impl Cause {
 }
 
 /// How the handshake failed, with the line that says so; what was seen may say it too.
-fn failure(facts: &Facts<'_>, asked: &Asked<'_>) -> Option<(Cause, Option<Evidence>)> {
-    let told = witness::told(facts, asked)
+fn failure(facts: &Facts<'_>, case: &Case<'_>) -> Option<(Cause, Option<Evidence>)> {
+    let told = witness::told(facts, case)
         .into_iter()
         .filter(|told| told.side == Side::Client);
     let logged = told.filter_map(|told| {
         let cause = Cause::of(&told.line?.failure).or_else(|| Cause::of(told.details))?;
         Some((cause, Some(told.proof)))
     });
-    let seen = || Some((Cause::of(asked.seen?.details.as_deref()?)?, None));
+    let seen = || Some((Cause::of(case.seen?.details.as_deref()?)?, None));
     logged.into_iter().next().or_else(seen)
 }
 
@@ -205,7 +205,7 @@ fn identities(facts: &Facts<'_>, servers: &[&PodFacts]) -> BTreeSet<String> {
 
 fn tell_name(
     facts: &Facts<'_>,
-    object: &Stored,
+    object: &Object,
     names: &Node,
     host: &str,
     servers: &[&PodFacts],
@@ -259,7 +259,7 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         out.examined();
-        let id = |pod: &Stored| (pod.id.namespace.clone(), pod.id.name.clone());
+        let id = |pod: &Object| (pod.id.namespace.clone(), pod.id.name.clone());
         let pods = facts.mesh.selected_pods(service).into_iter().map(id);
         let servers: Vec<&PodFacts> = pods
             .filter_map(|(ns, name)| facts.mesh.pod(&ns, &name))
@@ -279,7 +279,7 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Every `tls` of a rule.
-pub(super) fn tls_of(rule: &Stored) -> Vec<&Node> {
+pub(super) fn tls_of(rule: &Object) -> Vec<&Node> {
     let subsets = rule
         .spec_list("subsets")
         .iter()

@@ -1,15 +1,15 @@
 //! Ports of hosts, and who starts TLS on them.
 
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_mesh::services::{Protocol, number};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// A port of a ServiceEntry or Service, for one of its hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Port<'f> {
-    pub(super) object: &'f Stored,
+    pub(super) object: &'f Object,
     pub(super) node: &'f Node,
     pub(super) host: String,
     pub(super) number: u16,
@@ -17,22 +17,22 @@ pub(super) struct Port<'f> {
 }
 
 /// The ports that a request may mean; without a request those of all ServiceEntries.
-pub(super) fn ports<'f>(facts: &Facts<'f>, asked: Option<&Asked<'_>>) -> Vec<Port<'f>> {
+pub(super) fn ports<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<Port<'f>> {
     let all = facts
         .mesh
         .objects
         .of_kind("ServiceEntry")
         .iter()
         .flat_map(of_entry);
-    match asked {
+    match case {
         None => all.collect(),
-        Some(asked) => all
-            .filter(|port| port.host == asked.host && port.number == asked.question.to.port)
+        Some(case) => all
+            .filter(|port| port.host == case.host && port.number == case.call.to.port)
             .collect(),
     }
 }
 
-fn of_entry(entry: &Stored) -> Vec<Port<'_>> {
+fn of_entry(entry: &Object) -> Vec<Port<'_>> {
     let mut found = Vec::new();
     for host in entry.spec_strings("hosts") {
         for node in entry.spec_list("ports") {
@@ -58,11 +58,11 @@ impl<'f> Port<'f> {
     pub(super) fn client_tls(
         &self,
         facts: &Facts<'f>,
-        asked: Option<&Asked<'_>>,
-    ) -> Option<(&'f Stored, &'f Node)> {
+        case: Option<&Case<'_>>,
+    ) -> Option<(&'f Object, &'f Node)> {
         let mesh: &'f Mesh = facts.mesh;
-        let scope = match asked {
-            Some(asked) => met::client_scope(facts, asked)?,
+        let scope = match case {
+            Some(case) => met::client_scope(facts, case)?,
             None => mesh.namespace_scope(&self.object.id.namespace),
         };
         mesh.destination_rule(scope, &self.host)?

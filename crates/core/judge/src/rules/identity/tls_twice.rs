@@ -3,7 +3,7 @@
 use super::tls_port;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::services::Protocol;
 use meshladder_text::json::escape;
 
@@ -28,13 +28,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for port in tls_port::ports(facts, asked) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for port in tls_port::ports(facts, case) {
         out.examined();
         if !matches!(port.protocol, Protocol::Https | Protocol::Tls) {
             continue;
         }
-        let Some((rule, tls)) = port.client_tls(facts, asked) else {
+        let Some((rule, tls)) = port.client_tls(facts, case) else {
             continue;
         };
         let Some(mode) = tls
@@ -58,12 +58,12 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             "the port's protocol: the client starts TLS",
         ));
         finding.hits(port.object.id.clone());
-        if let Some(client) = asked.and_then(|asked| met::client_pod(facts, asked)) {
+        if let Some(client) = case.and_then(|case| met::client_pod(facts, case)) {
             finding.hits(client.id.clone());
         }
-        if asked.is_some_and(|asked| asked.seen.is_some_and(crate::rules::Seen::is_success)) {
+        if case.is_some_and(|case| case.seen.is_some_and(crate::rules::Symptom::is_success)) {
             finding.severity(Severity::Info);
-        } else if asked.is_some() {
+        } else if case.is_some() {
             finding.severity(Severity::Error);
         }
         let path = escape(&rule.path_of(tls));

@@ -4,7 +4,7 @@ use super::image::automatic;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::PODS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2808",
@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .mesh
         .objects
         .of("Pod", "")
-        .filter(|pod| !Stored::is_assumed(pod))
+        .filter(|pod| !Object::is_assumed(pod))
     {
         out.examined();
         let Some(image) = pod.spec().and_then(automatic) else {

@@ -4,7 +4,7 @@ use super::image::automatic;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DEPLOYMENTS, MUTATING_WEBHOOKS, NAMESPACES, list};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
 use meshladder_text::tree::{Node, Value};
 
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .mesh
             .objects
             .get("Namespace", "", &deployment.id.namespace)
-            .and_then(Stored::labels);
+            .and_then(Object::labels);
         let asks = |hook: &&Node| {
             takes(hook, "namespaceSelector", namespace) && takes(hook, "objectSelector", labels)
         };

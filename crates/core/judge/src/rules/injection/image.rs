@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::labels::values;
 use crate::rules::analyzed::proxy_image;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 use meshladder_text::yaml;
 
@@ -37,7 +37,7 @@ impl<'m> Images<'m> {
 }
 
 /// The image with the variant that holds for the pod: `proxyv2:1.24-distroless`.
-pub(super) fn with_variant(mesh: &Mesh, image: &str, pod: &Stored) -> String {
+pub(super) fn with_variant(mesh: &Mesh, image: &str, pod: &Object) -> String {
     match variant(mesh, pod).as_deref() {
         None | Some("" | "default") => image.to_owned(),
         Some(variant) => format!("{image}-{variant}"),
@@ -69,7 +69,7 @@ fn image(values: &Node) -> Option<String> {
 
 /// The most specific of: the mesh's, the root namespace's, the namespace's, the workload's, the
 /// pod's own.
-fn variant(mesh: &Mesh, pod: &Stored) -> Option<String> {
+fn variant(mesh: &Mesh, pod: &Object) -> Option<String> {
     let of = |config: &Node| {
         config
             .at(["image", "imageType"])
@@ -79,7 +79,7 @@ fn variant(mesh: &Mesh, pod: &Stored) -> Option<String> {
     let own = pod.annotation("proxy.istio.io/config").map(yaml::load);
     let own = own.and_then(|own| own.documents.first().and_then(of));
     let of_kind = |namespace: &str, selects: bool| {
-        let fits = |config: &&Stored| {
+        let fits = |config: &&Object| {
             let labels = config.spec_at(["selector", "matchLabels"]);
             labels.is_some() == selects
                 && labels.is_none_or(|labels| has_labels(labels, pod.labels()))

@@ -1,13 +1,13 @@
 //! What a namespace's labels ask for.
 
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::yaml;
 
 /// Namespaces that ask for nothing; Istio's own is not meant to.
-pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Stored> {
+pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     const LABELS: [&str; 3] = ["istio-injection", "istio.io/rev", "istio.io/dataplane-mode"];
-    let is_own = |namespace: &Stored| *namespace.id.name == *mesh.config.root_namespace;
+    let is_own = |namespace: &Object| *namespace.id.name == *mesh.config.root_namespace;
     let namespaces = mesh.objects.of_kind("Namespace").iter();
     namespaces.filter(move |ns| !is_own(ns) && LABELS.iter().all(|label| ns.label(label).is_none()))
 }
@@ -28,7 +28,7 @@ pub(super) fn is_default(mesh: &Mesh) -> bool {
 }
 
 /// The values of an injector's ConfigMap.
-pub(super) fn values(map: &Stored) -> Option<Node> {
+pub(super) fn values(map: &Object) -> Option<Node> {
     let text = map.node.at(["data", "values"])?.str()?;
     yaml::load(text).documents.into_iter().next()
 }

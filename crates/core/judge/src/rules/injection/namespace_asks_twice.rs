@@ -28,16 +28,16 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let others = ["istio.io/rev", "istio.io/dataplane-mode"]
             .into_iter()
             .filter(|key| namespace.label(key).is_some());
-        let asked: Vec<&str> = injection
+        let case: Vec<&str> = injection
             .map(|_| "istio-injection")
             .into_iter()
             .chain(others)
             .collect();
-        if asked.len() > 1 {
+        if case.len() > 1 {
             let message = format!(
                 "{} asks for its pods to be in the mesh in several ways: {}",
                 namespace.id,
-                asked.join(", ")
+                case.join(", ")
             );
             let labels = namespace.labels().unwrap_or(&namespace.node);
             out.find(

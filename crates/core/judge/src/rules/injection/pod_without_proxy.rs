@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::has_proxy;
 use crate::rules::analyzed::{NAMESPACES, PODS};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let injected = |namespace: &&Stored| namespace.label("istio-injection") == Some("enabled");
+    let injected = |namespace: &&Object| namespace.label("istio-injection") == Some("enabled");
     for namespace in facts
         .mesh
         .objects
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// "the label takes precedence over the annotation"
-fn is_left_out(pod: &Stored) -> bool {
+fn is_left_out(pod: &Object) -> bool {
     let inject = pod
         .label("sidecar.istio.io/inject")
         .or_else(|| pod.annotation("sidecar.istio.io/inject"));

@@ -4,7 +4,7 @@ use super::image::{Images, with_variant};
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES, PODS, PROXY_CONFIGS, proxy_image};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -48,12 +48,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// The revision that injects the pods of a namespace.
-fn revision(namespace: &Stored) -> Option<&str> {
+fn revision(namespace: &Object) -> Option<&str> {
     let named = namespace.label("istio.io/rev");
     named.or_else(|| (namespace.label("istio-injection") == Some("enabled")).then_some("default"))
 }
 
-fn tell(namespace: &Stored, differing: &[(&Stored, &Node, String)], out: &mut Sink) {
+fn tell(namespace: &Object, differing: &[(&Object, &Node, String)], out: &mut Sink) {
     let Some((pod, image, wanted)) = differing.first() else {
         return;
     };

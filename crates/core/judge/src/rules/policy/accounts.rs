@@ -2,11 +2,11 @@
 
 use super::listed::{conditions, of_sources};
 use meshladder_mesh::gateways::servers;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// Every principal that a policy names, in sources and in conditions.
-pub(super) fn principals(policy: &Stored) -> impl Iterator<Item = &Node> {
+pub(super) fn principals(policy: &Object) -> impl Iterator<Item = &Node> {
     let conditions = conditions(policy, &["source.principal"]);
     let values = conditions
         .flat_map(|when| ["values", "notValues"].map(|key| when.items_at(key)))

@@ -9,7 +9,7 @@ use crate::rules::analyzed::NAMESPACES;
 use crate::rules::held::{AUTHORIZATION_POLICIES, PEER_AUTHENTICATIONS};
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
 use meshladder_text::tree::Node;
 
@@ -71,14 +71,14 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Gateways and waypoints take mutual TLS whatever a PeerAuthentication says.
-fn has_target(policy: &Stored) -> bool {
+fn has_target(policy: &Object) -> bool {
     ["targetRef", "targetRefs"]
         .iter()
         .any(|key| policy.spec_at([key]).is_some())
 }
 
 /// The first thing that only a certificate tells.
-fn identity(policy: &Stored) -> Option<&Node> {
+fn identity(policy: &Object) -> Option<&Node> {
     let sources = of_sources(
         policy,
         &[
@@ -102,7 +102,7 @@ fn identity(policy: &Stored) -> Option<&Node> {
 }
 
 /// What turns mutual TLS off on all ports.
-fn off(peer: PeerMode<'_>) -> Option<(&Stored, &Node)> {
+fn off(peer: PeerMode<'_>) -> Option<(&Object, &Node)> {
     let (policy, mode) = peer.by.filter(|_| peer.mode == MutualTls::Disable)?;
     policy
         .spec_at(["portLevelMtls"])

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DEPLOYMENTS, REQUEST_AUTHENTICATIONS, containers, list};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,11 +24,11 @@ const VARIABLE: &str = "BLOCKED_CIDRS_IN_JWKS_URIS";
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let policies = facts.mesh.objects.of_kind("RequestAuthentication").iter();
-    let fetching: Vec<&Stored> = policies.filter(|policy| fetches(policy)).collect();
+    let fetching: Vec<&Object> = policies.filter(|policy| fetches(policy)).collect();
     let Some(first) = fetching.first() else {
         return;
     };
-    let is_istiod = |deployment: &&Stored| deployment.label("app") == Some("istiod");
+    let is_istiod = |deployment: &&Object| deployment.label("app") == Some("istiod");
     for istiod in facts
         .mesh
         .objects
@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Keys that are written in the policy are not fetched.
-fn fetches(policy: &Stored) -> bool {
+fn fetches(policy: &Object) -> bool {
     policy
         .spec_list("jwtRules")
         .iter()

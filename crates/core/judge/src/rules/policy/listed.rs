@@ -1,11 +1,11 @@
 //! What an AuthorizationPolicy lists, wherever in its rules.
 
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 /// The entries of these lists of `from.source`.
 pub(super) fn of_sources<'m>(
-    policy: &'m Stored,
+    policy: &'m Object,
     keys: &'static [&'static str],
 ) -> impl Iterator<Item = &'m Node> {
     below(policy, "from", "source").flat_map(move |source| entries(source, keys))
@@ -13,7 +13,7 @@ pub(super) fn of_sources<'m>(
 
 /// The entries of these lists of `to.operation`.
 pub(super) fn of_operations<'m>(
-    policy: &'m Stored,
+    policy: &'m Object,
     keys: &'static [&'static str],
 ) -> impl Iterator<Item = &'m Node> {
     below(policy, "to", "operation").flat_map(move |operation| entries(operation, keys))
@@ -21,7 +21,7 @@ pub(super) fn of_operations<'m>(
 
 /// The conditions on these attributes.
 pub(super) fn conditions<'m>(
-    policy: &'m Stored,
+    policy: &'m Object,
     keys: &'static [&'static str],
 ) -> impl Iterator<Item = &'m Node> {
     let all = policy
@@ -32,7 +32,7 @@ pub(super) fn conditions<'m>(
 }
 
 fn below<'m>(
-    policy: &'m Stored,
+    policy: &'m Object,
     clause: &'static str,
     part: &'static str,
 ) -> impl Iterator<Item = &'m Node> {

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::PEER_AUTHENTICATIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
 
@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn tell(policy: &Stored, mtls: &Node, at: &str, for_all: &Stored, out: &mut Sink) {
+fn tell(policy: &Object, mtls: &Node, at: &str, for_all: &Object, out: &mut Sink) {
     let mode = mode(Some(mtls)).unwrap_or_default();
     let message = format!(
         "{} says {mode}{at}, so plain text gets in, though {} wants mutual TLS in all of the mesh",

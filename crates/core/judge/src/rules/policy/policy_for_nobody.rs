@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES, PODS, is_in_mesh};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let in_mesh = |pod: &&Stored| is_in_mesh(facts.mesh, pod);
+    let in_mesh = |pod: &&Object| is_in_mesh(facts.mesh, pod);
     let root = &*facts.mesh.config.root_namespace;
     let namespaces: BTreeSet<&str> = facts
         .mesh

@@ -7,7 +7,7 @@ use crate::rules::analyzed::{
     AUTHORIZATION_POLICIES, GATEWAY_NAME, PODS, REQUEST_AUTHENTICATIONS, TELEMETRIES, WASM_PLUGINS,
 };
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_text::tree::Node;
 
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn tell(policy: &Stored, labels: &Node, gateway: &str, out: &mut Sink) {
+fn tell(policy: &Object, labels: &Node, gateway: &str, out: &mut Sink) {
     let message = format!(
         "{} selects pods of Gateway {gateway} by their labels, which no waypoint heeds and other gateways may not: it should name the Gateway",
         policy.id

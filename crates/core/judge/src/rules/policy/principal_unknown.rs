@@ -10,7 +10,7 @@ use crate::rules::held::{
 };
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// What workloads are read from, and the rest.
@@ -91,7 +91,7 @@ fn can_tell(facts: &Facts<'_>, principal: &str) -> bool {
 }
 
 /// Every principal that a policy names, as a pattern of principals of the default trust domain.
-fn named(policy: &Stored) -> impl Iterator<Item = (&Node, String)> {
+fn named(policy: &Object) -> impl Iterator<Item = (&Node, String)> {
     let principals =
         principals(policy).map(|node| (node, node.str().unwrap_or_default().to_owned()));
     let accounts = of_sources(policy, &["serviceAccounts", "notServiceAccounts"]);

@@ -6,7 +6,7 @@ use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
 use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::selector;
 use meshladder_text::tree::Node;
@@ -95,7 +95,7 @@ fn uses_mutual_tls(facts: &Facts<'_>, host: &str) -> bool {
 }
 
 /// Whether pods with a proxy in the Service's namespace demand mutual TLS.
-fn is_strict(accepted: &Accepted<'_>, service: &Stored) -> bool {
+fn is_strict(accepted: &Accepted<'_>, service: &Object) -> bool {
     let namespace = service.id.namespace.as_str();
     accepted.by_default(namespace).mode == MutualTls::Strict && accepted.has_mesh(namespace)
 }

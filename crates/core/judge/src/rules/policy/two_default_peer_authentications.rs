@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::held::PEER_AUTHENTICATIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};
 use meshladder_text::tree::Node;
 
@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let all = facts.mesh.objects.of_kind("PeerAuthentication");
     for of_namespace in all.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         out.examined();
-        let mut defaults: Vec<&Stored> = of_namespace
+        let mut defaults: Vec<&Object> = of_namespace
             .iter()
             .filter(|policy| selector(policy.spec()).is_none())
             .collect();
@@ -56,6 +56,6 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn said(policy: &Stored) -> Option<String> {
+fn said(policy: &Object) -> Option<String> {
     policy.spec_at(["mtls"]).map(Node::to_json)
 }

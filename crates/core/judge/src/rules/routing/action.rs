@@ -2,7 +2,7 @@
 
 use super::json;
 use meshladder_mesh::services::{number, ports};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// See the module.
@@ -37,7 +37,7 @@ impl Action {
     }
 
     /// What a route does to a call to a port.
-    pub(super) fn of(mesh: &Mesh, service: &Stored, route: &Node, port: u16) -> Self {
+    pub(super) fn of(mesh: &Mesh, service: &Object, route: &Node, port: u16) -> Self {
         let list = route.get("route").map_or(&[][..], Node::items);
         let weight = |entry: &Node| entry.get("weight").and_then(number).map_or(0, u64::from);
         let total: u64 = list.iter().map(weight).sum();
@@ -129,7 +129,7 @@ impl Action {
 }
 
 /// "If a service exposes only a single port it is not required to explicitly select the port."
-fn place(mesh: &Mesh, service: &Stored, destination: &Node, called: u16) -> Place {
+fn place(mesh: &Mesh, service: &Object, destination: &Node, called: u16) -> Place {
     let host = mesh
         .domain
         .fqdn(

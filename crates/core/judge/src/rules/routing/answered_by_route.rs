@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::{self, authority, gateway, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use super::json;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::services::number;
 use meshladder_sim::walk::Scheme;
@@ -24,12 +24,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let client = sidecar(mesh, asked);
-    let call = Call::of(asked, client);
-    to_https(mesh, asked, out);
-    for service in serving(mesh, asked, client) {
+    let client = sidecar(mesh, case);
+    let call = RouteCall::of(case, client);
+    to_https(mesh, case, out);
+    for service in serving(mesh, case, client) {
         out.examined();
         let Taken::Route(place, route) = call.takes(service) else {
             continue;
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             ),
             _ => continue,
         };
-        let is_loop = key == "redirect" && leads_back(node, asked, &call);
+        let is_loop = key == "redirect" && leads_back(node, case, &call);
         let does = match key {
             "redirect" if is_loop => "sends the client back to the very same URL".to_owned(),
             "redirect" => format!("sends the client elsewhere with {code}"),
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             Evidence::of(service, node, "what the proxy answers"),
         );
         finding.hits.extend(client.map(|pod| pod.id.clone()));
-        finding.severity(severity(asked, code, is_loop));
+        finding.severity(severity(case, code, is_loop));
         finding.fix(Fix::json_patch(
             &service.id,
             format!("[{{\"op\":\"remove\",\"path\":\"/spec/http/{place}\"}}]"),
@@ -72,12 +72,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// A server of a Gateway that sends all who come in plain text to HTTPS.
-fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let plain = asked.question.to.scheme == Scheme::Http;
-    let Some(pod) = gateway(mesh, asked).filter(|_| plain) else {
+fn to_https(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
+    let plain = case.call.to.scheme == Scheme::Http;
+    let Some(pod) = gateway(mesh, case).filter(|_| plain) else {
         return;
     };
-    let Some(server) = mesh.server_for(pod, asked.question.to.port, &authority(asked)) else {
+    let Some(server) = mesh.server_for(pod, case.call.to.port, &authority(case)) else {
         return;
     };
     out.examined();
@@ -97,8 +97,8 @@ fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         Evidence::of(gateway, node, "httpsRedirect"),
     );
     finding.hits(pod.id.clone());
-    finding.severity(severity(asked, 301, false));
-    finding.fix(Fix::advice(format!("call https://{}", authority(asked))));
+    finding.severity(severity(case, 301, false));
+    finding.fix(Fix::advice(format!("call https://{}", authority(case))));
     finding.fix(Fix::advice(
         "behind a load balancer that ends TLS itself this goes in circles: take httpsRedirect out, or let the load \
          balancer redirect",
@@ -107,8 +107,8 @@ fn to_https(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
 
 /// An answer that is an error is one; a redirect is what somebody wanted, unless it is what was
 /// asked about.
-fn severity(asked: &Asked<'_>, code: u16, is_loop: bool) -> Severity {
-    let seen = asked.seen.map(|seen| seen.code);
+fn severity(case: &Case<'_>, code: u16, is_loop: bool) -> Severity {
+    let seen = case.seen.map(|seen| seen.code);
     if seen.is_some_and(|seen| seen != code) {
         Severity::Info
     } else if is_loop || code >= 400 {
@@ -121,11 +121,11 @@ fn severity(asked: &Asked<'_>, code: u16, is_loop: bool) -> Severity {
 }
 
 /// Whether a redirect leads to where the client comes from.
-fn leads_back(redirect: &Node, asked: &Asked<'_>, call: &Call<'_>) -> bool {
+fn leads_back(redirect: &Node, case: &Case<'_>, call: &RouteCall<'_>) -> bool {
     let same = |key: &str, own: &str| redirect.str_at(key).is_none_or(|to| to == own);
     let port = redirect.get("port").map(json::text);
     same("uri", call.path)
         && same("scheme", call.scheme)
-        && same("authority", &authority(asked))
+        && same("authority", &authority(case))
         && port.is_none_or(|port| port == call.port.to_string())
 }

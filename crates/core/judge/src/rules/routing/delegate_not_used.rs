@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::traffic::Delegate;
 
 pub(super) static RULE: Rule = Rule {
@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         for root in mesh.objects.of_kind("VirtualService") {
             for delegate in mesh.delegates(root) {
                 out.examined();
@@ -32,9 +32,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         return;
     };
-    let client = sidecar(mesh, asked);
-    for root in serving(mesh, asked, client) {
-        let Taken::Route(_, route) = Call::of(asked, client).takes(root) else {
+    let client = sidecar(mesh, case);
+    for root in serving(mesh, case, client) {
+        let Taken::Route(_, route) = RouteCall::of(case, client).takes(root) else {
             continue;
         };
         let met = |delegate: &Delegate<'_>| {
@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn find(root: &Stored, delegate: &Delegate<'_>, out: &mut Sink) {
+fn find(root: &Object, delegate: &Delegate<'_>, out: &mut Sink) {
     if delegate.is_usable {
         return;
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::action::Action;
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Finding, Severity};
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::traffic::{Step, StepKind, destinations, hosts};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::Kind;
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
@@ -28,7 +28,7 @@ pub(super) const USES: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct Lost<'m> {
     /// The VirtualService.
-    pub(super) service: &'m Stored,
+    pub(super) service: &'m Object,
     /// The host that gets lost, as written.
     pub(super) host: &'m Node,
     /// The way to a client; it ends at the first step that is not taken.
@@ -102,11 +102,11 @@ fn word(kind: StepKind) -> &'static str {
 /// every client there is.
 pub(super) fn lost_at<'m>(
     facts: &Facts<'m>,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     kind: StepKind,
 ) -> Vec<Lost<'m>> {
-    let mut found = match asked {
-        Some(asked) => for_request(facts.mesh, asked),
+    let mut found = match case {
+        Some(case) => for_request(facts.mesh, case),
         None => everywhere(facts.mesh),
     };
     found.retain(|lost| lost.at().is_some_and(|step| step.kind == kind));
@@ -114,21 +114,21 @@ pub(super) fn lost_at<'m>(
 }
 
 /// The calling pod, when its own proxy routes the request.
-pub(super) fn sidecar<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Option<&'m Stored> {
-    let outbound = asked
+pub(super) fn sidecar<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object> {
+    let outbound = case
         .trace
         .hops
         .first()
         .is_some_and(|hop| hop.direction == "outbound");
-    let client = asked.client.filter(|_| outbound)?;
+    let client = case.client.filter(|_| outbound)?;
     mesh.objects
         .get("Pod", &client.namespace, &client.name)
         .filter(|pod| !is_router(pod))
 }
 
 /// The gateway's pod, when the request comes from outside.
-pub(super) fn gateway<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Option<&'m Stored> {
-    let hop = asked
+pub(super) fn gateway<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Option<&'m Object> {
+    let hop = case
         .trace
         .hops
         .first()
@@ -138,8 +138,8 @@ pub(super) fn gateway<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Option<&'m Store
 }
 
 /// The host that the request asks for, without a port, in lower case.
-pub(super) fn authority(asked: &Asked<'_>) -> String {
-    let authority = Call::of(asked, None).authority;
+pub(super) fn authority(case: &Case<'_>) -> String {
+    let authority = RouteCall::of(case, None).authority;
     authority
         .rsplit_once(':')
         .map_or(authority.as_str(), |(host, _)| host)
@@ -150,29 +150,29 @@ pub(super) fn authority(asked: &Asked<'_>) -> String {
 /// host.
 pub(super) fn serving<'m>(
     mesh: &'m Mesh,
-    asked: &Asked<'_>,
-    client: Option<&'m Stored>,
-) -> Vec<&'m Stored> {
+    case: &Case<'_>,
+    client: Option<&'m Object>,
+) -> Vec<&'m Object> {
     if let Some(client) = client {
         // What is no plain HTTP to the client's proxy takes no HTTP route.
-        if asked.question.to.scheme != Scheme::Http {
+        if case.call.to.scheme != Scheme::Http {
             return Vec::new();
         }
         return mesh
-            .virtual_services(mesh.scope(client), &asked.host)
+            .virtual_services(mesh.scope(client), &case.host)
             .into_iter()
             .take(1)
             .collect();
     }
-    let Some(pod) = gateway(mesh, asked) else {
+    let Some(pod) = gateway(mesh, case) else {
         return Vec::new();
     };
-    let host = authority(asked);
-    let Some(server) = mesh.server_for(pod, asked.question.to.port, &host) else {
+    let host = authority(case);
+    let Some(server) = mesh.server_for(pod, case.call.to.port, &host) else {
         return Vec::new();
     };
     let has_host =
-        |service: &&Stored| hosts(service, &mesh.domain).any(|(_, full)| covers(&full, &host));
+        |service: &&Object| hosts(service, &mesh.domain).any(|(_, full)| covers(&full, &host));
     mesh.bound(server, &pod.id.namespace)
         .into_iter()
         .filter(has_host)
@@ -181,14 +181,14 @@ pub(super) fn serving<'m>(
 
 /// What the VirtualService that owns the host does to the request, as objects tell; none when that
 /// cannot be told.
-pub(super) fn current(mesh: &Mesh, asked: &Asked<'_>, client: &Stored) -> Option<Action> {
-    let call = Call::of(asked, Some(client));
+pub(super) fn current(mesh: &Mesh, case: &Case<'_>, client: &Object) -> Option<Action> {
+    let call = RouteCall::of(case, Some(client));
     let Some(winner) = mesh
-        .virtual_services(mesh.scope(client), &asked.host)
+        .virtual_services(mesh.scope(client), &case.host)
         .into_iter()
         .next()
     else {
-        return Some(Action::of_nothing(&asked.host, call.port));
+        return Some(Action::of_nothing(&case.host, call.port));
     };
     match call.takes(winner) {
         Taken::Route(_, route) => Some(Action::of(mesh, winner, route, call.port)),
@@ -197,21 +197,20 @@ pub(super) fn current(mesh: &Mesh, asked: &Asked<'_>, client: &Stored) -> Option
     }
 }
 
-fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
-    let Some(client) = sidecar(mesh, asked).filter(|_| asked.question.to.scheme == Scheme::Http)
-    else {
+fn for_request<'m>(mesh: &'m Mesh, case: &Case<'_>) -> Vec<Lost<'m>> {
+    let Some(client) = sidecar(mesh, case).filter(|_| case.call.to.scheme == Scheme::Http) else {
         return Vec::new();
     };
-    let Some(current) = current(mesh, asked, client) else {
+    let Some(current) = current(mesh, case, client) else {
         return Vec::new();
     };
     let scope = mesh.scope(client);
-    let call = Call::of(asked, Some(client));
+    let call = RouteCall::of(case, Some(client));
     let owners: BTreeSet<&str> = mesh
-        .registered(&asked.host)
+        .registered(&case.host)
         .map(|owner| owner.id.namespace.as_str())
         .collect();
-    let is_owned = !mesh.virtual_services(scope, &asked.host).is_empty();
+    let is_owned = !mesh.virtual_services(scope, &case.host).is_empty();
     let mut found = Vec::new();
     for service in mesh.objects.of_kind("VirtualService") {
         // What is kept in a third namespace is for somebody else.
@@ -220,7 +219,7 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
         {
             continue;
         }
-        let Some(host) = naming(mesh, service, &asked.host) else {
+        let Some(host) = naming(mesh, service, &case.host) else {
             continue;
         };
         let steps = until_lost(mesh.sidecar_steps(service, host.str().unwrap_or_default(), scope));
@@ -244,15 +243,14 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
         let Some(without) = wanted.beyond(&current) else {
             continue;
         };
-        let severity = if may_explain(asked, &wanted, &current) {
+        let severity = if may_explain(case, &wanted, &current) {
             Severity::Warning
         } else {
             Severity::Info
         };
         let mut hits = vec![client.id.clone()];
         hits.extend(
-            asked
-                .service
+            case.service
                 .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
         );
         found.push(Lost {
@@ -262,15 +260,15 @@ fn for_request<'m>(mesh: &'m Mesh, asked: &Asked<'_>) -> Vec<Lost<'m>> {
             hits,
             severity,
             without: Some(without),
-            instead: instead(asked),
+            instead: instead(case),
         });
     }
     found
 }
 
 /// The route in the client's proxy, and who made it.
-fn instead(asked: &Asked<'_>) -> Option<Evidence> {
-    let step = asked
+fn instead(case: &Case<'_>) -> Option<Evidence> {
+    let step = case
         .trace
         .hops
         .first()?
@@ -291,9 +289,9 @@ fn instead(asked: &Asked<'_>) -> Option<Evidence> {
 
 /// Whether what was seen could be due to a route that is not applied. A refusal by policy or a
 /// broken connection is not.
-pub(super) fn may_explain(asked: &Asked<'_>, wanted: &Action, current: &Action) -> bool {
-    let outcome = &asked.trace.outcome;
-    let (succeeded, code) = match asked.seen {
+pub(super) fn may_explain(case: &Case<'_>, wanted: &Action, current: &Action) -> bool {
+    let outcome = &case.trace.outcome;
+    let (succeeded, code) = match case.seen {
         Some(seen) => (seen.is_success(), seen.code),
         None => (outcome.kind == Kind::Forwarded, outcome.code),
     };
@@ -306,7 +304,7 @@ pub(super) fn may_explain(asked: &Asked<'_>, wanted: &Action, current: &Action) 
 
 /// The host of a VirtualService that means the one asked for: it has the name, or would if it were
 /// written in full.
-fn naming<'m>(mesh: &Mesh, service: &'m Stored, host: &str) -> Option<&'m Node> {
+fn naming<'m>(mesh: &Mesh, service: &'m Object, host: &str) -> Option<&'m Node> {
     let exact = hosts(service, &mesh.domain).find(|(_, full)| full == host);
     let wide = || {
         hosts(service, &mesh.domain).find(|(_, full)| full.starts_with("*.") && covers(full, host))
@@ -341,7 +339,7 @@ pub(super) fn means(mesh: &Mesh, host: &Node, full: &str) -> Option<String> {
 }
 
 /// Whether a Gateway names this very host, so that the VirtualService is meant for it.
-fn is_for_gateway(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
+fn is_for_gateway(mesh: &Mesh, service: &Object, host: &Node) -> bool {
     let gateways = service.spec_strings("gateways").filter_map(|entry| {
         let (namespace, name) = gateway_name(entry, &service.id.namespace);
         mesh.gateway(namespace, name)
@@ -397,7 +395,7 @@ fn clients(mesh: &Mesh) -> Vec<(Scope<'_>, Vec<ObjectRef>)> {
     found
 }
 
-fn acts_at_gateway(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
+fn acts_at_gateway(mesh: &Mesh, service: &Object, host: &Node) -> bool {
     let gateways = service.spec_strings("gateways").filter_map(|entry| {
         let (namespace, name) = gateway_name(entry, &service.id.namespace);
         mesh.gateway(namespace, name)
@@ -411,7 +409,7 @@ fn acts_at_gateway(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
 }
 
 /// Whether a host is a Service's own name, which clients outside the mesh do not use.
-fn is_internal(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
+fn is_internal(mesh: &Mesh, service: &Object, host: &Node) -> bool {
     let full = mesh
         .domain
         .fqdn(host.str().unwrap_or_default(), &service.id.namespace);
@@ -421,7 +419,7 @@ fn is_internal(mesh: &Mesh, service: &Stored, host: &Node) -> bool {
 fn lost_for_all<'m>(
     mesh: &'m Mesh,
     clients: &[(Scope<'m>, Vec<ObjectRef>)],
-    service: &'m Stored,
+    service: &'m Object,
     host: &'m Node,
 ) -> Option<Lost<'m>> {
     let written = host.str().unwrap_or_default();
@@ -468,7 +466,7 @@ fn lost_for_all<'m>(
 }
 
 /// Whether all it leads to is there: what leads nowhere is better off without effect.
-fn is_sound(mesh: &Mesh, service: &Stored) -> bool {
+fn is_sound(mesh: &Mesh, service: &Object) -> bool {
     destinations(service, &mesh.domain)
         .iter()
         .all(|destination| mesh.registered(&destination.host).next().is_some())

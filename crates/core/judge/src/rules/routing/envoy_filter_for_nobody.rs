@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::selector;
 use meshladder_mesh::selector::has_labels;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
 use meshladder_text::regex::Regex;
 use meshladder_text::tree::Node;
@@ -46,13 +46,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether an EnvoyFilter is for a pod: it is in the same namespace, or in the root namespace, and
 /// has its labels.
-pub(super) fn selects(mesh: &Mesh, filter: &Stored, pod: &Stored) -> bool {
+pub(super) fn selects(mesh: &Mesh, filter: &Object, pod: &Object) -> bool {
     let in_reach = filter.id.namespace == pod.id.namespace
         || *filter.id.namespace == *mesh.config.root_namespace;
     in_reach && selector(filter.spec()).is_none_or(|wanted| has_labels(wanted, pod.labels()))
 }
 
-fn selected<'m>(mesh: &'m Mesh, filter: &Stored) -> Vec<&'m Stored> {
+fn selected<'m>(mesh: &'m Mesh, filter: &Object) -> Vec<&'m Object> {
     mesh.objects
         .of_kind("Pod")
         .iter()
@@ -61,7 +61,7 @@ fn selected<'m>(mesh: &'m Mesh, filter: &Stored) -> Vec<&'m Stored> {
 }
 
 /// `match.proxy.proxyVersion` is a regular expression on the proxy's Istio version.
-fn versions(facts: &Facts<'_>, filter: &Stored, pods: &[&Stored], out: &mut Sink) {
+fn versions(facts: &Facts<'_>, filter: &Object, pods: &[&Object], out: &mut Sink) {
     let streams = || {
         pods.iter()
             .flat_map(|pod| facts.fleet.streams_of(&pod.id.namespace, &pod.id.name))
@@ -102,7 +102,7 @@ fn versions(facts: &Facts<'_>, filter: &Stored, pods: &[&Stored], out: &mut Sink
 }
 
 /// The patches that put a filter somewhere: the filter's name and the patch.
-pub(super) fn inserted(filter: &Stored) -> impl Iterator<Item = (&str, &Node)> {
+pub(super) fn inserted(filter: &Object) -> impl Iterator<Item = (&str, &Node)> {
     filter
         .spec_list("configPatches")
         .iter()

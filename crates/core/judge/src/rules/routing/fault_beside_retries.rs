@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    match asked {
+    match case {
         None => {
             for service in mesh.objects.of_kind("VirtualService") {
                 for route in service.spec_list("http") {
@@ -32,10 +32,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 }
             }
         }
-        Some(asked) => {
-            let client = sidecar(mesh, asked);
-            for service in serving(mesh, asked, client) {
-                if let Taken::Route(_, route) = Call::of(asked, client).takes(service) {
+        Some(case) => {
+            let client = sidecar(mesh, case);
+            for service in serving(mesh, case, client) {
+                if let Taken::Route(_, route) = RouteCall::of(case, client).takes(service) {
                     out.examined();
                     find(service, route, out);
                 }
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn find(service: &Stored, route: &Node, out: &mut Sink) {
+fn find(service: &Object, route: &Node, out: &mut Sink) {
     let Some(fault) = route
         .get("fault")
         .filter(|fault| !fault.members().is_empty())

@@ -1,13 +1,13 @@
 //! See the page beside this file.
 
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::hosts;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,9 +24,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         for service in mesh.objects.of_kind("VirtualService") {
             out.examined();
             for (place, route) in service.spec_list("http").iter().enumerate() {
@@ -42,10 +42,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         return;
     };
-    let client = sidecar(mesh, asked);
-    for service in serving(mesh, asked, client) {
+    let client = sidecar(mesh, case);
+    for service in serving(mesh, case, client) {
         out.examined();
-        let Taken::Route(place, route) = Call::of(asked, client).takes(service) else {
+        let Taken::Route(place, route) = RouteCall::of(case, client).takes(service) else {
             continue;
         };
         let Some(fault) = route.get("fault").filter(|fault| acts(fault)) else {
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         };
         let finding = find(facts, service, place, fault, out);
         finding.hits.extend(client.map(|pod| pod.id.clone()));
-        for line in asked
+        for line in case
             .client_log
             .iter()
             .filter(|line| line.has("FI") || line.has("DI"))
@@ -65,18 +65,18 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 "the proxy logged the fault",
             ));
         }
-        finding.severity(severity(asked, fault));
+        finding.severity(severity(case, fault));
     }
 }
 
 /// How bad it is for the request: what was seen may have another reason.
-fn severity(asked: &Asked<'_>, fault: &Node) -> Severity {
-    let ends = asked
+fn severity(case: &Case<'_>, fault: &Node) -> Severity {
+    let ends = case
         .trace
         .branches
         .iter()
         .any(|branch| branch.end.flags.contains(&"FI"));
-    let Some(seen) = asked.seen else {
+    let Some(seen) = case.seen else {
         return if ends {
             Severity::Error
         } else {
@@ -95,7 +95,7 @@ fn severity(asked: &Asked<'_>, fault: &Node) -> Severity {
 
 fn find<'o>(
     facts: &Facts<'_>,
-    service: &Stored,
+    service: &Object,
     place: usize,
     fault: &Node,
     out: &'o mut Sink,

@@ -2,12 +2,12 @@
 
 use super::effect::{self, authority, gateway, sidecar};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{StepKind, hosts};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::Kind;
 use meshladder_sim::walk::Scheme;
 
@@ -28,28 +28,28 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let outcome = &asked.trace.outcome;
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let outcome = &case.trace.outcome;
     out.examined();
-    foreign_host(facts.mesh, asked, out);
+    foreign_host(facts.mesh, case, out);
     let no_chain = outcome.kind == Kind::Reset && outcome.details == "filter_chain_not_found";
     let ends = matches!(outcome.kind, Kind::NoRoute | Kind::NoListener) || no_chain;
-    if !ends || asked.seen.is_some_and(Seen::is_success) {
+    if !ends || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let host = authority(asked);
-    match gateway(facts.mesh, asked) {
-        Some(pod) if no_chain && asked.question.to.scheme == Scheme::Http => {
-            plain(facts.mesh, asked, pod, out)
+    let host = authority(case);
+    match gateway(facts.mesh, case) {
+        Some(pod) if no_chain && case.call.to.scheme == Scheme::Http => {
+            plain(facts.mesh, case, pod, out)
         }
-        Some(pod) if no_chain && is_served(facts.mesh, pod, asked.question.to.port, &host) => {
-            other_name(facts.mesh, asked, pod, &host, out);
+        Some(pod) if no_chain && is_served(facts.mesh, pod, case.call.to.port, &host) => {
+            other_name(facts.mesh, case, pod, &host, out);
         }
-        Some(pod) => at_gateway(facts.mesh, asked, pod, &host, out),
-        None if outcome.kind == Kind::NoListener && asked.client.is_none() => {
-            no_port(facts.mesh, asked, out)
+        Some(pod) => at_gateway(facts.mesh, case, pod, &host, out),
+        None if outcome.kind == Kind::NoListener && case.client.is_none() => {
+            no_port(facts.mesh, case, out)
         }
-        None if asked
+        None if case
             .trace
             .hops
             .first()
@@ -57,14 +57,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         {
             let message = format!(
                 "the client's proxy has no virtual host for {host} on port {}",
-                asked.question.to.port
+                case.call.to.port
             );
-            if outcome.kind == Kind::NoRoute && facts.mesh.registered(&asked.host).next().is_none()
-            {
-                let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(asked));
+            if outcome.kind == Kind::NoRoute && facts.mesh.registered(&case.host).next().is_none() {
+                let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
                 finding
                     .hits
-                    .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+                    .extend(case.client.map(meshladder_mesh::PodFacts::reference));
                 finding.fix(Fix::advice(
                     "call the Service by its name, or send the Host header that it is known by",
                 ));
@@ -76,20 +75,16 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// A call to a Service by a Host that is not the Service's: proxies route by the Host, not by the
 /// address.
-fn foreign_host(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let (Some(client), Some(service)) = (sidecar(mesh, asked), asked.service) else {
+fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
+    let (Some(client), Some(service)) = (sidecar(mesh, case), case.service) else {
         return;
     };
-    let given = asked
-        .question
-        .headers
-        .iter()
-        .any(|(name, _)| name == "host");
-    let host = authority(asked);
-    let unrouted = asked
+    let given = case.call.headers.iter().any(|(name, _)| name == "host");
+    let host = authority(case);
+    let unrouted = case
         .clusters()
         .any(|cluster| matches!(cluster, "PassthroughCluster" | "BlackHoleCluster"))
-        || asked
+        || case
             .trace
             .hops
             .first()
@@ -97,7 +92,7 @@ fn foreign_host(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     let is_named = mesh
         .service_named(&host, &client.id.namespace)
         .is_some_and(|named| named.name == service.name && named.namespace == service.namespace);
-    if !given || !unrouted || is_named || asked.question.to.scheme != Scheme::Http {
+    if !given || !unrouted || is_named || case.call.to.scheme != Scheme::Http {
         return;
     }
     let called = ObjectRef::new("Service", &service.namespace, &service.name);
@@ -105,36 +100,36 @@ fn foreign_host(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         "the request to {called} asks for host {host}, which is not its name, so the client's proxy treats it as a call \
          to somewhere outside the mesh"
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(asked));
+    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
     finding.hits(client.id.clone()).hits(called);
-    for server in &asked.servers {
+    for server in &case.servers {
         finding.hits(server.reference());
     }
-    if asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success) {
+    if case.trace.outcome.kind == Kind::Forwarded && case.seen.is_none_or(Symptom::is_success) {
         finding.severity(Severity::Warning);
     }
     finding.fix(Fix::advice(format!(
         "send the Service's own name as Host: {}",
-        asked.host
+        case.host
     )));
     finding.fix(Fix::advice(format!(
         "or add {host} to the hosts of a VirtualService and a ServiceEntry"
     )));
 }
 
-fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mut Sink) {
-    let port = asked.question.to.port;
-    let named = |service: &&Stored| {
+fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut Sink) {
+    let port = case.call.to.port;
+    let named = |service: &&Object| {
         service
             .spec_list("gateways")
             .iter()
             .any(|gateway| gateway.str() != Some("mesh"))
             && hosts(service, &mesh.domain).any(|(_, full)| full != "*" && covers(&full, host))
     };
-    let bound = effect::serving(mesh, asked, None);
+    let bound = effect::serving(mesh, case, None);
     // A server without any routes gets a virtual host of that name, for all hosts and empty.
     let is_filled = |name: &str| !name.starts_with("blackhole:");
-    let hop = asked.trace.hops.first();
+    let hop = case.trace.hops.first();
     // With routes for the host it is the path that none is for.
     if !bound.is_empty()
         || hop.is_some_and(|hop| hop.virtual_host.as_deref().is_some_and(is_filled))
@@ -165,7 +160,7 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
             message,
             Evidence::of(service, node, "the host"),
         );
-        finding.see(proof(asked));
+        finding.see(proof(case));
         if let Some(step) = failed.filter(|step| step.kind == StepKind::Exported) {
             finding.evidence.extend(
                 step.by
@@ -185,7 +180,7 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
             message,
             Evidence::of(gateway, server.node, "it takes the host"),
         );
-        finding.see(proof(asked));
+        finding.see(proof(case));
         finding
     } else {
         let message = match &*served(mesh, pod, port).join(", ") {
@@ -197,7 +192,7 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
                 )
             }
         };
-        out.find(ObjectRef::new("Request", "", ""), message, proof(asked))
+        out.find(ObjectRef::new("Request", "", ""), message, proof(case))
     };
     finding.hits(pod.id.clone());
     for gateway in mesh.gateways_of(pod) {
@@ -215,8 +210,8 @@ fn at_gateway(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
 }
 
 /// HTTP in plain text to a port where every server of the gateway speaks TLS.
-fn plain(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, out: &mut Sink) {
-    let port = asked.question.to.port;
+fn plain(mesh: &Mesh, case: &Case<'_>, pod: &Object, out: &mut Sink) {
+    let port = case.call.to.port;
     let mut all = mesh
         .gateways_of(pod)
         .into_iter()
@@ -235,23 +230,23 @@ fn plain(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, out: &mut Sink) {
     finding.hits(pod.id.clone());
     finding.fix(Fix::advice(format!(
         "call https://{}:{port}, or a port whose server speaks HTTP",
-        authority(asked)
+        authority(case)
     )));
 }
 
-fn is_served(mesh: &Mesh, pod: &Stored, port: u16, host: &str) -> bool {
+fn is_served(mesh: &Mesh, pod: &Object, port: u16, host: &str) -> bool {
     mesh.server_for(pod, port, host)
         .is_some_and(|server| server.node.get("tls").is_some())
 }
 
 /// A host that is served, asked for on a connection that was opened for another, or for none: TLS
 /// servers are told apart by the name that the client says first.
-fn other_name(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mut Sink) {
-    let port = asked.question.to.port;
-    let said = match &asked.question.sni {
+fn other_name(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut Sink) {
+    let port = case.call.to.port;
+    let said = match &case.call.sni {
         Some(Some(name)) if name != host => format!("the name {name}"),
         Some(None) => "no name".to_owned(),
-        None if asked.question.to.host.parse::<std::net::IpAddr>().is_ok() => "no name".to_owned(),
+        None if case.call.to.host.parse::<std::net::IpAddr>().is_ok() => "no name".to_owned(),
         _ => return,
     };
     let Some(server) = mesh.server_for(pod, port, host) else {
@@ -271,8 +266,8 @@ fn other_name(mesh: &Mesh, asked: &Asked<'_>, pod: &Stored, host: &str, out: &mu
     )));
 }
 
-fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let port = asked.question.to.port;
+fn no_port(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
+    let port = case.call.to.port;
     let gateways = || mesh.objects.of("Gateway", "networking.istio.io");
     if gateways()
         .flat_map(servers)
@@ -282,7 +277,7 @@ fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     }
     let message = format!("no Gateway has a server on port {port}");
     let proof = gateways().next().map_or_else(
-        || proof(asked),
+        || proof(case),
         |gateway| {
             Evidence::of(
                 gateway,
@@ -299,7 +294,7 @@ fn no_port(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// The hosts that a gateway has on a port.
-fn served(mesh: &Mesh, pod: &Stored, port: u16) -> Vec<String> {
+fn served(mesh: &Mesh, pod: &Object, port: u16) -> Vec<String> {
     let servers = mesh
         .gateways_of(pod)
         .into_iter()
@@ -329,13 +324,13 @@ fn advise(finding: &mut Finding, served: &[String], host: &str) {
 }
 
 /// The bytes that decided, else the proxy's dump.
-fn proof(asked: &Asked<'_>) -> Evidence {
-    let hop = asked.trace.hops.first();
+fn proof(case: &Case<'_>) -> Evidence {
+    let hop = case.trace.hops.first();
     let steps = hop.into_iter().flat_map(|hop| hop.steps.iter().rev());
     let mut places = steps
         .filter(|step| step.stage == "route")
         .flat_map(|step| &step.evidence);
-    if let Some(at) = places.next().or(asked.trace.outcome.evidence.first()) {
+    if let Some(at) = places.next().or(case.trace.outcome.evidence.first()) {
         return Evidence::offset(
             &at.doc,
             at.offset,

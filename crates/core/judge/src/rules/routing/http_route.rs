@@ -2,8 +2,8 @@
 //! which none can take.
 
 use super::json;
-use crate::rules::Asked;
-use meshladder_mesh::Stored;
+use crate::rules::Case;
+use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_sim::Tri;
 use meshladder_sim::matcher::{StringMatcher, query_parameter};
@@ -11,7 +11,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// A request as matches see it.
 #[derive(Clone, Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct RouteCall<'a> {
     /// Path and query.
     pub(super) path: &'a str,
     pub(super) method: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Call<'a> {
     pub(super) headers: &'a [(String, String)],
     pub(super) port: u16,
     /// The calling pod; none for a gateway.
-    pub(super) client: Option<&'a Stored>,
+    pub(super) client: Option<&'a Object>,
     /// Whether letter case is overlooked everywhere: to see what is missed by that alone.
     pub(super) ignores_case: bool,
 }
@@ -36,29 +36,29 @@ pub(super) enum Taken<'m> {
     Unknown,
 }
 
-impl<'a> Call<'a> {
+impl<'a> RouteCall<'a> {
     /// The request that was asked about, made by a pod.
-    pub(super) fn of(asked: &'a Asked<'_>, client: Option<&'a Stored>) -> Self {
-        let question = asked.question;
-        let host = question
+    pub(super) fn of(case: &'a Case<'_>, client: Option<&'a Object>) -> Self {
+        let call = case.call;
+        let host = call
             .headers
             .iter()
             .find(|(name, _)| name == "host")
             .map(|(_, value)| value.clone());
         Self {
-            path: &question.to.path,
-            method: &question.method,
-            authority: host.unwrap_or_else(|| question.to.authority()),
-            scheme: question.to.scheme.word(),
-            headers: &question.headers,
-            port: question.to.port,
+            path: &call.to.path,
+            method: &call.method,
+            authority: host.unwrap_or_else(|| call.to.authority()),
+            scheme: call.to.scheme.word(),
+            headers: &call.headers,
+            port: call.to.port,
             client,
             ignores_case: false,
         }
     }
 
     /// The first route that matches.
-    pub(super) fn takes<'m>(&self, service: &'m Stored) -> Taken<'m> {
+    pub(super) fn takes<'m>(&self, service: &'m Object) -> Taken<'m> {
         for (place, route) in service.spec_list("http").iter().enumerate() {
             match self.fits(route) {
                 Tri::Yes => return Taken::Route(place, route),
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn a_call_takes_the_first_route_that_fits() {
         let headers = [("x-user".to_owned(), "eve".to_owned())];
-        let call = Call {
+        let call = RouteCall {
             path: "/v2/items?debug=1",
             method: "GET",
             authority: "cart:8080".to_owned(),

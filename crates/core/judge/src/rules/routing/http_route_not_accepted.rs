@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// What the controller of a parent says against it.
-fn refused(route: &Stored) -> Option<(&Node, String)> {
+fn refused(route: &Object) -> Option<(&Node, String)> {
     let parents = route
         .node
         .at(["status", "parents"])
@@ -64,7 +64,7 @@ fn refused(route: &Stored) -> Option<(&Node, String)> {
 }
 
 /// A Gateway or Service that it names as its parent and that is not there.
-fn parentless<'m>(facts: &Facts<'m>, route: &'m Stored) -> Option<(&'m Node, String)> {
+fn parentless<'m>(facts: &Facts<'m>, route: &'m Object) -> Option<(&'m Node, String)> {
     route.spec_list("parentRefs").iter().find_map(|parent| {
         let kind = parent.str_at("kind").unwrap_or("Gateway");
         let name = parent.str_at("name")?;

@@ -2,12 +2,12 @@
 
 use super::action::Action;
 use super::effect::{self, may_explain, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
 
@@ -28,9 +28,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    match asked {
-        Some(asked) => request(facts.mesh, asked, out),
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    match case {
+        Some(case) => request(facts.mesh, case, out),
         None => {
             for rules in facts
                 .mesh
@@ -47,21 +47,21 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let (Some(client), Scheme::Http) = (sidecar(mesh, asked), asked.question.to.scheme) else {
+fn request(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
+    let (Some(client), Scheme::Http) = (sidecar(mesh, case), case.call.to.scheme) else {
         return;
     };
-    let Some(service) = mesh.service_of_host(&asked.host) else {
+    let Some(service) = mesh.service_of_host(&case.host) else {
         return;
     };
     let Some((place, port)) = ports(service)
         .enumerate()
-        .find(|(_, port)| port.number == asked.question.to.port)
+        .find(|(_, port)| port.number == case.call.to.port)
     else {
         return;
     };
     out.examined();
-    let is_tcp = asked
+    let is_tcp = case
         .trace
         .hops
         .first()
@@ -70,17 +70,17 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         return;
     }
     let Some(rules) = mesh
-        .virtual_services(mesh.scope(client), &asked.host)
+        .virtual_services(mesh.scope(client), &case.host)
         .into_iter()
         .next()
     else {
         return;
     };
-    let Taken::Route(_, route) = Call::of(asked, Some(client)).takes(rules) else {
+    let Taken::Route(_, route) = RouteCall::of(case, Some(client)).takes(rules) else {
         return;
     };
     let wanted = Action::of(mesh, rules, route, port.number);
-    let nothing = Action::of_nothing(&asked.host, port.number);
+    let nothing = Action::of_nothing(&case.host, port.number);
     let Some(without) = wanted.beyond(&nothing) else {
         return;
     };
@@ -91,7 +91,7 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         declared(&port),
         rules.id
     );
-    let severity = if may_explain(asked, &wanted, &nothing) {
+    let severity = if may_explain(case, &wanted, &nothing) {
         Severity::Warning
     } else {
         Severity::Info
@@ -101,7 +101,7 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
         .see(Evidence::of(rules, route, "the route that is not applied"))
         .hits(client.id.clone());
     finding.hits(rules.id.clone()).severity(severity);
-    for line in asked.client_log.iter().take(1) {
+    for line in case.client_log.iter().take(1) {
         finding.see(Evidence::line(
             &meshladder_capture::snapshot::DocId::new(&line.doc),
             line.number,
@@ -110,7 +110,7 @@ fn request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
     }
 }
 
-fn all_ports(mesh: &Mesh, rules: &Stored, host: &str, out: &mut Sink) {
+fn all_ports(mesh: &Mesh, rules: &Object, host: &str, out: &mut Sink) {
     let Some(service) = mesh.service_of_host(host) else {
         return;
     };
@@ -148,7 +148,7 @@ fn all_ports(mesh: &Mesh, rules: &Stored, host: &str, out: &mut Sink) {
 fn find<'o>(
     out: &'o mut Sink,
     message: String,
-    service: &Stored,
+    service: &Object,
     place: usize,
     port: &ServicePort<'_>,
 ) -> &'o mut crate::finding::Finding {

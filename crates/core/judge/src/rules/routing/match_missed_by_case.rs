@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_mesh::Object;
 use meshladder_sim::Tri;
 use meshladder_sim::trace::Kind;
 use meshladder_text::tree::Node;
@@ -26,26 +26,26 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let client = sidecar(facts.mesh, asked);
-    let call = Call::of(asked, client);
-    for service in serving(facts.mesh, asked, client) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let client = sidecar(facts.mesh, case);
+    let call = RouteCall::of(case, client);
+    for service in serving(facts.mesh, case, client) {
         out.examined();
         if let Some(route) = missed(&call, service) {
-            tell(asked, service, route, client, out);
+            tell(case, service, route, client, out);
         }
     }
 }
 
 /// The first route that stands before the one that is taken, and fits but for letter case.
-fn missed<'m>(call: &Call<'_>, service: &'m Stored) -> Option<&'m Node> {
+fn missed<'m>(call: &RouteCall<'_>, service: &'m Object) -> Option<&'m Node> {
     let routes = service.spec_list("http");
     let before = match call.takes(service) {
         Taken::Route(place, _) => place,
         Taken::Nothing => routes.len(),
         Taken::Unknown => return None,
     };
-    let loose = Call {
+    let loose = RouteCall {
         ignores_case: true,
         ..call.clone()
     };
@@ -54,13 +54,7 @@ fn missed<'m>(call: &Call<'_>, service: &'m Stored) -> Option<&'m Node> {
         .find(|route| loose.fits(route) == Tri::Yes)
 }
 
-fn tell(
-    asked: &Asked<'_>,
-    service: &Stored,
-    route: &Node,
-    client: Option<&Stored>,
-    out: &mut Sink,
-) {
+fn tell(case: &Case<'_>, service: &Object, route: &Node, client: Option<&Object>, out: &mut Sink) {
     let name = route
         .str_at("name")
         .map_or_else(|| "a route".to_owned(), |name| format!("route {name}"));
@@ -76,9 +70,9 @@ fn tell(
     );
     finding.hits.extend(client.map(|pod| pod.id.clone()));
     // Who says that the request went well asks why it went as it did.
-    let is_missed = asked.seen.is_some_and(Seen::is_success)
-        || asked.saw(404)
-        || asked.trace.outcome.kind == Kind::NoRoute;
+    let is_missed = case.seen.is_some_and(Symptom::is_success)
+        || case.saw(404)
+        || case.trace.outcome.kind == Kind::NoRoute;
     if !is_missed {
         finding.severity(Severity::Info);
     }

@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
 use super::effect::{self, authority, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_sim::trace::Kind;
 
 pub(super) static RULE: Rule = Rule {
@@ -20,13 +20,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let client = sidecar(facts.mesh, asked);
-    let call = Call::of(asked, client);
-    let services = serving(facts.mesh, asked, client);
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let client = sidecar(facts.mesh, case);
+    let call = RouteCall::of(case, client);
+    let services = serving(facts.mesh, case, client);
     out.examined += services.len();
     let not_routed =
-        asked.trace.outcome.kind == Kind::NoRoute && !asked.seen.is_some_and(Seen::is_success);
+        case.trace.outcome.kind == Kind::NoRoute && !case.seen.is_some_and(Symptom::is_success);
     if !not_routed
         || services
             .iter()
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         service.id,
         call.method,
         call.path.split('?').next().unwrap_or_default(),
-        authority(asked)
+        authority(case)
     );
     let http = service.spec_at(["http"]).unwrap_or(&service.node);
     let finding = out.find(

@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 
 pub(super) static RULE: Rule = Rule {
@@ -20,16 +20,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let client = sidecar(facts.mesh, asked);
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let client = sidecar(facts.mesh, case);
     // A proxy's own 404 has a flag.
-    let from_application = |seen: &crate::rules::Seen| {
+    let from_application = |seen: &crate::rules::Symptom| {
         seen.code == 404
             && seen.flags.is_empty()
             && seen.details.as_deref().is_none_or(|d| d == "via_upstream")
     };
-    for service in serving(facts.mesh, asked, client) {
-        let Taken::Route(place, route) = Call::of(asked, client).takes(service) else {
+    for service in serving(facts.mesh, case, client) {
+        let Taken::Route(place, route) = RouteCall::of(case, client).takes(service) else {
             continue;
         };
         let Some(rewrite) = route.get("rewrite") else {
@@ -41,14 +41,14 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         let host = rewrite.str_at("authority");
         let Some(to) = path.or(host) else { continue };
         out.examined();
-        if !asked.seen.is_some_and(from_application) {
+        if !case.seen.is_some_and(from_application) {
             continue;
         }
         let message = format!(
             "{} rewrites {} towards {to} before it is sent on, and the application answers 404",
             service.id,
             if path.is_some() {
-                asked.question.to.path.split('?').next().unwrap_or_default()
+                case.call.to.path.split('?').next().unwrap_or_default()
             } else {
                 "the host"
             }
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         );
         finding.hits.extend(client.map(|pod| pod.id.clone()));
         finding.confidence(Confidence::Likely);
-        for line in asked
+        for line in case
             .server_log
             .iter()
             .filter(|line| line.code == 404)

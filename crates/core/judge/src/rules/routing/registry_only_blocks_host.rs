@@ -2,9 +2,9 @@
 
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::services::number;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::Kind;
 use meshladder_sim::walk::Scheme;
 
@@ -29,36 +29,36 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(client) = sidecar(mesh, asked) else {
+    let Some(client) = sidecar(mesh, case) else {
         return;
     };
     let scope = mesh.scope(client);
     let (registry_only, by) = mesh.is_registry_only(scope);
-    if !registry_only || asked.service.is_some() {
+    if !registry_only || case.service.is_some() {
         return;
     }
     out.examined();
-    if asked.trace.outcome.kind == Kind::Forwarded || asked.seen.is_some_and(Seen::is_success) {
+    if case.trace.outcome.kind == Kind::Forwarded || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let port = asked.question.to.port;
-    match mesh.registry(scope, &asked.host).first() {
-        Some(entry) => without_port(entry, asked, client, out),
+    let port = case.call.to.port;
+    match mesh.registry(scope, &case.host).first() {
+        Some(entry) => without_port(entry, case, client, out),
         // What is hidden from the client is another matter.
-        None if mesh.registered(&asked.host).next().is_some() => {}
+        None if mesh.registered(&case.host).next().is_some() => {}
         None => {
             let (subject, proof) = setting(mesh, by);
             let message = format!(
                 "{subject} lets proxies call only what is registered (REGISTRY_ONLY), and no Service or ServiceEntry is \
                  for {}:{port}",
-                asked.host
+                case.host
             );
             let finding = out.find(subject, message, proof);
             finding.hits(client.id.clone());
-            if asked.host.parse::<std::net::IpAddr>().is_err() {
-                finding.fix(entry(asked, &client.id.namespace));
+            if case.host.parse::<std::net::IpAddr>().is_err() {
+                finding.fix(entry(case, &client.id.namespace));
             }
             if let Some((sidecar, _)) = by {
                 let mode = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"ALLOW_ANY\"}}}";
@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 /// The object that says REGISTRY_ONLY, and where it does.
 fn setting<'m>(
     mesh: &'m Mesh,
-    by: Option<(&'m Stored, &'m meshladder_text::tree::Node)>,
+    by: Option<(&'m Object, &'m meshladder_text::tree::Node)>,
 ) -> (ObjectRef, Evidence) {
     if let Some((sidecar, mode)) = by {
         return (
@@ -98,8 +98,8 @@ fn setting<'m>(
     (id, proof)
 }
 
-fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Sink) {
-    let port = asked.question.to.port;
+fn without_port(entry: &Object, case: &Case<'_>, client: &Object, out: &mut Sink) {
+    let port = case.call.to.port;
     let has = entry
         .spec_list("ports")
         .iter()
@@ -109,7 +109,7 @@ fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Si
     }
     let message = format!(
         "{} is for {} but has no port {port}, and the client may call only what is registered",
-        entry.id, asked.host
+        entry.id, case.host
     );
     let node = entry.spec_at(["ports"]).unwrap_or(&entry.node);
     let finding = out.find(
@@ -118,7 +118,7 @@ fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Si
         Evidence::of(entry, node, "the ports it has"),
     );
     finding.hits(client.id.clone());
-    let protocol = protocol(asked);
+    let protocol = protocol(case);
     let value = format!(
         "{{\"number\":{port},\"name\":\"{}-{port}\",\"protocol\":\"{protocol}\"}}",
         protocol.to_lowercase()
@@ -129,8 +129,8 @@ fn without_port(entry: &Stored, asked: &Asked<'_>, client: &Stored, out: &mut Si
     ));
 }
 
-fn protocol(asked: &Asked<'_>) -> &'static str {
-    match asked.question.to.scheme {
+fn protocol(case: &Case<'_>) -> &'static str {
+    match case.call.to.scheme {
         Scheme::Http => "HTTP",
         Scheme::Https => "TLS",
         Scheme::Tcp => "TCP",
@@ -138,8 +138,8 @@ fn protocol(asked: &Asked<'_>) -> &'static str {
 }
 
 /// A ServiceEntry for the host, in the client's namespace.
-fn entry(asked: &Asked<'_>, namespace: &str) -> Fix {
-    let (host, port, protocol) = (&asked.host, asked.question.to.port, protocol(asked));
+fn entry(case: &Case<'_>, namespace: &str) -> Fix {
+    let (host, port, protocol) = (&case.host, case.call.to.port, protocol(case));
     let name = host.replace(['.', '*', '_'], "-");
     let name = name.trim_matches('-');
     let yaml = format!(

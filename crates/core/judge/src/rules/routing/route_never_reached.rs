@@ -2,13 +2,13 @@
 
 use super::action::Action;
 use super::effect::{self, serving, sidecar};
-use super::http_route::{Call, is_catch_all, shadow, shadowing};
+use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
 use super::json;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::traffic::hosts;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
 use meshladder_text::tree::Node;
 
@@ -28,15 +28,15 @@ pub(super) static RULE: Rule = Rule {
 
 /// A route that is never reached, and the one that takes its requests.
 struct Shadowed<'m> {
-    service: &'m Stored,
+    service: &'m Object,
     place: usize,
-    by: &'m Stored,
+    by: &'m Object,
     earlier: usize,
 }
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(asked) = asked else {
+    let Some(case) = case else {
         for service in mesh.objects.of_kind("VirtualService") {
             out.examined();
             for shadowed in within(mesh, service) {
@@ -48,9 +48,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         return;
     };
-    let client = sidecar(mesh, asked);
-    let serving = serving(mesh, asked, client);
-    let call = Call::of(asked, client);
+    let client = sidecar(mesh, case);
+    let serving = serving(mesh, case, client);
+    let call = RouteCall::of(case, client);
     let mut found: Vec<Shadowed<'_>> = Vec::new();
     for (place, service) in serving.iter().enumerate() {
         out.examined();
@@ -68,7 +68,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     {
         let finding = shadowed.find(out);
         finding.hits.extend(client.map(|pod| pod.id.clone()));
-        let failed = asked
+        let failed = case
             .seen
             .is_some_and(|seen| !seen.is_success() && seen.code != 404);
         if failed {
@@ -79,7 +79,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 
 /// The routes that an earlier one of the same VirtualService keeps all requests from and that would
 /// do something else.
-fn within<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Shadowed<'m>> {
+fn within<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Shadowed<'m>> {
     let routes = service.spec_list("http");
     let shadows = (1..routes.len()).filter_map(|place| Some((place, shadow(routes, place)?)));
     let found = shadows.map(|(place, earlier)| Shadowed {
@@ -110,14 +110,14 @@ fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
     found
 }
 
-fn shares_host(mesh: &Mesh, one: &Stored, other: &Stored) -> bool {
+fn shares_host(mesh: &Mesh, one: &Object, other: &Object) -> bool {
     hosts(one, &mesh.domain)
         .any(|(_, host)| hosts(other, &mesh.domain).any(|(_, full)| full == host))
 }
 
 /// The routes of the younger that one of the older keeps all requests from. istiod puts routes that
 /// take everything behind all others when it merges, so they stand in the way only of each other.
-fn between<'m>(mesh: &Mesh, older: &'m Stored, younger: &'m Stored) -> Vec<Shadowed<'m>> {
+fn between<'m>(mesh: &Mesh, older: &'m Object, younger: &'m Object) -> Vec<Shadowed<'m>> {
     let routes = older.spec_list("http");
     let by = |route: &Node| {
         if is_catch_all(route) {

@@ -2,7 +2,7 @@
 
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::services::ports;
 
@@ -23,15 +23,15 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(facts_of) = asked.service else {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some(facts_of) = case.service else {
         return;
     };
     let Some(service) = facts.mesh.service(&facts_of.namespace, &facts_of.name) else {
         return;
     };
     out.examined();
-    let port = asked.question.to.port;
+    let port = case.call.to.port;
     let known: Vec<u16> = ports(service).map(|port| port.number).collect();
     // A headless Service resolves to its pods, which may listen on any port; an alias leads
     // elsewhere.
@@ -39,14 +39,14 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if known.is_empty()
         || known.contains(&port)
         || !is_plain
-        || asked.seen.is_some_and(Seen::is_success)
+        || case.seen.is_some_and(Symptom::is_success)
     {
         return;
     }
     // A ServiceEntry may add ports to the same host.
     if facts
         .mesh
-        .registered(&asked.host)
+        .registered(&case.host)
         .any(|owner| owner.id.kind == "ServiceEntry")
     {
         return;
@@ -66,13 +66,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.hits(service.id.clone());
     finding
         .hits
-        .extend(sidecar(facts.mesh, asked).map(|client| client.id.clone()));
-    for server in &asked.servers {
+        .extend(sidecar(facts.mesh, case).map(|client| client.id.clone()));
+    for server in &case.servers {
         finding.hits(server.reference());
     }
     finding.fix(Fix::advice(format!(
         "call {}:{}",
-        asked.host,
+        case.host,
         list.join(" or ")
     )));
     finding.fix(Fix::advice(format!("or give {} a port {port}", service.id)));

@@ -2,11 +2,11 @@
 
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::scope::Scope;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::trace::Kind;
 use meshladder_text::json::escape;
 
@@ -29,19 +29,19 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some(client) = sidecar(mesh, asked) else {
+    let Some(client) = sidecar(mesh, case) else {
         return;
     };
     let scope = mesh.scope(client);
-    let Some(owner) = mesh.registered(&asked.host).next() else {
+    let Some(owner) = mesh.registered(&case.host).next() else {
         return;
     };
     out.examined();
-    let known = format!("|{}", asked.host);
-    if !mesh.registry(scope, &asked.host).is_empty()
-        || asked.clusters().any(|cluster| cluster.ends_with(&known))
+    let known = format!("|{}", case.host);
+    if !mesh.registry(scope, &case.host).is_empty()
+        || case.clusters().any(|cluster| cluster.ends_with(&known))
     {
         return;
     }
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     } else {
         "calls to it pass as if it were outside the mesh: in plain text, by no route and no policy of the mesh"
     };
-    let finding = match hidden_by(mesh, scope, owner, &asked.host) {
+    let finding = match hidden_by(mesh, scope, owner, &case.host) {
         Hidden::Export(node) => {
             let message = format!(
                 "{} is not exported to namespace {}, so {effect}",
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             finding
         }
         Hidden::Import(sidecar, node) => {
-            let message = format!("{} does not import {}, so {effect}", sidecar.id, asked.host);
+            let message = format!("{} does not import {}, so {effect}", sidecar.id, case.host);
             let finding = out.find(
                 sidecar.id.clone(),
                 message,
@@ -78,7 +78,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 .iter()
                 .position(|listener| listener.get("port").is_none())
             {
-                let entry = escape(&format!("{}/{}", owner.id.namespace, asked.host));
+                let entry = escape(&format!("{}/{}", owner.id.namespace, case.host));
                 finding.fix(Fix::json_patch(
                     &sidecar.id,
                     format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
@@ -94,10 +94,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         &owner.id.namespace,
         &owner.id.name,
     ));
-    for server in &asked.servers {
+    for server in &case.servers {
         finding.hits(server.reference());
     }
-    for line in asked
+    for line in case
         .client_log
         .iter()
         .filter(|line| !line.cluster.starts_with("outbound|"))
@@ -107,7 +107,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
     }
     let passes =
-        asked.trace.outcome.kind == Kind::Forwarded && asked.seen.is_none_or(Seen::is_success);
+        case.trace.outcome.kind == Kind::Forwarded && case.seen.is_none_or(Symptom::is_success);
     finding.severity(if passes {
         Severity::Warning
     } else {
@@ -117,11 +117,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 enum Hidden<'m> {
     Export(Option<&'m meshladder_text::tree::Node>),
-    Import(&'m Stored, &'m meshladder_text::tree::Node),
+    Import(&'m Object, &'m meshladder_text::tree::Node),
     Not,
 }
 
-fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Stored, host: &str) -> Hidden<'m> {
+fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Object, host: &str) -> Hidden<'m> {
     if !mesh.is_exported_to(owner, scope.namespace) {
         return Hidden::Export(export_node(owner));
     }
@@ -132,7 +132,7 @@ fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Stored, host: &str
     }
 }
 
-fn export_fix(owner: &Stored) -> Fix {
+fn export_fix(owner: &Object) -> Fix {
     let patch = if owner.id.kind == "Service" {
         "{\"metadata\":{\"annotations\":{\"networking.istio.io/exportTo\":\"*\"}}}"
     } else {

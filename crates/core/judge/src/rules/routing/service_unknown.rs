@@ -2,11 +2,11 @@
 
 use super::effect::authority;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::hosts;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0626",
@@ -32,9 +32,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let Some((name, namespace)) = named(mesh, asked) else {
+    let Some((name, namespace)) = named(mesh, case) else {
         return;
     };
     out.examined();
@@ -44,10 +44,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .of_kind("ServiceEntry")
         .iter()
         .flat_map(|entry| entry.spec_strings("hosts"));
-    let written = asked.question.to.host.to_ascii_lowercase();
+    let written = case.call.to.host.to_ascii_lowercase();
     let is_known = mesh.registered(&full).next().is_some()
         || entries.any(|host| covers(host, &full) || host == written);
-    if is_known || asked.seen.is_some_and(Seen::is_success) {
+    if is_known || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
     let missing = ObjectRef::new("Service", namespace, name);
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     );
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     if let Some(object) = meant {
         finding.hits(object.id.clone());
         finding.see(Evidence::object(object, "this is meant for it"));
@@ -90,12 +90,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// Name and namespace of the Service that the host would be: `cart.shop` or longer, in a namespace
 /// that there is.
-fn named<'a>(mesh: &Mesh, asked: &'a Asked<'_>) -> Option<(&'a str, &'a str)> {
-    let is_own_host = authority(asked) == asked.question.to.host.to_ascii_lowercase();
-    if asked.service.is_some() || asked.client.is_none() || !is_own_host {
+fn named<'a>(mesh: &Mesh, case: &'a Case<'_>) -> Option<(&'a str, &'a str)> {
+    let is_own_host = authority(case) == case.call.to.host.to_ascii_lowercase();
+    if case.service.is_some() || case.client.is_none() || !is_own_host {
         return None;
     }
-    let host = asked.question.to.host.trim_end_matches('.');
+    let host = case.call.to.host.trim_end_matches('.');
     let short = || {
         host.strip_suffix(".svc")
             .unwrap_or(host)
@@ -109,7 +109,7 @@ fn named<'a>(mesh: &Mesh, asked: &'a Asked<'_>) -> Option<(&'a str, &'a str)> {
 }
 
 /// An object that is for the name: a workload that is called so, or what routes its requests.
-fn leftover<'m>(mesh: &'m Mesh, full: &str, missing: &ObjectRef) -> Option<&'m Stored> {
+fn leftover<'m>(mesh: &'m Mesh, full: &str, missing: &ObjectRef) -> Option<&'m Object> {
     let mut kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
     let workload = kinds.find_map(|kind| mesh.objects.get(kind, &missing.namespace, &missing.name));
     let rule = || {

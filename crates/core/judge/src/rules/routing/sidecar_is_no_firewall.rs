@@ -2,8 +2,8 @@
 
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_mesh::Object;
 use meshladder_mesh::config::is_registry_only;
 use meshladder_text::tree::Node;
 
@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let own = asked.map(|asked| sidecar(mesh, asked).and_then(|client| mesh.scope(client).sidecar));
+    let own = case.map(|case| sidecar(mesh, case).and_then(|client| mesh.scope(client).sidecar));
     for object in mesh.objects.of_kind("Sidecar") {
         if own.is_some_and(|own| own.is_none_or(|own| own.id != object.id)) {
             continue;
@@ -33,13 +33,13 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .spec()
             .and_then(is_registry_only)
             .unwrap_or(mesh.config.is_registry_only);
-        let passed = asked.filter(|asked| passes(asked));
+        let passed = case.filter(|case| passes(case));
         if let Some(hosts) = shut(object)
             .or_else(|| some_out(object).filter(|_| passed.is_some()))
             .filter(|_| !only)
         {
-            let what = if let Some(asked) = passed {
-                asked.host.as_str()
+            let what = if let Some(case) = passed {
+                case.host.as_str()
             } else {
                 "all hosts"
             };
@@ -64,15 +64,15 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// Whether the request left for a host that the proxy was not told of, and got there.
-fn passes(asked: &Asked<'_>) -> bool {
-    asked.seen.is_some_and(Seen::is_success)
-        && asked
+fn passes(case: &Case<'_>) -> bool {
+    case.seen.is_some_and(Symptom::is_success)
+        && case
             .clusters()
             .any(|cluster| cluster == "PassthroughCluster")
 }
 
 /// The list of hosts of a Sidecar that does not import everything.
-fn some_out(object: &Stored) -> Option<&Node> {
+fn some_out(object: &Object) -> Option<&Node> {
     let lists = || {
         object
             .spec_list("egress")
@@ -87,7 +87,7 @@ fn some_out(object: &Stored) -> Option<&Node> {
 }
 
 /// The list of hosts that lets nothing in: such a Sidecar is often meant to shut its pods off.
-fn shut(object: &Stored) -> Option<&Node> {
+fn shut(object: &Object) -> Option<&Node> {
     let mut lists = object
         .spec_list("egress")
         .iter()

@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::selector::has_labels;
 use meshladder_text::tree::Node;
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let namespaced = |sidecar: &&Stored| *sidecar.id.namespace != *mesh.config.root_namespace;
+    let namespaced = |sidecar: &&Object| *sidecar.id.namespace != *mesh.config.root_namespace;
     for sidecar in mesh.objects.of_kind("Sidecar").iter().filter(namespaced) {
         let proxies = mesh
             .objects
@@ -34,8 +34,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                         .pod(&pod.id.namespace, &pod.id.name)
                         .is_some_and(|pod| pod.has_proxy)
             });
-        let proxies: Vec<&Stored> = proxies.collect();
-        let is_used = |pod: &&Stored| {
+        let proxies: Vec<&Object> = proxies.collect();
+        let is_used = |pod: &&Object| {
             mesh.scope(pod)
                 .sidecar
                 .is_some_and(|used| used.id == sidecar.id)
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         }
         let wanted = labels(sidecar);
-        let meant: Vec<&Stored> = proxies
+        let meant: Vec<&Object> = proxies
             .into_iter()
             .filter(|pod| wanted.is_none_or(|labels| has_labels(labels, pod.labels())))
             .collect();
@@ -54,13 +54,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn labels(sidecar: &Stored) -> Option<&Node> {
+fn labels(sidecar: &Object) -> Option<&Node> {
     sidecar
         .spec_at(["workloadSelector", "labels"])
         .filter(|labels| !labels.members().is_empty())
 }
 
-fn tell(facts: &Facts<'_>, sidecar: &Stored, meant: &[&Stored], out: &mut Sink) {
+fn tell(facts: &Facts<'_>, sidecar: &Object, meant: &[&Object], out: &mut Sink) {
     let used = meant.first().and_then(|pod| facts.mesh.scope(pod).sidecar);
     let at = sidecar
         .spec_at(["workloadSelector"])

@@ -2,10 +2,10 @@
 
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::{number, ports};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,48 +26,48 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    let client = asked.and_then(|asked| sidecar(mesh, asked));
+    let client = case.and_then(|case| sidecar(mesh, case));
     for object in mesh.objects.of_kind("Sidecar") {
         let own = client.and_then(|client| mesh.scope(client).sidecar);
-        if asked.is_some() && own.is_none_or(|own| own.id != object.id) {
+        if case.is_some() && own.is_none_or(|own| own.id != object.id) {
             continue;
         }
-        if let Some(asked) = asked.filter(|asked| is_on_no_port(mesh, object, asked)) {
+        if let Some(case) = case.filter(|case| is_on_no_port(mesh, object, case)) {
             out.examined();
-            find_none(object, asked, out);
+            find_none(object, case, out);
             continue;
         }
         for (place, listener) in object.spec_list("egress").iter().enumerate() {
             let Some(port) = listener.at(["port", "number"]).and_then(number) else {
                 continue;
             };
-            if asked.is_some_and(|asked| asked.question.to.port != port) {
+            if case.is_some_and(|case| case.call.to.port != port) {
                 continue;
             }
             out.examined();
-            let wanted = asked.map(|asked| asked.host.as_str());
+            let wanted = case.map(|case| case.host.as_str());
             if !is_served(mesh, object, listener, port, wanted) {
-                find(object, place, listener, port, asked, out);
+                find(object, place, listener, port, case, out);
             }
         }
     }
 }
 
 fn find(
-    object: &Stored,
+    object: &Object,
     place: usize,
     listener: &Node,
     port: u16,
-    asked: Option<&Asked<'_>>,
+    case: Option<&Case<'_>>,
     out: &mut Sink,
 ) {
-    let message = match asked {
-        Some(asked) => {
+    let message = match case {
+        Some(case) => {
             format!(
                 "{} has a listener of its own for port {port}, which does not import {}",
-                object.id, asked.host
+                object.id, case.host
             )
         }
         None => format!(
@@ -89,11 +89,10 @@ fn find(
         ));
     }
     finding.hits.extend(
-        asked
-            .and_then(|asked| asked.client)
+        case.and_then(|case| case.client)
             .map(meshladder_mesh::PodFacts::reference),
     );
-    if asked.is_some_and(|asked| asked.seen.is_some_and(|seen| !seen.is_success())) {
+    if case.is_some_and(|case| case.seen.is_some_and(|seen| !seen.is_success())) {
         finding.severity(Severity::Error);
     }
     let remove = format!("[{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}\"}}]");
@@ -103,39 +102,39 @@ fn find(
 
 /// Whether every listener has a port, none has the one that is called, and one would import the
 /// host.
-fn is_on_no_port(mesh: &Mesh, object: &Stored, asked: &Asked<'_>) -> bool {
+fn is_on_no_port(mesh: &Mesh, object: &Object, case: &Case<'_>) -> bool {
     let scope = Scope {
         namespace: &object.id.namespace,
         labels: None,
         sidecar: Some(object),
     };
     let listeners = object.spec_list("egress");
-    let called = asked.question.to.port;
+    let called = case.call.to.port;
     let other = |listener: &Node| {
         listener
             .at(["port", "number"])
             .and_then(number)
             .is_some_and(|port| port != called && port != 0)
     };
-    let namespace = asked.service.map(|service| service.namespace.as_str());
+    let namespace = case.service.map(|service| service.namespace.as_str());
     let takes = |listener: &Node| {
         let hosts = listener.get("hosts").map_or(&[][..], Node::items);
         namespace.is_some_and(|namespace| {
             hosts
                 .iter()
-                .any(|host| scope.entry_takes(host, namespace, &asked.host))
+                .any(|host| scope.entry_takes(host, namespace, &case.host))
         })
     };
-    let fails = asked.seen.is_none_or(|seen| !seen.is_success());
+    let fails = case.seen.is_none_or(|seen| !seen.is_success());
     fails
         && !listeners.is_empty()
         && listeners.iter().all(other)
         && listeners.iter().any(takes)
-        && mesh.registered(&asked.host).next().is_some()
+        && mesh.registered(&case.host).next().is_some()
 }
 
-fn find_none(object: &Stored, asked: &Asked<'_>, out: &mut Sink) {
-    let (host, called) = (&asked.host, asked.question.to.port);
+fn find_none(object: &Object, case: &Case<'_>, out: &mut Sink) {
+    let (host, called) = (&case.host, case.call.to.port);
     let message = format!(
         "{} has listeners for certain ports only, and none for {called}: calls to {host}:{called} are not known there",
         object.id
@@ -148,7 +147,7 @@ fn find_none(object: &Stored, asked: &Asked<'_>, out: &mut Sink) {
     );
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.severity(Severity::Error);
     let ports: Vec<String> = (0..object.spec_list("egress").len())
         .map(|place| format!("{{\"op\":\"remove\",\"path\":\"/spec/egress/{place}/port\"}}"))
@@ -166,7 +165,7 @@ fn find_none(object: &Stored, asked: &Asked<'_>, out: &mut Sink) {
 /// called.
 fn is_served(
     mesh: &Mesh,
-    object: &Stored,
+    object: &Object,
     listener: &Node,
     port: u16,
     wanted: Option<&str>,
@@ -183,11 +182,11 @@ fn is_served(
                 .iter()
                 .any(|entry| scope.entry_takes(entry, namespace, host))
     };
-    let service = |service: &Stored| {
+    let service = |service: &Object| {
         let host = mesh.domain.service(&service.id.name, &service.id.namespace);
         ports(service).any(|p| p.number == port) && takes(&service.id.namespace, &host)
     };
-    let entry = |entry: &Stored| {
+    let entry = |entry: &Object| {
         let has_port = entry
             .spec_list("ports")
             .iter()

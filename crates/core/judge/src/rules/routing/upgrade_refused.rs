@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::ObjectRef;
 
@@ -21,27 +21,26 @@ pub(super) static RULE: Rule = Rule {
 
 const DETAILS: &str = "upgrade_failed";
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let header = |name: &str| {
-        asked
-            .question
+        case.call
             .headers
             .iter()
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     };
-    let line = asked
+    let line = case
         .client_log
         .iter()
-        .chain(&asked.server_log)
+        .chain(&case.server_log)
         .find(|line| line.details == DETAILS);
-    let seen = asked
+    let seen = case
         .seen
         .is_some_and(|seen| seen.details.as_deref() == Some(DETAILS))
-        || asked.trace.outcome.details == DETAILS;
+        || case.trace.outcome.details == DETAILS;
     out.examined();
     // A log tells of other requests too; what was seen of this one goes before.
-    let told = line.filter(|line| asked.seen.is_none_or(|seen| seen.code == line.code));
+    let told = line.filter(|line| case.seen.is_none_or(|seen| seen.code == line.code));
     if !seen && told.is_none() {
         return;
     }
@@ -49,11 +48,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         || "the upgrade".to_owned(),
         |kind| format!("the upgrade to {kind}"),
     );
-    let port = asked.question.to.port;
-    let service = asked
+    let port = case.call.to.port;
+    let service = case
         .service
         .and_then(|service| facts.mesh.service(&service.namespace, &service.name));
-    let proxy = asked.trace.hops.first().map_or("", |hop| &hop.proxy);
+    let proxy = case.trace.hops.first().map_or("", |hop| &hop.proxy);
     let dump = || {
         Evidence::document(
             &DocId::new(format!("proxies/{proxy}/config_dump.json")),
@@ -69,12 +68,12 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     );
     let message = format!(
         "a proxy refuses {what} on port {port} of {}: it allows websocket only",
-        asked.host
+        case.host
     );
     let finding = out.find(subject, message, proof);
     finding
         .hits
-        .extend(asked.client.map(meshladder_mesh::PodFacts::reference));
+        .extend(case.client.map(meshladder_mesh::PodFacts::reference));
     finding.fix(Fix::advice(format!(
         "declare port {port} as tcp, so that proxies pass the bytes on, or allow the upgrade with an EnvoyFilter \
          (upgrade_configs of the connection manager)"

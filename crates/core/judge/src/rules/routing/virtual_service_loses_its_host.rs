@@ -2,9 +2,9 @@
 
 use super::{effect, json};
 use crate::finding::{Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::traffic::StepKind;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0605",
@@ -23,13 +23,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("VirtualService").len();
-    for lost in effect::lost_at(facts, asked, StepKind::NotShadowed) {
+    for lost in effect::lost_at(facts, case, StepKind::NotShadowed) {
         let Some(step) = lost.at() else { continue };
         let Some((winner, _)) = step
             .by
-            .filter(|(winner, _)| asked.is_some() || !repeats(winner, lost.service))
+            .filter(|(winner, _)| case.is_some() || !repeats(winner, lost.service))
         else {
             continue;
         };
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         );
         // A client's own namespace overrides what the Service's owner asks for: that one is then to
         // be changed.
-        let overrides = asked.and_then(|asked| asked.client).is_some_and(|client| {
+        let overrides = case.and_then(|case| case.client).is_some_and(|client| {
             client.namespace == winner.id.namespace && client.namespace != service.namespace
         });
         let (subject, other) = if overrides {
@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     }
 }
 
-fn offer(finding: &mut Finding, winner: &Stored, loser: &Stored, service: &ObjectRef) {
+fn offer(finding: &mut Finding, winner: &Object, loser: &Object, service: &ObjectRef) {
     let both = loser
         .spec_list("http")
         .iter()
@@ -76,9 +76,9 @@ fn offer(finding: &mut Finding, winner: &Stored, loser: &Stored, service: &Objec
 }
 
 /// Whether one starts with all routes of the other, so that nothing is lost.
-fn repeats(winner: &Stored, loser: &Stored) -> bool {
+fn repeats(winner: &Object, loser: &Object) -> bool {
     ["http", "tls", "tcp"].into_iter().all(|kind| {
-        let texts = |object: &Stored| {
+        let texts = |object: &Object| {
             object
                 .spec_list(kind)
                 .iter()

@@ -8,7 +8,7 @@ use meshladder_mesh::host::covers;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{Protocol, number, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// The last steps of the way of a VirtualService: it is valid, its ports and protocols fit, and
@@ -91,7 +91,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// The routes of a VirtualService, each with the section it stands in.
-fn routes(service: &Stored) -> Vec<(&'static str, &Node)> {
+fn routes(service: &Object) -> Vec<(&'static str, &Node)> {
     let of = |kind: &'static str| {
         service
             .spec_list(kind)
@@ -103,7 +103,7 @@ fn routes(service: &Stored) -> Vec<(&'static str, &Node)> {
 
 /// What istiod's own validation refuses; an object may be older than the webhook, or have come past
 /// it.
-fn invalid(service: &Stored) -> Option<(&Node, &'static str)> {
+fn invalid(service: &Object) -> Option<(&Node, &'static str)> {
     if let Some(host) = service
         .spec_list("hosts")
         .iter()
@@ -147,7 +147,7 @@ fn weight(destination: &Node) -> i64 {
 }
 
 /// Why no request can take a route; none when one can, or when it is not known.
-fn dead<'m>(mesh: &Mesh, service: &'m Stored, kind: &str, route: &'m Node) -> Option<Dead<'m>> {
+fn dead<'m>(mesh: &Mesh, service: &'m Object, kind: &str, route: &'m Node) -> Option<Dead<'m>> {
     let blocks = route.get("match").map_or(&[][..], Node::items);
     if blocks.is_empty() {
         return protocol(mesh, service, kind, None).map(|why| (route, why));
@@ -165,7 +165,7 @@ fn dead<'m>(mesh: &Mesh, service: &'m Stored, kind: &str, route: &'m Node) -> Op
 
 fn unmatched<'m>(
     mesh: &Mesh,
-    service: &'m Stored,
+    service: &'m Object,
     kind: &str,
     block: &'m Node,
 ) -> Option<Dead<'m>> {
@@ -180,7 +180,7 @@ fn unmatched<'m>(
 }
 
 /// "A list of gateways in a match overrides those at the top": it cannot add one.
-fn gateways<'m>(service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
+fn gateways<'m>(service: &'m Object, block: &'m Node) -> Option<Dead<'m>> {
     let node = block
         .get("gateways")
         .filter(|list| !list.items().is_empty())?;
@@ -203,7 +203,7 @@ fn gateways<'m>(service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
 }
 
 /// A port that neither a host nor a Gateway has.
-fn port<'m>(mesh: &Mesh, service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
+fn port<'m>(mesh: &Mesh, service: &'m Object, block: &'m Node) -> Option<Dead<'m>> {
     let node = block.get("port")?;
     let wanted = number(node)?;
     let bound = service
@@ -258,7 +258,7 @@ fn caller<'m>(mesh: &Mesh, block: &'m Node) -> Option<Dead<'m>> {
 }
 
 /// A server name that is none of the hosts.
-fn sni<'m>(mesh: &Mesh, service: &'m Stored, block: &'m Node) -> Option<Dead<'m>> {
+fn sni<'m>(mesh: &Mesh, service: &'m Object, block: &'m Node) -> Option<Dead<'m>> {
     let node = block.get("sniHosts")?;
     let is_host = |name: &str| {
         hosts(service, &mesh.domain)
@@ -277,7 +277,7 @@ fn sni<'m>(mesh: &Mesh, service: &'m Stored, block: &'m Node) -> Option<Dead<'m>
 /// "TLS routes … will be applied to platform service ports named 'https-*', 'tls-*'", "TCP routes …
 /// to any port that is not a HTTP or TLS port". That HTTP routes meet a TCP port has a rule of its
 /// own.
-fn protocol(mesh: &Mesh, service: &Stored, kind: &str, wanted: Option<u16>) -> Option<String> {
+fn protocol(mesh: &Mesh, service: &Object, kind: &str, wanted: Option<u16>) -> Option<String> {
     let is_for_sidecars = service
         .spec_strings("gateways")
         .all(|entry| entry == "mesh");
@@ -297,7 +297,7 @@ fn protocol(mesh: &Mesh, service: &Stored, kind: &str, wanted: Option<u16>) -> O
 }
 
 /// The ports of all hosts with their protocols; none when one of the hosts is not known.
-fn declared(mesh: &Mesh, service: &Stored) -> Option<Vec<(u16, Protocol)>> {
+fn declared(mesh: &Mesh, service: &Object) -> Option<Vec<(u16, Protocol)>> {
     let mut found = Vec::new();
     for (_, host) in hosts(service, &mesh.domain) {
         let before = found.len();

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::effect;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::traffic::{StepKind, binds_mesh, hosts};
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -29,12 +29,12 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("VirtualService").len();
-    for lost in effect::lost_at(facts, asked, StepKind::Exported) {
+    for lost in effect::lost_at(facts, case, StepKind::Exported) {
         let service = &lost.service.id;
         let why = lost.at().map_or("", |step| &step.why);
-        let message = match asked.and_then(|asked| asked.client) {
+        let message = match case.and_then(|case| case.client) {
             Some(client) => format!(
                 "{service} is {why}, so proxies in {} never get it{}",
                 client.namespace,
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         };
         let finding = out.find(service.clone(), message, lost.proof());
         lost.tell(finding);
-        if let Some(client) = asked.and_then(|asked| asked.client) {
+        if let Some(client) = case.and_then(|case| case.client) {
             let to = lost
                 .service
                 .spec_strings("exportTo")
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
         }
         finding.fix(Fix::merge(service, "{\"spec\":{\"exportTo\":[\"*\"]}}"));
     }
-    if asked.is_none() {
+    if case.is_none() {
         kept_close(facts, out);
         kept_from_gateways(facts, out);
     }
@@ -79,7 +79,7 @@ fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
                 let (namespace, name) = gateway_name(entry, &service.id.namespace);
                 facts.mesh.gateway(namespace, name)
             });
-        let takes = |gateway: &&Stored| {
+        let takes = |gateway: &&Object| {
             let hosts = service.spec_list("hosts");
             servers(gateway).any(|server| {
                 hosts
@@ -87,11 +87,11 @@ fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
                     .any(|host| server.takes(service, host, &facts.mesh.domain))
             })
         };
-        let pods: Vec<&Stored> = named
+        let pods: Vec<&Object> = named
             .filter(takes)
             .flat_map(|gateway| facts.mesh.gateway_pods(gateway))
             .collect();
-        let sees = |pod: &&Stored| facts.mesh.is_exported_to(service, &pod.id.namespace);
+        let sees = |pod: &&Object| facts.mesh.is_exported_to(service, &pod.id.namespace);
         let Some(first) = pods.first().filter(|_| !pods.iter().any(sees)) else {
             continue;
         };

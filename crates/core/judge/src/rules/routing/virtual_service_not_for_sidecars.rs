@@ -2,7 +2,7 @@
 
 use super::effect;
 use crate::finding::{Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::traffic::StepKind;
 use meshladder_text::json::escape;
 
@@ -23,9 +23,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     out.examined += facts.mesh.objects.of_kind("VirtualService").len();
-    for lost in effect::lost_at(facts, asked, StepKind::GatewayBound) {
+    for lost in effect::lost_at(facts, case, StepKind::GatewayBound) {
         let full = facts.mesh.domain.fqdn(
             lost.host.str().unwrap_or_default(),
             &lost.service.id.namespace,

@@ -13,7 +13,7 @@ use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::services::{Protocol, ports};
 use meshladder_mesh::traffic::{binds_mesh, hosts};
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -115,7 +115,7 @@ fn named_in(dump: &str) -> BTreeSet<(&str, &str)> {
 
 /// The VirtualServices that a gateway's servers should have routes of, each with the host. A server
 /// that has no listener, as for want of a certificate, asks for no routes.
-fn bound<'m>(mesh: &'m Mesh, pod: &'m Stored, dump: &str) -> Vec<(&'m Stored, &'m Node)> {
+fn bound<'m>(mesh: &'m Mesh, pod: &'m Object, dump: &str) -> Vec<(&'m Object, &'m Node)> {
     let servers = mesh.gateways_of(pod).into_iter().flat_map(servers);
     // A server that redirects all to HTTPS has no other routes, and one that passes TLS on none at
     // all.
@@ -159,7 +159,7 @@ fn bound<'m>(mesh: &'m Mesh, pod: &'m Stored, dump: &str) -> Vec<(&'m Stored, &'
 }
 
 /// The host for which a sidecar should have a route of a VirtualService, by all that objects tell.
-fn expected<'m>(mesh: &'m Mesh, service: &'m Stored, scope: Scope<'m>) -> Option<&'m Node> {
+fn expected<'m>(mesh: &'m Mesh, service: &'m Object, scope: Scope<'m>) -> Option<&'m Node> {
     if !mesh.is_exported_to(service, scope.namespace)
         || !binds_mesh(service)
         || !is_for_anybody(service)
@@ -189,7 +189,7 @@ fn expected<'m>(mesh: &'m Mesh, service: &'m Stored, scope: Scope<'m>) -> Option
 }
 
 /// Whether one of its routes is for any client and port.
-fn is_for_anybody(service: &Stored) -> bool {
+fn is_for_anybody(service: &Object) -> bool {
     const NARROW: [&str; 4] = ["gateways", "sourceLabels", "sourceNamespace", "port"];
     let any = |block: &Node| NARROW.iter().all(|key| block.get(key).is_none());
     service.spec_list("http").iter().any(|route| {

@@ -2,14 +2,14 @@
 
 use super::action::Action;
 use super::effect;
-use super::http_route::{Call, Taken};
+use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::host::{covers, overlaps};
 use meshladder_mesh::scope::{Scope, is_router};
 use meshladder_mesh::services::{is_ready, ports};
 use meshladder_mesh::traffic::hosts;
-use meshladder_mesh::{Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_sim::walk::Scheme;
 use meshladder_text::tree::Node;
 
@@ -33,19 +33,19 @@ pub(super) static RULE: Rule = Rule {
 /// How many Services the message names.
 const FEW: usize = 3;
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
-    if let Some(asked) = asked {
+    if let Some(case) = case {
         out.examined();
-        of_request(mesh, asked, out);
+        of_request(mesh, case, out);
         return;
     }
     for service in mesh.objects.of_kind("VirtualService") {
         // That `*` is for gateways only has a rule of its own.
         for (host, full) in hosts(service, &facts.mesh.domain).filter(|(_, full)| full != "*") {
             out.examined();
-            let is_foreign = |called: &&Stored| called.id.namespace != service.id.namespace;
-            let called: Vec<&Stored> = if is_wide(mesh, &full) {
+            let is_foreign = |called: &&Object| called.id.namespace != service.id.namespace;
+            let called: Vec<&Object> = if is_wide(mesh, &full) {
                 mesh.objects
                     .of("Service", "")
                     .filter(|called| covers(&full, &host_of(mesh, called)))
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
                 .filter_map(|called| taken(mesh, service, called))
                 .collect();
             if let Some((_, route)) = taken.first() {
-                let taken: Vec<&Stored> = taken.iter().map(|(taken, _)| *taken).collect();
+                let taken: Vec<&Object> = taken.iter().map(|(taken, _)| *taken).collect();
                 let finding = tell(mesh, service, host, route, &taken, out);
                 if !is_wide(mesh, &full) {
                     finding.severity(Severity::Info);
@@ -76,34 +76,33 @@ fn is_wide(mesh: &Mesh, full: &str) -> bool {
     full.starts_with('*') && overlaps(full, &format!("*.svc.{}", mesh.domain.name()))
 }
 
-fn of_request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
-    let Some(client) =
-        effect::sidecar(mesh, asked).filter(|_| asked.question.to.scheme == Scheme::Http)
+fn of_request(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
+    let Some(client) = effect::sidecar(mesh, case).filter(|_| case.call.to.scheme == Scheme::Http)
     else {
         return;
     };
-    let called = asked
+    let called = case
         .service
         .and_then(|service| mesh.service(&service.namespace, &service.name));
     let Some(called) = called else { return };
     let Some(winner) = mesh
-        .virtual_services(mesh.scope(client), &asked.host)
+        .virtual_services(mesh.scope(client), &case.host)
         .into_iter()
         .next()
     else {
         return;
     };
     let covering = hosts(winner, &mesh.domain)
-        .find(|(_, full)| full == &asked.host || covers(full, &asked.host));
+        .find(|(_, full)| full == &case.host || covers(full, &case.host));
     let (Some((host, full)), Taken::Route(_, route)) =
-        (covering, Call::of(asked, Some(client)).takes(winner))
+        (covering, RouteCall::of(case, Some(client)).takes(winner))
     else {
         return;
     };
     // A name in full is meant; from a namespace that neither calls nor serves it may surprise.
     let is_foreign = winner.id.namespace != called.id.namespace;
-    let seen_well = asked.seen.is_some_and(crate::rules::Seen::is_success);
-    if !leads_away(mesh, winner, route, called, asked.question.to.port)
+    let seen_well = case.seen.is_some_and(crate::rules::Symptom::is_success);
+    if !leads_away(mesh, winner, route, called, case.call.to.port)
         || !(is_wide(mesh, &full) || is_foreign)
     {
         return;
@@ -118,9 +117,9 @@ fn of_request(mesh: &Mesh, asked: &Asked<'_>, out: &mut Sink) {
 /// A Service with ready pods, when a VirtualService leads its calls to others; with the route.
 fn taken<'m>(
     mesh: &'m Mesh,
-    service: &'m Stored,
-    called: &'m Stored,
-) -> Option<(&'m Stored, &'m Node)> {
+    service: &'m Object,
+    called: &'m Object,
+) -> Option<(&'m Object, &'m Node)> {
     let scope = mesh.namespace_scope(&called.id.namespace);
     let port = ports(called)
         .find(|port| port.protocol.is_http())
@@ -134,13 +133,13 @@ fn taken<'m>(
     (is_led_away && is_served && owns(mesh, scope, called, service)).then_some((called, route))
 }
 
-fn owns(mesh: &Mesh, scope: Scope<'_>, called: &Stored, service: &Stored) -> bool {
+fn owns(mesh: &Mesh, scope: Scope<'_>, called: &Object, service: &Object) -> bool {
     mesh.virtual_services(scope, &host_of(mesh, called))
         .first()
         .is_some_and(|first| first.id == service.id)
 }
 
-fn host_of(mesh: &Mesh, service: &Stored) -> String {
+fn host_of(mesh: &Mesh, service: &Object) -> String {
     mesh.domain.service(&service.id.name, &service.id.namespace)
 }
 
@@ -153,7 +152,7 @@ fn takes_all(route: &Node) -> bool {
 
 /// Whether all that a route leads to is another host than the one called, and no gateway, which may
 /// lead back.
-fn leads_away(mesh: &Mesh, service: &Stored, route: &Node, called: &Stored, port: u16) -> bool {
+fn leads_away(mesh: &Mesh, service: &Object, route: &Node, called: &Object, port: u16) -> bool {
     let own = host_of(mesh, called);
     let action = Action::of(mesh, service, route, port);
     let is_gateway = |host: &str| {
@@ -169,10 +168,10 @@ fn leads_away(mesh: &Mesh, service: &Stored, route: &Node, called: &Stored, port
 
 fn tell<'o>(
     mesh: &Mesh,
-    service: &Stored,
+    service: &Object,
     host: &Node,
     route: &Node,
-    taken: &[&Stored],
+    taken: &[&Object],
     out: &'o mut Sink,
 ) -> &'o mut crate::finding::Finding {
     let action = Action::of(mesh, service, route, 0);

@@ -4,7 +4,7 @@ use super::told::{KINDS_READ, tell_those};
 use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::schema::{Fault, Flaw};
-use meshladder_mesh::{Mesh, Stored, policies, services};
+use meshladder_mesh::{Mesh, Object, policies, services};
 use meshladder_text::tree::{Member, Node};
 
 pub(super) static RULE: Rule = Rule {
@@ -55,7 +55,7 @@ fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
 }
 
 /// Whether a pod can have the labels that the Service and the policy ask for.
-fn may_share_pods(service: &Stored, wanted: Option<&Node>) -> bool {
+fn may_share_pods(service: &Object, wanted: Option<&Node>) -> bool {
     let wanted = wanted.map_or(&[][..], Node::members);
     let labels = service.spec_at(["selector"]).map_or(&[][..], Node::members);
     let differs = |label: &Member| {

@@ -4,7 +4,7 @@ use super::named::{is_own, says_protocol};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let is_external =
-        |service: &Stored| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
+        |service: &Object| service.spec_at(["type"]).and_then(Node::str) == Some("ExternalName");
     let services = facts.mesh.objects.of("Service", "");
     for service in services.filter(|service| is_external(service) && !is_own(service)) {
         for port in service.spec_list("ports") {

@@ -1,6 +1,6 @@
 //! What the name of a Service's port says of its protocol.
 
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
 const PROTOCOLS: [&str; 12] = [
@@ -35,7 +35,7 @@ pub(super) fn says_protocol(port: &Node) -> bool {
 }
 
 /// Istio's own Services, and those it makes for gateways, are not the user's to name.
-pub(super) fn is_own(service: &Stored) -> bool {
+pub(super) fn is_own(service: &Object) -> bool {
     service.label("istio").is_some()
         || service.label("release") == Some("istio")
         || service.label("gateway.istio.io/managed").is_some()

@@ -6,7 +6,7 @@ use super::Key;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut at: BTreeMap<Key<'_>, Vec<(&Stored, &Node)>> = BTreeMap::new();
+    let mut at: BTreeMap<Key<'_>, Vec<(&Object, &Node)>> = BTreeMap::new();
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         out.examined();
         for host in entry.spec_list("hosts") {
@@ -74,8 +74,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// What a client gets from one of them only. Endpoints of one namespace are put together.
-fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
-    let text = |entry: &Stored, key: &str, default: &str| {
+fn difference(a: &Object, b: &Object) -> Option<&'static str> {
+    let text = |entry: &Object, key: &str, default: &str| {
         entry
             .spec_at([key])
             .and_then(Node::str)
@@ -83,7 +83,7 @@ fn difference(a: &Stored, b: &Stored) -> Option<&'static str> {
             .to_owned()
     };
     let differs = |key: &str, default: &str| text(a, key, default) != text(b, key, default);
-    let endpoints = |entry: &Stored| entry.spec_at(["endpoints"]).map(Node::to_json);
+    let endpoints = |entry: &Object| entry.spec_at(["endpoints"]).map(Node::to_json);
     match () {
         () if differs("resolution", "NONE") => Some("resolution"),
         () if differs("location", "MESH_EXTERNAL") => Some("location"),

@@ -6,7 +6,7 @@ use super::Key;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut said: BTreeMap<Key<'_>, Vec<(&Stored, &Node, String)>> = BTreeMap::new();
+    let mut said: BTreeMap<Key<'_>, Vec<(&Object, &Node, String)>> = BTreeMap::new();
     for entry in facts.mesh.objects.of_kind("ServiceEntry") {
         out.examined();
         for port in entry.spec_list("ports") {

@@ -1,24 +1,24 @@
 //! Which pods a Sidecar is for.
 
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// The labels it selects; none for a whole namespace.
-pub(super) fn labels(sidecar: &Stored) -> Option<&Node> {
+pub(super) fn labels(sidecar: &Object) -> Option<&Node> {
     sidecar
         .spec_at(["workloadSelector", "labels"])
         .filter(|labels| !labels.members().is_empty())
 }
 
 /// The pods it selects.
-pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Stored) -> impl Iterator<Item = &'m Stored> {
+pub(super) fn pods<'m>(mesh: &'m Mesh, sidecar: &'m Object) -> impl Iterator<Item = &'m Object> {
     labels(sidecar)
         .into_iter()
         .flat_map(|labels| mesh.pods_with(Some(&sidecar.id.namespace), labels))
 }
 
 /// Whether ztunnel, not a sidecar, takes the pod's traffic.
-pub(super) fn is_ambient(pod: &Stored) -> bool {
+pub(super) fn is_ambient(pod: &Object) -> bool {
     pod.annotation("ambient.istio.io/redirection") == Some("enabled")
 }
 

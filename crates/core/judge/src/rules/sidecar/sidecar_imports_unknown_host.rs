@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
 use crate::rules::held::{holds, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2550",
@@ -71,6 +71,6 @@ fn can_tell(facts: &Facts<'_>, from: &str, host: &str) -> bool {
 }
 
 fn is_known(mesh: &Mesh, from: &str, host: &str) -> bool {
-    let is_from = |object: &Stored| from == "*" || object.id.namespace == from;
+    let is_from = |object: &Object| from == "*" || object.id.namespace == from;
     mesh.registered(host).any(is_from) || mesh.virtual_services_of(host).any(is_from)
 }

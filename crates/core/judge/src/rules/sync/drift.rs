@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::envoy::name::{ClusterName, istio_config};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::{Node, Value};
 
@@ -15,7 +15,7 @@ type Shares = BTreeMap<(String, String), u64>;
 
 /// A route of a VirtualService that a proxy has in another form.
 pub(super) struct Drift<'m> {
-    pub(super) object: &'m Stored,
+    pub(super) object: &'m Object,
     /// The destinations that the VirtualService asks for.
     pub(super) node: &'m Node,
     wants: Shares,
@@ -69,11 +69,7 @@ fn name((host, subset): &(String, String)) -> &str {
 }
 
 /// What differs in a proxy's routes; for a request only in the virtual host that it asks for.
-pub(super) fn of<'m>(
-    facts: &Facts<'m>,
-    pod: &PodFacts,
-    asked: Option<&Asked<'_>>,
-) -> Vec<Drift<'m>> {
+pub(super) fn of<'m>(facts: &Facts<'m>, pod: &PodFacts, case: Option<&Case<'_>>) -> Vec<Drift<'m>> {
     let is = |id: &&meshladder_capture::snapshot::ProxyRef| {
         id.namespace == pod.namespace && id.pod == pod.name
     };
@@ -89,7 +85,7 @@ pub(super) fn of<'m>(
     let Ok(dump) = Dump::index(&doc.text, &[Section::Routes]) else {
         return Vec::new();
     };
-    let host = asked.map(|asked| format!("{}:{}", asked.host, asked.question.to.port));
+    let host = case.map(|case| format!("{}:{}", case.host, case.call.to.port));
     let configs = dump.of(Section::Routes).filter_map(|resource| resource.raw);
     let hosts = configs.flat_map(|config| config.list("virtual_hosts"));
     let mut found: Vec<Drift<'m>> = Vec::new();
@@ -144,7 +140,7 @@ fn compare<'m>(facts: &Facts<'m>, routes: &[Route], doc: &DocId) -> Vec<Drift<'m
 /// One route of a VirtualService against those that the proxy made of it.
 fn entry_of<'m>(
     facts: &Facts<'_>,
-    object: &'m Stored,
+    object: &'m Object,
     entry: &'m Node,
     routes: &[&Route],
     doc: &DocId,

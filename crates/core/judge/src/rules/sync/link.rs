@@ -3,16 +3,16 @@
 use crate::finding::Evidence;
 use crate::fleet::{Stream, Summary, Watch};
 use crate::rules::enrolment::is_leaving;
-use crate::rules::{Asked, Facts};
+use crate::rules::{Case, Facts};
 use meshladder_capture::istiod::syncz::Sync;
 use meshladder_mesh::services::is_ready;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::time::Time;
 
 /// A proxy and its streams.
 pub(super) struct Link<'f> {
     pub(super) pod: &'f PodFacts,
-    pub(super) object: &'f Stored,
+    pub(super) object: &'f Object,
     pub(super) summary: Option<&'f Summary>,
     /// Its own statistics say that it is not connected.
     disconnected: Option<Evidence>,
@@ -55,23 +55,22 @@ pub(super) fn all<'f>(facts: &Facts<'f>) -> impl Iterator<Item = Link<'f>> + use
 }
 
 /// Whether a pod is on the way of the request that was asked about; without one every pod is.
-pub(super) fn is_asked_about(asked: Option<&Asked<'_>>, pod: &PodFacts) -> bool {
+pub(super) fn is_asked_about(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
     let same = |other: &PodFacts| other.name == pod.name && other.namespace == pod.namespace;
     let name = format!("{}/{}", pod.namespace, pod.name);
-    asked.is_none_or(|asked| {
-        asked
-            .client
+    case.is_none_or(|case| {
+        case.client
             .iter()
-            .chain(&asked.servers)
+            .chain(&case.servers)
             .any(|other| same(other))
-            || asked.trace.hops.iter().any(|hop| hop.proxy == name)
+            || case.trace.hops.iter().any(|hop| hop.proxy == name)
     })
 }
 
 /// Absence from the answers means something only when no answer is missing.
 fn everybody_answered(facts: &Facts<'_>) -> bool {
     let istiods = facts.mesh.istiods(None);
-    let answered = |istiod: &&Stored| !is_ready(istiod) || facts.fleet.answered(&istiod.id.name);
+    let answered = |istiod: &&Object| !is_ready(istiod) || facts.fleet.answered(&istiod.id.name);
     !facts.fleet.istiods.is_empty() && istiods.iter().all(answered)
 }
 
@@ -117,13 +116,13 @@ fn link<'f>(facts: &Facts<'f>, pod: &'f PodFacts, everybody_answered: bool) -> O
 
 /// Applications that speak xDS themselves have an agent in the proxy's place, which connects when
 /// they ask.
-fn is_envoy(pod: &Stored) -> bool {
+fn is_envoy(pod: &Object) -> bool {
     pod.annotation("inject.istio.io/templates")
         .is_none_or(|templates| !templates.contains("grpc"))
 }
 
 /// A ready proxy has had its first configuration, so it was connected.
-fn has_started(pod: &Stored, now: Option<Time>) -> bool {
+fn has_started(pod: &Object, now: Option<Time>) -> bool {
     let started = pod
         .node
         .at(["status", "startTime"])

@@ -2,7 +2,7 @@
 
 use super::link::{self, Link};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::network_policy::Passage;
 
 pub(super) static RULE: Rule = Rule {
@@ -31,8 +31,8 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    for link in link::all(facts).filter(|link| link::is_asked_about(asked, link.pod)) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    for link in link::all(facts).filter(|link| link::is_asked_about(case, link.pod)) {
         out.examined();
         let is_lookup = |text: &str| {
             ["lookup ", "no such host", "server misbehaving"]
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
             .is_some_and(|(_, text)| is_lookup(text));
         let harm = if cannot_find_istiod {
             "it cannot find istiod and gets no new configuration".to_owned()
-        } else if let Some(host) = asked.and_then(|asked| unresolved(asked, &link)) {
+        } else if let Some(host) = case.and_then(|case| unresolved(case, &link)) {
             format!("nobody in it can look up {host}")
         } else {
             continue;
@@ -76,10 +76,10 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
 }
 
 /// The name that a caller that got no answer at all has to look up.
-fn unresolved<'a>(asked: &'a Asked<'_>, link: &Link<'_>) -> Option<&'a str> {
-    let is_client = asked
+fn unresolved<'a>(case: &'a Case<'_>, link: &Link<'_>) -> Option<&'a str> {
+    let is_client = case
         .client
         .is_some_and(|client| client.name == link.pod.name);
-    let host = &asked.question.to.host;
-    (is_client && asked.saw(0) && host.parse::<std::net::IpAddr>().is_err()).then_some(host)
+    let host = &case.call.to.host;
+    (is_client && case.saw(0) && host.parse::<std::net::IpAddr>().is_err()).then_some(host)
 }

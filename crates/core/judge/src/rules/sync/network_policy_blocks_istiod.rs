@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::drift::{self, Drift};
 use super::link::{self, Link};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::network_policy::{Blocked, Passage, XDS};
 use meshladder_mesh::services::is_ready;
@@ -48,7 +48,7 @@ enum State {
 
 type Cut<'f> = (Link<'f>, Vec<Blocked<'f>>, State);
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut by_policy: BTreeMap<ObjectRef, Vec<Cut<'_>>> = BTreeMap::new();
     for link in link::all(facts) {
         out.examined();
@@ -63,9 +63,9 @@ fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
     for cuts in by_policy.into_values() {
         if cuts
             .iter()
-            .any(|(link, ..)| link::is_asked_about(asked, link.pod))
+            .any(|(link, ..)| link::is_asked_about(case, link.pod))
         {
-            tell(facts, asked, cuts, out);
+            tell(facts, case, cuts, out);
         }
     }
 }
@@ -120,7 +120,7 @@ fn state(facts: &Facts<'_>, link: &Link<'_>) -> State {
     }
 }
 
-fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, out: &mut Sink) {
+fn tell(facts: &Facts<'_>, case: Option<&Case<'_>>, mut cuts: Vec<Cut<'_>>, out: &mut Sink) {
     // A connection that was there before the policy may last; that nobody is cut off yet is worth
     // knowing, no more.
     let worst = if cuts.iter().any(|(.., state)| *state == State::Cut) {
@@ -132,10 +132,10 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
     };
     cuts.retain(|(.., state)| *state == worst);
     cuts.sort_by_key(|(link, ..)| {
-        let is_client = asked
-            .and_then(|asked| asked.client)
+        let is_client = case
+            .and_then(|case| case.client)
             .is_some_and(|client| client.name == link.pod.name);
-        (!is_client, !link::is_asked_about(asked, link.pod))
+        (!is_client, !link::is_asked_about(case, link.pod))
     });
     let Some((_, blocked, _)) = cuts.first() else {
         return;
@@ -145,7 +145,7 @@ fn tell(facts: &Facts<'_>, asked: Option<&Asked<'_>>, mut cuts: Vec<Cut<'_>>, ou
     let drift = cuts
         .iter()
         .take(SHOWN)
-        .find_map(|(link, ..)| Some((link, drift::of(facts, link.pod, asked).pop()?)));
+        .find_map(|(link, ..)| Some((link, drift::of(facts, link.pod, case).pop()?)));
     let message = message(facts, &cuts, &policy.id, worst, drift.as_ref());
     let lists = first
         .policies

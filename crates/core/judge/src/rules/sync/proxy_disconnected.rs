@@ -6,7 +6,7 @@ use crate::finding::{Confidence, Evidence, Fix, Risk, Rung, Severity};
 use crate::rules::authority;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_text::json::escape;
 
@@ -69,7 +69,7 @@ fn distrusts(link: &Link<'_>) -> bool {
 fn tell(
     facts: &Facts<'_>,
     link: &Link<'_>,
-    istiod: Option<&Stored>,
+    istiod: Option<&Object>,
     mut signs: Vec<Evidence>,
     out: &mut Sink,
 ) {

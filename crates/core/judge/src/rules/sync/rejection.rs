@@ -9,7 +9,7 @@ use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::istiod::syncz::Sync;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
-use meshladder_mesh::{PodFacts, Stored, gateways};
+use meshladder_mesh::{Object, PodFacts, gateways};
 use meshladder_text::tree::Node;
 
 /// What the rules built on this look at when it is there.
@@ -37,15 +37,15 @@ pub(super) struct Rejection<'f> {
 /// What is to blame.
 pub(super) enum Blame<'f> {
     /// Two Gateways or ServiceEntries that claim the same; the newer one first.
-    Duplicate(&'f Stored, &'f Stored, &'f Node),
+    Duplicate(&'f Object, &'f Object, &'f Node),
     /// A Service whose host leaves a virtual host without a domain.
-    ExternalName(&'f Stored),
+    ExternalName(&'f Object),
     /// The proxy does not know what istiod sends: its version and istiod's.
     VersionSkew(String, String),
     /// A patch that does not fit.
-    EnvoyFilter(&'f Stored, &'f Node),
+    EnvoyFilter(&'f Object, &'f Node),
     /// Another object whose name is in the text.
-    Other(&'f Stored),
+    Other(&'f Object),
     /// Nothing that is here.
     Unknown,
 }
@@ -172,8 +172,8 @@ impl<'f> Rejection<'f> {
     fn envoy_filter(
         &self,
         facts: &Facts<'f>,
-        pod: &'f Stored,
-    ) -> Option<(&'f Stored, &'f Node, u8)> {
+        pod: &'f Object,
+    ) -> Option<(&'f Object, &'f Node, u8)> {
         let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(pod));
         let patches = filters.iter().flat_map(|filter| {
             filter
@@ -192,7 +192,7 @@ impl<'f> Rejection<'f> {
     }
 
     /// How well a patch explains the text; 0 when it cannot.
-    fn fits(&self, patch: &Node, pod: &Stored) -> u8 {
+    fn fits(&self, patch: &Node, pod: &Object) -> u8 {
         let applies_to = match patch.str_at("applyTo").unwrap_or_default() {
             "LISTENER" | "FILTER_CHAIN" | "NETWORK_FILTER" | "HTTP_FILTER" | "LISTENER_FILTER" => {
                 "LDS"
@@ -260,7 +260,7 @@ impl<'f> Rejection<'f> {
     }
 
     /// The Service of type ExternalName that routes are made for.
-    fn external_name(&self, facts: &Facts<'f>) -> Option<&'f Stored> {
+    fn external_name(&self, facts: &Facts<'f>) -> Option<&'f Object> {
         let external = facts.mesh.objects.of("Service", "");
         let external =
             external.filter(|s| s.spec_at(["type"]).and_then(Node::str) == Some("ExternalName"));
@@ -278,7 +278,7 @@ impl<'f> Rejection<'f> {
     }
 
     /// The DestinationRule of a cluster that the text names, or an object by its name.
-    fn named(&self, facts: &Facts<'f>, pod: &'f Stored) -> Option<&'f Stored> {
+    fn named(&self, facts: &Facts<'f>, pod: &'f Object) -> Option<&'f Object> {
         let scope = facts.mesh.scope(pod);
         let words = self
             .text
@@ -362,8 +362,8 @@ const UNKNOWN_TO_ENVOY: &[&str] = &[
 ];
 
 /// Two that claim the same port and name or address at this proxy; the newer one first.
-fn duplicate<'f>(facts: &Facts<'f>, pod: &'f Stored) -> Option<(&'f Stored, &'f Stored, &'f Node)> {
-    let claims: Vec<(&Stored, &Node, Vec<String>)> = if is_router(pod) {
+fn duplicate<'f>(facts: &Facts<'f>, pod: &'f Object) -> Option<(&'f Object, &'f Object, &'f Node)> {
+    let claims: Vec<(&Object, &Node, Vec<String>)> = if is_router(pod) {
         let servers = facts
             .mesh
             .gateways_of(pod)
@@ -413,7 +413,7 @@ fn server_claims(server: &Node) -> Vec<String> {
 }
 
 /// Port and each address, else each host.
-fn entry_claims(entry: &Stored) -> Vec<String> {
+fn entry_claims(entry: &Object) -> Vec<String> {
     let places = if entry.spec_list("addresses").is_empty() {
         "hosts"
     } else {
@@ -435,7 +435,7 @@ fn entry_claims(entry: &Stored) -> Vec<String> {
 
 /// The versions of a proxy and of an istiod that serves it, when they are a minor version or more
 /// apart.
-fn skew(facts: &Facts<'_>, pod: &Stored) -> Option<(String, String)> {
+fn skew(facts: &Facts<'_>, pod: &Object) -> Option<(String, String)> {
     let stream = facts
         .fleet
         .streams_of(&pod.id.namespace, &pod.id.name)

@@ -6,7 +6,7 @@ use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::{Section, State};
 use meshladder_mesh::policies::Workload;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
@@ -88,8 +88,8 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
 /// The Telemetry that turns the log off or thins it out, else the mesh's own setting.
 fn silenced_by<'f>(
     facts: &Facts<'f>,
-    pod: &Stored,
-) -> Option<(&'f Stored, &'f Node, &'static str)> {
+    pod: &Object,
+) -> Option<(&'f Object, &'f Node, &'static str)> {
     let is_off = |logging: &&Node| met::is_true(logging.get("disabled"));
     let telemetries = facts.mesh.policies("Telemetry", &Workload::of(pod));
     let off = telemetries.iter().find_map(|telemetry| {

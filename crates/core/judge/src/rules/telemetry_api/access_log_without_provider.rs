@@ -4,7 +4,7 @@ use super::selection::is_default;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{TELEMETRIES, list};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -60,7 +60,7 @@ fn is_off(log: &Node) -> bool {
 
 /// Whether a wider Telemetry, of the namespace or of the mesh, names a provider, which the narrower
 /// one then uses.
-fn inherits(mesh: &Mesh, telemetry: &Stored) -> bool {
+fn inherits(mesh: &Mesh, telemetry: &Object) -> bool {
     let (own, root) = (
         telemetry.id.namespace.as_str(),
         &*mesh.config.root_namespace,

@@ -2,8 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::{PodFacts, Stored};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::{Object, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1001",
@@ -23,24 +23,24 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some((told, pod)) = answer(facts, asked) else {
-        return from_outside(facts, asked, out);
+    let Some((told, pod)) = answer(facts, case) else {
+        return from_outside(facts, case, out);
     };
     // Then every attempt was answered so, which is told by itself.
-    if super::retries_exhausted::is_exhausted(facts, asked) {
+    if super::retries_exhausted::is_exhausted(facts, case) {
         return;
     }
     let message = format!(
         "the application of {} itself answers {} with {}; no proxy made that answer",
         pod.workload(),
-        witness::call(asked),
+        witness::call(case),
         told.code
     );
     let finding = out.find(pod.workload(), message, told.proof);
     finding.hits(pod.reference());
-    if let Some(line) = asked
+    if let Some(line) = case
         .client_log
         .iter()
         .find(|line| line.code == told.code && line.details == "via_upstream")
@@ -56,19 +56,19 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     )));
 }
 
-fn from_outside(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
-    let Some((told, entry)) = outside_answer(facts, asked) else {
+fn from_outside(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
+    let Some((told, entry)) = outside_answer(facts, case) else {
         return;
     };
     let message = format!(
         "{}, which is outside the mesh, itself answers {} with {}; no proxy made that answer",
-        asked.host,
-        witness::call(asked),
+        case.host,
+        witness::call(case),
         told.code
     );
     let finding = out.find(entry.id.clone(), message, told.proof);
     finding.see(Evidence::object(entry, "what it is called by"));
-    finding.hits.extend(asked.client.map(PodFacts::reference));
+    finding.hits.extend(case.client.map(PodFacts::reference));
     finding.fix(Fix::advice(
         "ask whoever runs it; the mesh only relays its answer",
     ));
@@ -77,10 +77,10 @@ fn from_outside(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 /// An error that a host outside wrote, as the caller's proxy relays it.
 pub(super) fn outside_answer<'r>(
     facts: &Facts<'r>,
-    asked: &'r Asked<'_>,
-) -> Option<(Told<'r>, &'r Stored)> {
-    let entry = witness::outside(facts, asked)?;
-    let told = witness::told(facts, asked)
+    case: &'r Case<'_>,
+) -> Option<(Told<'r>, &'r Object)> {
+    let entry = witness::outside(facts, case)?;
+    let told = witness::told(facts, case)
         .into_iter()
         .find(|told| told.side == Side::Client && relays(told))?;
     Some((told, entry))
@@ -95,9 +95,9 @@ fn relays(told: &Told<'_>) -> bool {
 /// and the client's does.
 pub(super) fn answer<'r>(
     facts: &Facts<'r>,
-    asked: &'r Asked<'_>,
+    case: &'r Case<'_>,
 ) -> Option<(Told<'r>, &'r PodFacts)> {
-    witness::told(facts, asked)
+    witness::told(facts, case)
         .into_iter()
         .filter(relays)
         .find_map(|told| {

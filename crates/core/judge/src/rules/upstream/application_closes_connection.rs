@@ -3,7 +3,7 @@
 use super::keep_alive_race;
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1002",
@@ -19,16 +19,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = closed(facts, asked).filter(|_| !keep_alive_race::is_rare(asked)) else {
+    let Some(told) = closed(facts, case).filter(|_| !keep_alive_race::is_rare(case)) else {
         return;
     };
     let Some(pod) = told.pod else { return };
     let message = format!(
         "the application of {} closes the connection on {} without an answer",
         pod.workload(),
-        witness::call(asked)
+        witness::call(case)
     );
     let finding = out.find(pod.workload(), message, told.proof);
     finding.hits(pod.reference());
@@ -42,8 +42,8 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// `UC` at the server: the connection stood, and the application ended it.
-pub(super) fn closed<'r>(facts: &Facts<'r>, asked: &'r Asked<'_>) -> Option<Told<'r>> {
-    witness::told(facts, asked)
+pub(super) fn closed<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Option<Told<'r>> {
+    witness::told(facts, case)
         .into_iter()
         .find(|told| told.is_of_application() && told.has("UC"))
 }

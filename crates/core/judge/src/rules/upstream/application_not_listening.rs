@@ -3,11 +3,11 @@
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::access_log::{self, Line};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::services::number;
-use meshladder_mesh::{PodFacts, Stored};
+use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
@@ -31,10 +31,10 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Either(check),
 };
 
-fn check(facts: &Facts<'_>, asked: Option<&Asked<'_>>, out: &mut Sink) {
-    if let Some(asked) = asked {
+fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+    if let Some(case) = case {
         out.examined();
-        let told = witness::told(facts, asked)
+        let told = witness::told(facts, case)
             .into_iter()
             .find(|told| told.is_of_application() && told.has("UF"));
         if let Some((pod, line)) = told.and_then(|told| Some((told.pod?, told.line?))) {
@@ -122,9 +122,9 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
 /// The Sidecar that leads what comes to a port to another one, which the pod does not declare.
 fn led_elsewhere<'r>(
     facts: &Facts<'r>,
-    pod: &'r Stored,
+    pod: &'r Object,
     port: u16,
-) -> Option<(&'r Stored, &'r Node)> {
+) -> Option<(&'r Object, &'r Node)> {
     let sidecar = facts.mesh.scope(pod).sidecar?;
     let is_it = |listener: &&Node| listener.at(["port", "number"]).and_then(number) == Some(port);
     let node = sidecar
@@ -140,7 +140,7 @@ fn led_elsewhere<'r>(
 
 fn misled(
     pod: &PodFacts,
-    sidecar: &Stored,
+    sidecar: &Object,
     node: &Node,
     port: Option<u16>,
     line: &Line,
@@ -180,7 +180,7 @@ fn port_of(line: &Line) -> Option<u16> {
 }
 
 /// The ports of the pod's own containers.
-fn ports(pod: &Stored) -> Vec<(u16, &Node)> {
+fn ports(pod: &Object) -> Vec<(u16, &Node)> {
     let own = pod
         .spec_list("containers")
         .iter()
@@ -193,7 +193,7 @@ fn ports(pod: &Stored) -> Vec<(u16, &Node)> {
 
 /// Settings of a workload that tell the application to listen on the loopback address, and what
 /// they should be.
-fn loopback(workload: &Stored, port: Option<u16>) -> Vec<(&Stored, &Node, String)> {
+fn loopback(workload: &Object, port: Option<u16>) -> Vec<(&Object, &Node, String)> {
     let containers = workload
         .spec_at(["template", "spec", "containers"])
         .map_or(&[][..], Node::items);

@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::ObjectRef;
 
@@ -20,14 +20,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked);
+    let told = witness::told(facts, case);
     let gave_up = |flag: &str| ["DC", "DR"].contains(&flag);
     let at_client = told
         .iter()
         .find(|told| told.side == Side::Client && told.flags.iter().any(|flag| gave_up(flag)));
-    let is_seen = asked
+    let is_seen = case
         .seen
         .is_some_and(|seen| seen.flags.iter().any(|flag| gave_up(flag)));
     // Where the caller's own proxy ran into a timeout, it is that proxy which hung up on the
@@ -35,17 +35,17 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let at_server = told
         .iter()
         .find(|told| told.side == Side::Server && told.flags.iter().any(|flag| gave_up(flag)));
-    let timed_out = asked.client_log.iter().any(|line| line.has("UT"));
+    let timed_out = case.client_log.iter().any(|line| line.has("UT"));
     if let Some(told) = at_client.or(at_server.filter(|_| !timed_out)) {
         tell(
-            asked,
+            case,
             told.line.and_then(|line| line.duration),
             told.proof.clone(),
             out,
         );
     } else if is_seen {
         tell(
-            asked,
+            case,
             None,
             Evidence::document(&DocId::new("logs/"), "no line of it was kept"),
             out,
@@ -53,13 +53,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
 }
 
-fn tell(asked: &Asked<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
+fn tell(case: &Case<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
     let after = after
         .map(|after| format!(" after {after} ms"))
         .unwrap_or_default();
     let message = format!(
         "the caller of {} hangs up{after}, before the answer is there",
-        witness::call(asked)
+        witness::call(case)
     );
     let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
     finding.fix(Fix::advice(

@@ -3,7 +3,7 @@
 use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1019",
@@ -33,13 +33,13 @@ pub(super) static RULE: Rule = Rule {
 /// waits longer in vain meets a server that does not answer at all.
 const SHORT_MS: u64 = 1000;
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked)
+    let told = witness::told(facts, case)
         .into_iter()
         .find(|told| told.details.contains("connection_timeout"));
     let Some(told) = told else { return };
-    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let Some(node) = pool.at(["tcp", "connectTimeout"]) else {
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     }
     let message = format!(
         "{} lets connections to {} take {text} only, and that was not enough",
-        rule.id, asked.host
+        rule.id, case.host
     );
     let finding = out.find(
         rule.id.clone(),
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.see(told.proof).confidence(Confidence::Likely);
     finding
         .hits
-        .extend(witness::caller(facts, asked).map(meshladder_mesh::PodFacts::reference));
+        .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
     finding.fix(Fix::json_patch(
         &rule.id,

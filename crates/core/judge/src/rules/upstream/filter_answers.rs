@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1018",
@@ -73,9 +73,9 @@ const TYPES: [(&str, &str); 15] = [
     ("wasm_fail_stream", "envoy.extensions.filters.http.wasm."),
 ];
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    for told in witness::told(facts, asked) {
+    for told in witness::told(facts, case) {
         let type_part = TYPES
             .iter()
             .find(|(details, _)| told.details.starts_with(details))
@@ -93,7 +93,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             "{} puts a filter into the proxy of {} that answers {} with {} itself ({})",
             filter.id,
             pod.workload(),
-            witness::call(asked),
+            witness::call(case),
             told.code,
             told.details
         );

@@ -2,7 +2,7 @@
 
 use crate::finding::{Fix, Rung, Severity};
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,18 +19,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(_: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(_: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let mut lines = asked.server_log.iter().chain(&asked.client_log);
+    let mut lines = case.server_log.iter().chain(&case.client_log);
     let Some(line) = lines.find(|line| line.code == 200 && !line.flags.is_empty()) else {
         return;
     };
     let message = format!(
         "{} failed with {} although its status is 200: gRPC has the failure in its trailer, so alerts on the status stay quiet",
-        witness::call(asked),
+        witness::call(case),
         line.flags.join(",")
     );
-    let subject = asked.service.map_or_else(
+    let subject = case.service.map_or_else(
         || ObjectRef::new("Request", "", ""),
         |service| ObjectRef::new("Service", &service.namespace, &service.name),
     );

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::access_log;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::ObjectRef;
@@ -20,19 +20,19 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked)
+    let told = witness::told(facts, case)
         .into_iter()
         .find(|told| is_low(told.code, told.details));
-    let is_seen = asked.saw(426);
+    let is_seen = case.saw(426);
     let Some(proof) = told
         .map(|told| told.proof)
-        .or_else(|| is_seen.then(|| logged(facts, asked)))
+        .or_else(|| is_seen.then(|| logged(facts, case)))
     else {
         return;
     };
-    let first = asked
+    let first = case
         .trace
         .hops
         .first()
@@ -51,8 +51,8 @@ fn is_low(code: u16, details: &str) -> bool {
 }
 
 /// Such a request is refused before its path is known, so its line fits no question.
-fn logged(facts: &Facts<'_>, asked: &Asked<'_>) -> Evidence {
-    let logs = asked
+fn logged(facts: &Facts<'_>, case: &Case<'_>) -> Evidence {
+    let logs = case
         .trace
         .hops
         .iter()

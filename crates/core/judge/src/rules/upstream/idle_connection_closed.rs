@@ -3,7 +3,7 @@
 use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::access_log::Line;
 use meshladder_sim::walk::Scheme;
 
@@ -33,12 +33,12 @@ pub(super) static RULE: Rule = Rule {
 
 /// Envoy sets no flag when a TCP connection was idle for too long: that it lasted as long as the
 /// rule says is all there is.
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    if asked.question.to.scheme != Scheme::Tcp || asked.seen.is_some_and(Seen::is_success) {
+    if case.call.to.scheme != Scheme::Tcp || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let limits = ["idleTimeout", "maxConnectionDuration"]
@@ -46,16 +46,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .filter_map(|key| pool.at(["tcp", key]));
     let limit = limits.into_iter().find_map(|node| {
         let ms = milliseconds(node.str()?)?;
-        Some((
-            node,
-            asked.client_log.iter().rfind(|line| lasted(line, ms))?,
-        ))
+        Some((node, case.client_log.iter().rfind(|line| lasted(line, ms))?))
     });
     let Some((node, line)) = limit else { return };
     let message = format!(
         "{} has connections to {} closed after {}, which is how long they lasted",
         rule.id,
-        asked.host,
+        case.host,
         node.str().unwrap_or_default()
     );
     let finding = out.find(
@@ -68,7 +65,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .confidence(Confidence::Likely);
     finding
         .hits
-        .extend(witness::caller(facts, asked).map(meshladder_mesh::PodFacts::reference));
+        .extend(witness::caller(facts, case).map(meshladder_mesh::PodFacts::reference));
     let path = rule.path_of(node);
     finding.fix(Fix::json_patch(
         &rule.id,

@@ -2,7 +2,7 @@
 
 use super::application_closes_connection::closed;
 use crate::finding::{Confidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
 /// An application that closes idle connections does so without work: in a few milliseconds.
 const QUICK_MS: u64 = 50;
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = closed(facts, asked).filter(|_| is_rare(asked)) else {
+    let Some(told) = closed(facts, case).filter(|_| is_rare(case)) else {
         return;
     };
     let Some(pod) = told.pod else { return };
@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     finding.fix(Fix::advice(
         "let the application keep idle connections longer than its proxy does (an hour by default)",
     ));
-    if let Some(service) = asked.service {
+    if let Some(service) = case.service {
         let id = ObjectRef::new(
             "DestinationRule",
             &service.namespace,
@@ -55,13 +55,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Whether the same call mostly succeeds, and fails at once when it fails.
-pub(super) fn is_rare(asked: &Asked<'_>) -> bool {
-    let fails: Vec<_> = asked
+pub(super) fn is_rare(case: &Case<'_>) -> bool {
+    let fails: Vec<_> = case
         .server_log
         .iter()
         .filter(|line| line.has("UC"))
         .collect();
-    let succeeds = asked
+    let succeeds = case
         .server_log
         .iter()
         .filter(|line| (200..400).contains(&line.code))

@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1009",
@@ -34,9 +34,9 @@ const TYPES: [(&str, &str); 2] = [
     ),
 ];
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let Some(told) = witness::told(facts, asked)
+    let Some(told) = witness::told(facts, case)
         .into_iter()
         .find(|told| type_of(told.details).is_some())
     else {
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         return;
     };
     // That a limit may be hit says nothing of a request about which nothing was seen.
-    if told.line.is_none() && asked.seen.is_none() {
+    if told.line.is_none() && case.seen.is_none() {
         return;
     }
     let Some(pod) = told.pod else { return };

@@ -3,7 +3,7 @@
 use super::application_answers_error::upstream_of;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -20,9 +20,9 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let failed = witness::told(facts, asked)
+    let failed = witness::told(facts, case)
         .into_iter()
         .filter(|t| t.side == Side::Client && (t.has("UF") || t.has("UC")));
     for told in failed {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,20 +27,20 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked)
+    let told = witness::told(facts, case)
         .into_iter()
         .find(|told| told.has("UO"));
-    if told.is_none() && !asked.seen.is_some_and(|seen| seen.has("UO")) {
+    if told.is_none() && !case.seen.is_some_and(|seen| seen.has("UO")) {
         return;
     }
     // `UO` at the server's own proxy comes from the same rule: istiod applies it to inbound
     // clusters too.
-    let Some(caller) = witness::caller(facts, asked) else {
+    let Some(caller) = witness::caller(facts, case) else {
         return;
     };
-    let Some((rule, pool)) = witness::client_setting(facts, asked, "connectionPool") else {
+    let Some((rule, pool)) = witness::client_setting(facts, case, "connectionPool") else {
         return;
     };
     let limits: Vec<String> = ["http", "tcp"]
@@ -57,9 +57,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     let message = format!(
         "{} limits the connections of each caller to {} ({}), and what goes beyond is {} at once",
         rule.id,
-        asked.host,
+        case.host,
         limits.join(", "),
-        if asked.question.to.scheme == Scheme::Tcp {
+        if case.call.to.scheme == Scheme::Tcp {
             "closed"
         } else {
             "answered 503"

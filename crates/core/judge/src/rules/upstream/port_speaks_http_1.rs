@@ -2,8 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -29,16 +29,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     let broken = |told: &Told<'_>| told.has("UPE") || told.details.contains("protocol_error");
-    let Some(told) = witness::told(facts, asked).into_iter().find(broken) else {
+    let Some(told) = witness::told(facts, case).into_iter().find(broken) else {
         return;
     };
-    if let Some((object, node)) = upgrade(facts, asked) {
-        return upgraded(asked, object, node, told, out);
+    if let Some((object, node)) = upgrade(facts, case) {
+        return upgraded(case, object, node, told, out);
     }
-    let Some((service, port)) = witness::called_port(facts, asked) else {
+    let Some((service, port)) = witness::called_port(facts, case) else {
         return;
     };
     let how = port.app_protocol.unwrap_or(port.name);
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
             ),
             patch(service, &port, "http"),
         ),
-        Protocol::Http if is_grpc(asked) => (
+        Protocol::Http if is_grpc(case) => (
             format!(
                 "port {} of {} is declared {how}, so proxies speak HTTP/1.1 to the application, and the call is gRPC, which is HTTP/2",
                 port.number, service.id
@@ -65,27 +65,27 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         Evidence::of(service, port.node, "the declaration"),
     );
     finding.see(told.proof);
-    for pod in &asked.servers {
+    for pod in &case.servers {
         finding.hits(pod.reference());
     }
     let fix = Fix::json_patch(&service.id, patch);
-    finding.fix(if is_grpc(asked) {
+    finding.fix(if is_grpc(case) {
         fix.unchecked("the logs are of before the change")
     } else {
         fix
     });
 }
 
-fn is_grpc(asked: &Asked<'_>) -> bool {
-    let headers = asked.question.headers.iter();
+fn is_grpc(case: &Case<'_>) -> bool {
+    let headers = case.call.headers.iter();
     headers
         .into_iter()
         .any(|(name, value)| name == "content-type" && value.starts_with("application/grpc"))
 }
 
 /// Who has callers' proxies speak HTTP/2 to a port that is declared HTTP/1.1.
-fn upgrade<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<(&'r Stored, &'r Node)> {
-    let pool = witness::client_setting(facts, asked, "connectionPool");
+fn upgrade<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<(&'r Object, &'r Node)> {
+    let pool = witness::client_setting(facts, case, "connectionPool");
     let of_rule = pool.and_then(|(rule, pool)| Some((rule, pool.at(["http", "h2UpgradePolicy"])?)));
     if let Some((rule, policy)) = of_rule.filter(|(_, policy)| policy.str() != Some("DEFAULT")) {
         return (policy.str() == Some("UPGRADE")).then_some((rule, policy));
@@ -100,10 +100,10 @@ fn upgrade<'r>(facts: &Facts<'r>, asked: &Asked<'r>) -> Option<(&'r Stored, &'r 
     Some((map, map.node.at(["data", "mesh"])?))
 }
 
-fn upgraded(asked: &Asked<'_>, object: &Stored, node: &Node, told: Told<'_>, out: &mut Sink) {
+fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Told<'_>, out: &mut Sink) {
     let message = format!(
         "{} has proxies speak HTTP/2 to {} (h2UpgradePolicy), whose application does not answer in HTTP/2",
-        object.id, asked.host
+        object.id, case.host
     );
     let finding = out.find(
         object.id.clone(),
@@ -111,7 +111,7 @@ fn upgraded(asked: &Asked<'_>, object: &Stored, node: &Node, told: Told<'_>, out
         Evidence::of(object, node, "the upgrade"),
     );
     finding.see(told.proof);
-    for pod in &asked.servers {
+    for pod in &case.servers {
         finding.hits(pod.reference());
     }
     if object.id.kind == "DestinationRule" {
@@ -127,7 +127,7 @@ fn upgraded(asked: &Asked<'_>, object: &Stored, node: &Node, told: Told<'_>, out
 }
 
 /// Declares the port otherwise.
-fn patch(service: &Stored, port: &ServicePort<'_>, protocol: &str) -> String {
+fn patch(service: &Object, port: &ServicePort<'_>, protocol: &str) -> String {
     let at = service.path_of(port.node);
     if port.app_protocol.is_some() {
         return format!(r#"[{{"op":"replace","path":"{at}/appProtocol","value":"{protocol}"}}]"#);

@@ -2,7 +2,7 @@
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,13 +19,13 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    if asked.question.to.scheme != Scheme::Tcp || asked.seen.is_some_and(Seen::is_success) {
+    if case.call.to.scheme != Scheme::Tcp || case.seen.is_some_and(Symptom::is_success) {
         return;
     }
     let Some((service, port)) =
-        witness::called_port(facts, asked).filter(|(_, port)| port.protocol.is_http())
+        witness::called_port(facts, case).filter(|(_, port)| port.protocol.is_http())
     else {
         return;
     };
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         Evidence::of(service, port.node, "the declaration"),
     );
     finding.confidence(Confidence::Likely);
-    for pod in &asked.servers {
+    for pod in &case.servers {
         finding.hits(pod.reference());
     }
     let at = service.path_of(port.node);

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -58,9 +58,9 @@ const FORMS: [(&str, &str); 12] = [
     ),
 ];
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, asked).into_iter().find_map(|told| {
+    let told = witness::told(facts, case).into_iter().find_map(|told| {
         let (_, what) = FORMS
             .iter()
             .find(|(details, _)| told.details.contains(details))?;
@@ -72,10 +72,10 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     };
     let at = told
         .pod
-        .map_or_else(|| asked.host.clone(), |pod| pod.workload().to_string());
+        .map_or_else(|| case.host.clone(), |pod| pod.workload().to_string());
     let message = format!(
         "the proxy of {at} refuses {} with {}: {what}",
-        witness::call(asked),
+        witness::call(case),
         told.code
     );
     let details = told.details.to_owned();

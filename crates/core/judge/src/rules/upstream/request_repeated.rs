@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::access_log::Line;
 use meshladder_mesh::services::number;
-use meshladder_mesh::{ObjectRef, Stored};
+use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,17 +28,17 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     // "Request methods are considered safe if their defined semantics are essentially read-only";
     // PUT and DELETE are idempotent besides.
-    if !["POST", "PATCH"].contains(&asked.question.method.as_str()) {
+    if !["POST", "PATCH"].contains(&case.call.method.as_str()) {
         return;
     }
-    let Some(lines) = repeated(&asked.server_log) else {
+    let Some(lines) = repeated(&case.server_log) else {
         return;
     };
-    let services = witness::virtual_services(facts, asked);
+    let services = witness::virtual_services(facts, case);
     let retries = services
         .iter()
         .find_map(|service| retries(service).map(|node| (*service, node)));
@@ -51,11 +51,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
                 service.id.clone(),
                 Evidence::of(service, node, "it does not turn retries off"),
             ),
-            None => (service_of(asked), witness::line_shows(lines[0])),
+            None => (service_of(case), witness::line_shows(lines[0])),
         };
     let message = format!(
         "{} ran {} times for one call: the caller's proxy retries it",
-        witness::call(asked),
+        witness::call(case),
         lines.len()
     );
     let finding = out.find(subject.clone(), message, proof);
@@ -84,15 +84,15 @@ fn repeated(lines: &[Line]) -> Option<Vec<&Line>> {
     by_id.into_values().find(|lines| lines.len() > 1)
 }
 
-fn retries(service: &Stored) -> Option<&Node> {
+fn retries(service: &Object) -> Option<&Node> {
     service
         .spec_list("http")
         .iter()
         .find_map(|route| route.get("retries"))
 }
 
-fn service_of(asked: &Asked<'_>) -> ObjectRef {
-    asked.service.map_or_else(
+fn service_of(case: &Case<'_>) -> ObjectRef {
+    case.service.map_or_else(
         || ObjectRef::new("Request", "", ""),
         |service| ObjectRef::new("Service", &service.namespace, &service.name),
     )

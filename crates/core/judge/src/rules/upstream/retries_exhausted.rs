@@ -3,7 +3,7 @@
 use super::application_answers_error::answer;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Side};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1015",
@@ -24,23 +24,23 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    if !is_exhausted(facts, asked) {
+    if !is_exhausted(facts, case) {
         return;
     }
-    let Some((told, pod)) = answer(facts, asked) else {
+    let Some((told, pod)) = answer(facts, case) else {
         return;
     };
     let message = format!(
         "the application of {} answers every attempt of {} with {}, until the retries are used up",
         pod.workload(),
-        witness::call(asked),
+        witness::call(case),
         told.code
     );
     let finding = out.find(pod.workload(), message, told.proof);
     finding.hits(pod.reference());
-    for line in asked
+    for line in case
         .client_log
         .iter()
         .filter(|line| line.has("URX"))
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     {
         finding.see(witness::line_shows(line));
     }
-    for service in witness::virtual_services(facts, asked) {
+    for service in witness::virtual_services(facts, case) {
         if let Some(retries) = service
             .spec_list("http")
             .iter()
@@ -67,9 +67,9 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 }
 
 /// Whether the caller's proxy gave up retrying answers, not connections.
-pub(super) fn is_exhausted(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
-    let told = witness::told(facts, asked);
+pub(super) fn is_exhausted(facts: &Facts<'_>, case: &Case<'_>) -> bool {
+    let told = witness::told(facts, case);
     told.iter()
         .any(|told| told.side == Side::Client && told.has("URX") && told.details == "via_upstream")
-        || asked.seen.is_some_and(|seen| seen.flags == ["URX"])
+        || case.seen.is_some_and(|seen| seen.flags == ["URX"])
 }

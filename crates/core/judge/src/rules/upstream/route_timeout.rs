@@ -2,8 +2,8 @@
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
-use crate::rules::{Asked, Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -30,16 +30,16 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
     let timed_out = |told: &Told<'_>| told.has("UT") || told.details == "response_timeout";
-    let told = witness::told(facts, asked).into_iter().find(timed_out);
-    let is_seen = asked.seen.is_some_and(|seen| seen.has("UT"));
+    let told = witness::told(facts, case).into_iter().find(timed_out);
+    let is_seen = case.seen.is_some_and(|seen| seen.has("UT"));
     if told.is_none() && !is_seen {
         return;
     }
     let waited = told.as_ref().and_then(|told| told.line?.duration);
-    let services = witness::virtual_services(facts, asked);
+    let services = witness::virtual_services(facts, case);
     let timeouts = services.iter().flat_map(|service| {
         timeouts(service)
             .into_iter()
@@ -54,13 +54,13 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         .into_iter()
         .find(|(_, (_, ms, tries))| fits(*ms, *tries))
     else {
-        return told.map_or((), |told| slow(facts, asked, told, out));
+        return told.map_or((), |told| slow(facts, case, told, out));
     };
     let text = node.str().unwrap_or_default();
     let message = format!(
         "{} lets {} wait for {text} only, and the application takes longer",
         service.id,
-        witness::call(asked)
+        witness::call(case)
     );
     let finding = out.find(
         service.id.clone(),
@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     if let Some(told) = told {
         finding.see(told.proof);
     }
-    for server in &asked.servers {
+    for server in &case.servers {
         finding.hits(server.reference());
     }
     let at = service.path_of(node);
@@ -84,26 +84,26 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
 
 /// No route's timeout fits: the caller may have set one in a header, and the work is slow in any
 /// case.
-fn slow(facts: &Facts<'_>, asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
-    let server = asked.servers.first().map(|server| server.workload());
+fn slow(facts: &Facts<'_>, case: &Case<'_>, told: Told<'_>, out: &mut Sink) {
+    let server = case.servers.first().map(|server| server.workload());
     let Some(server) =
-        server.or_else(|| witness::outside(facts, asked).map(|entry| entry.id.clone()))
+        server.or_else(|| witness::outside(facts, case).map(|entry| entry.id.clone()))
     else {
         return;
     };
     // A route was shortened and is longer now: the proxy may not have heard of it yet.
-    if !asked.client_log.iter().any(|line| line.has("UT")) {
+    if !case.client_log.iter().any(|line| line.has("UT")) {
         return;
     }
     let waited = told.line.and_then(|line| line.duration).unwrap_or_default();
     let message = format!(
         "the application of {server} does not answer {} within {waited} ms, and no VirtualService sets that timeout",
-        witness::call(asked)
+        witness::call(case)
     );
     let finding = out.find(server, message, told.proof);
     finding
         .hits
-        .extend(asked.servers.first().map(|server| server.reference()));
+        .extend(case.servers.first().map(|server| server.reference()));
     finding.confidence(Confidence::Possible);
     finding.fix(Fix::advice(
         "see whether the caller sends x-envoy-upstream-rq-timeout-ms, and why the application is slow",
@@ -112,7 +112,7 @@ fn slow(facts: &Facts<'_>, asked: &Asked<'_>, told: Told<'_>, out: &mut Sink) {
 
 /// `timeout` and `perTryTimeout` of every route, in milliseconds, and how often a request may wait
 /// for it.
-fn timeouts(service: &Stored) -> Vec<(&Node, u64, u64)> {
+fn timeouts(service: &Object) -> Vec<(&Node, u64, u64)> {
     let mut found = Vec::new();
     for route in service.spec_list("http") {
         // "The default is 2"

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Asked, Check, Facts, Rule, Seen, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, witness};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::trace::Kind;
@@ -25,15 +25,14 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Request(check),
 };
 
-fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     // Which HTTP the caller speaks is not in any configuration; that answer is told by itself.
-    let Some(seen) = asked.seen.filter(|seen| seen.code != 426) else {
+    let Some(seen) = case.seen.filter(|seen| seen.code != 426) else {
         return;
     };
     out.examined();
     let ends = || {
-        asked
-            .trace
+        case.trace
             .branches
             .iter()
             .map(|branch| &branch.end)
@@ -41,7 +40,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     };
     let predicted = ends()
         .any(|end| end.code == seen.code || (seen.is_success() && end.kind == Kind::Forwarded));
-    if predicted || ends().next().is_none() || is_logged(facts, asked) {
+    if predicted || ends().next().is_none() || is_logged(facts, case) {
         return;
     }
     let told: Vec<String> = ends()
@@ -56,7 +55,7 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
         seen.code,
         told.join(" or ")
     );
-    let proof = asked
+    let proof = case
         .trace
         .hops
         .iter()
@@ -75,11 +74,11 @@ fn check(facts: &Facts<'_>, asked: &Asked<'_>, out: &mut Sink) {
     // With a forwarded request only the application or what lies between is left, and that only
     // logs tell.
     if !seen.is_success() && ends().any(|end| end.kind == Kind::Forwarded) {
-        out.unknown(log_wanted(asked, seen));
+        out.unknown(log_wanted(case, seen));
     }
 }
 
-fn log_wanted(asked: &Asked<'_>, seen: &Seen) -> String {
+fn log_wanted(case: &Case<'_>, seen: &Symptom) -> String {
     let names = |pods: &mut dyn Iterator<Item = &PodFacts>, or: &str| {
         let names: Vec<String> = pods
             .map(|pod| format!("{}/{}", pod.namespace, pod.name))
@@ -90,9 +89,9 @@ fn log_wanted(asked: &Asked<'_>, seen: &Seen) -> String {
             names.join(", ")
         }
     };
-    let servers = names(&mut asked.servers.iter().copied(), "the server's proxy");
+    let servers = names(&mut case.servers.iter().copied(), "the server's proxy");
     if seen.is_of_a_proxy() {
-        let client = names(&mut asked.client.into_iter(), "the client's proxy");
+        let client = names(&mut case.client.into_iter(), "the client's proxy");
         return format!(
             "the access logs of {client} and {servers}: which of them ended it with {}",
             seen.in_words()
@@ -105,12 +104,12 @@ fn log_wanted(asked: &Asked<'_>, seen: &Seen) -> String {
 }
 
 /// Whether a log has such an end, so that it needs no prediction.
-fn is_logged(facts: &Facts<'_>, asked: &Asked<'_>) -> bool {
-    let success = asked.seen.is_some_and(Seen::is_success);
+fn is_logged(facts: &Facts<'_>, case: &Case<'_>) -> bool {
+    let success = case.seen.is_some_and(Symptom::is_success);
     success
-        || witness::told(facts, asked)
+        || witness::told(facts, case)
             .iter()
             .any(|told| told.line.is_some() && told.details != "via_upstream")
-        || super::application_answers_error::answer(facts, asked).is_some()
-        || super::application_answers_error::outside_answer(facts, asked).is_some()
+        || super::application_answers_error::answer(facts, case).is_some()
+        || super::application_answers_error::outside_answer(facts, case).is_some()
 }

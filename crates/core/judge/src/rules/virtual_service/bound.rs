@@ -1,6 +1,6 @@
 //! The gateways that a VirtualService names.
 
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_text::tree::Node;
 
@@ -21,7 +21,7 @@ impl Bound<'_> {
 }
 
 /// Every entry but `mesh`, which stands for sidecars.
-pub(super) fn of(service: &Stored) -> impl Iterator<Item = Bound<'_>> {
+pub(super) fn of(service: &Object) -> impl Iterator<Item = Bound<'_>> {
     service
         .spec_list("gateways")
         .iter()
@@ -38,6 +38,6 @@ pub(super) fn of(service: &Stored) -> impl Iterator<Item = Bound<'_>> {
 }
 
 /// The entries that name an object.
-pub(super) fn to_gateways(service: &Stored) -> impl Iterator<Item = Bound<'_>> {
+pub(super) fn to_gateways(service: &Object) -> impl Iterator<Item = Bound<'_>> {
     of(service).filter(|bound| !bound.is_internal())
 }

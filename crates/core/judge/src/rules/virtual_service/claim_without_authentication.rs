@@ -4,7 +4,7 @@ use super::bound;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{GATEWAYS, PODS, REQUEST_AUTHENTICATIONS, VIRTUAL_SERVICES, list};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::policies::Workload;
 use meshladder_text::tree::{Member, Node};
 
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 continue;
             };
             let pods = facts.mesh.gateway_pods(gateway);
-            let is_bare = |pod: &&&Stored| {
+            let is_bare = |pod: &&&Object| {
                 facts
                     .mesh
                     .policies("RequestAuthentication", &Workload::of(pod))
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// The first header match that is none, but asks for a claim of the token.
-fn claim(service: &Stored) -> Option<&Member> {
+fn claim(service: &Object) -> Option<&Member> {
     let matches = service
         .spec_list("http")
         .iter()

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -53,7 +53,7 @@ fn percent(delay: &Node) -> Option<&Node> {
 }
 
 /// The same number in the new field, unless that is set already.
-fn moved(service: &Stored, old: &[(&Node, &Node)]) -> Fix {
+fn moved(service: &Object, old: &[(&Node, &Node)]) -> Fix {
     let mut operations = Vec::new();
     for (delay, percent) in old {
         let path = service.path_of(delay);

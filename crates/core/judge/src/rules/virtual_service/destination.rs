@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use meshladder_mesh::services::number;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
 
 /// A destination, or the entry of a route that lacks one.
@@ -17,7 +17,7 @@ pub(super) struct Destination<'m> {
 }
 
 /// Every destination, mirrors too.
-pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
+pub(super) fn of<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Destination<'m>> {
     let mut found = Vec::new();
     for route in ["http", "tls", "tcp"]
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn of<'m>(mesh: &Mesh, service: &'m Stored) -> Vec<Destination<'m>> {
 }
 
 /// The ports that they have.
-pub(super) fn ports(known: &[&Stored]) -> BTreeSet<u16> {
+pub(super) fn ports(known: &[&Object]) -> BTreeSet<u16> {
     let all = known.iter().flat_map(|object| object.spec_list("ports"));
     all.filter_map(|port| number(port.get("port").or_else(|| port.get("number"))?))
         .collect()

@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::traffic::routes;
 use meshladder_text::json::escape;
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 }
 
 /// Every Gateway that it names, those of single matches too.
-fn named(service: &Stored) -> impl Iterator<Item = &Node> {
+fn named(service: &Object) -> impl Iterator<Item = &Node> {
     let of_matches = routes(service)
         .flat_map(|route| route.items_at("match"))
         .flat_map(|one| one.items_at("gateways"));

@@ -8,7 +8,7 @@ use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::overlaps;
-use meshladder_mesh::{Domain, Mesh, ObjectRef, Stored};
+use meshladder_mesh::{Domain, Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -82,7 +82,7 @@ impl<'m> PlainHosts<'m> {
         )
     }
 
-    fn take(&self, gateway: &Stored, service: &Stored) -> bool {
+    fn take(&self, gateway: &Object, service: &Object) -> bool {
         let mut hosts = service.spec_strings("hosts");
         hosts.any(|host| {
             self.0
@@ -91,7 +91,7 @@ impl<'m> PlainHosts<'m> {
     }
 }
 
-fn takes(facts: &Facts<'_>, gateway: &Stored, service: &Stored) -> bool {
+fn takes(facts: &Facts<'_>, gateway: &Object, service: &Object) -> bool {
     let hosts = service.spec_list("hosts");
     if gateway.group == "gateway.networking.k8s.io" {
         // "When unspecified, all hostnames are matched."

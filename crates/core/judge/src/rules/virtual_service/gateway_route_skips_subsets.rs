@@ -7,7 +7,7 @@ use super::destination::{self, Destination};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::traffic::hosts;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let services = facts.mesh.objects.of_kind("VirtualService");
-    let is_for_gateway = |service: &&Stored| {
+    let is_for_gateway = |service: &&Object| {
         service
             .spec_strings("gateways")
             .any(|gateway| gateway != "mesh")
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if !services.iter().any(|service| is_for_gateway(&service)) {
         return;
     }
-    let mut by_subset: BTreeMap<Cow<'_, str>, &Stored> = BTreeMap::new();
+    let mut by_subset: BTreeMap<Cow<'_, str>, &Object> = BTreeMap::new();
     for service in services {
         let own = || hosts(service, &facts.mesh.domain).map(|(_, host)| host);
         let is_own = |to: &Destination<'_>| to.subset.is_some() && own().any(|own| own == to.host);

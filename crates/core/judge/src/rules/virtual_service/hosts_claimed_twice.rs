@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{VIRTUAL_SERVICES, scopes};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 
 pub(super) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut of_scope: BTreeMap<(&str, String), Vec<&Stored>> = BTreeMap::new();
+    let mut of_scope: BTreeMap<(&str, String), Vec<&Object>> = BTreeMap::new();
     for service in facts
         .mesh
         .objects

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::analyzed::list;
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
 /// A rule or a match without effect.
@@ -25,7 +25,7 @@ pub(super) struct Found<'m> {
 }
 
 /// Looks at the HTTP, TLS and TCP rules, each kind for itself.
-pub(super) fn idle(service: &Stored) -> Found<'_> {
+pub(super) fn idle(service: &Object) -> Found<'_> {
     let mut found = Found::default();
     for kind in ["http", "tls", "tcp"] {
         let rules = service.spec_list(kind);

@@ -6,7 +6,7 @@ use crate::rules::analyzed::{DESTINATION_RULES, VIRTUAL_SERVICES};
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for to in destination::of(facts.mesh, service) {
             let Some(name) = to.subset else { continue };
             out.examined();
-            let rules: Vec<&Stored> = facts.mesh.destination_rules_for(&to.host).collect();
+            let rules: Vec<&Object> = facts.mesh.destination_rules_for(&to.host).collect();
             let defined: Vec<&str> = rules.iter().flat_map(|rule| subsets(rule)).collect();
             if defined.contains(&name) {
                 continue;
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     }
 }
 
-fn subsets(rule: &Stored) -> impl Iterator<Item = &str> {
+fn subsets(rule: &Object) -> impl Iterator<Item = &str> {
     rule.spec_list("subsets")
         .iter()
         .filter_map(|subset| subset.str_at("name"))

@@ -1,15 +1,15 @@
 //! Webhooks that an istiod outside the cluster may serve.
 
 use super::hooks::{self, Hook};
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 
 /// The webhooks of the configurations that Istio installs.
 pub(super) fn istios(mesh: &Mesh) -> impl Iterator<Item = Hook<'_>> {
-    let validates = |config: &&Stored| {
+    let validates = |config: &&Object| {
         config.id.name == "istiod-default-validator"
             || config.id.name.starts_with("istio-validator")
     };
-    let injects = |config: &&Stored| config.id.name.starts_with("istio-sidecar-injector");
+    let injects = |config: &&Object| config.id.name.starts_with("istio-sidecar-injector");
     let validating = mesh
         .objects
         .of_kind("ValidatingWebhookConfiguration")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::rules::analyzed::list;
 use meshladder_mesh::selector::accepts;
-use meshladder_mesh::{Mesh, Stored};
+use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
 /// The label that names a revision or a tag.
@@ -13,7 +13,7 @@ const REVISION: &str = "istio.io/rev";
 /// One webhook.
 #[derive(Clone, Copy)]
 pub(super) struct Hook<'m> {
-    pub(super) config: &'m Stored,
+    pub(super) config: &'m Object,
     pub(super) node: &'m Node,
     pub(super) name: &'m str,
 }
@@ -69,14 +69,14 @@ impl<'m> Hook<'m> {
 /// ends in `istio.io`.
 pub(super) fn injectors(mesh: &Mesh) -> Vec<Hook<'_>> {
     let configs = mesh.objects.of_kind("MutatingWebhookConfiguration").iter();
-    let is_istios = |config: &&Stored| {
+    let is_istios = |config: &&Object| {
         of(config).any(|hook| hook.name.ends_with("istio.io")) || !revisions_of(config).is_empty()
     };
     configs.filter(is_istios).flat_map(of).collect()
 }
 
 /// The webhooks of a configuration.
-pub(super) fn of(config: &Stored) -> impl Iterator<Item = Hook<'_>> {
+pub(super) fn of(config: &Object) -> impl Iterator<Item = Hook<'_>> {
     list(&config.node, "webhooks").iter().map(move |node| Hook {
         config,
         node,
@@ -92,7 +92,7 @@ pub(super) fn revisions<'m>(hooks: &[Hook<'m>]) -> BTreeSet<&'m str> {
         .collect()
 }
 
-fn revisions_of(config: &Stored) -> BTreeSet<&str> {
+fn revisions_of(config: &Object) -> BTreeSet<&str> {
     config
         .label(REVISION)
         .into_iter()

@@ -36,15 +36,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             ["true", "false"],
             &told_apart(&hooks, &here, &revisions),
         ) {
-            let asked: Vec<usize> = here
+            let case: Vec<usize> = here
                 .iter()
                 .copied()
                 .filter(|&at| hooks[at].takes_pod(&pod))
                 .collect();
-            let [first, second, ..] = asked[..] else {
+            let [first, second, ..] = case[..] else {
                 continue;
             };
-            for at in asked {
+            for at in case {
                 let other = if at == first { second } else { first };
                 let when = || {
                     format!(
@@ -77,9 +77,8 @@ fn sharing(hooks: &[Hook<'_>], revisions: &BTreeSet<&str>) -> Vec<(Node, Vec<usi
     let mut found = Vec::new();
     for own in [None, Some("enabled"), Some("disabled")] {
         let of = |revision| label("istio-injection", own, revision);
-        let takes = |asked: &[usize], labels: &Node| -> Vec<usize> {
-            asked
-                .iter()
+        let takes = |case: &[usize], labels: &Node| -> Vec<usize> {
+            case.iter()
                 .copied()
                 .filter(|&at| hooks[at].takes_namespace(labels))
                 .collect()

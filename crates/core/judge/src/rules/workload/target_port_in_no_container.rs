@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::SERVICES;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 use meshladder_mesh::injection::Template;
 use meshladder_mesh::services::{ServicePort, number, ports};
 use meshladder_text::tree::Node;
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .iter()
             .map(move |service| (*service, declared))
     };
-    let mut led: Vec<(&Stored, &Declared<'_>)> =
+    let mut led: Vec<(&Object, &Declared<'_>)> =
         behind.iter().map(|(&n, d)| (n, d)).flat_map(led).collect();
     led.sort_by_key(|(service, _)| &service.id);
     for (service, declared) in led {
@@ -95,7 +95,7 @@ fn missing(
 
 /// The ports that the workloads behind a Service declare.
 struct Declared<'m> {
-    first: &'m Stored,
+    first: &'m Object,
     names: BTreeSet<&'m str>,
     numbers: BTreeSet<u16>,
     /// Whether the application of one of them declares none.
@@ -103,7 +103,7 @@ struct Declared<'m> {
 }
 
 impl<'m> Declared<'m> {
-    fn by(first: &'m Stored) -> Self {
+    fn by(first: &'m Object) -> Self {
         Self {
             first,
             names: BTreeSet::new(),

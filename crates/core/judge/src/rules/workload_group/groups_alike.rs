@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::held::WORKLOAD_GROUPS;
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::Stored;
+use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3902",
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 type Key<'m> = (&'m str, Vec<(&'m str, Option<&'m str>)>);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut seen: BTreeMap<Key<'_>, &Stored> = BTreeMap::new();
+    let mut seen: BTreeMap<Key<'_>, &Object> = BTreeMap::new();
     for group in facts.mesh.objects.of_kind("WorkloadGroup") {
         out.examined();
         let node = group

@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 
 use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
 use meshladder_judge::finding::Spot;
-use meshladder_judge::ladder::{self, Analysis, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
-use meshladder_judge::rules::{Rule, Seen};
+use meshladder_judge::rules::{Rule, Symptom};
 use meshladder_mesh::{Beside, Mesh, reads};
 use meshladder_sim::request::Claims;
 use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
-use meshladder_sim::walk::{Caller, Question, Url};
+use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
 /// See the module.
@@ -145,21 +145,21 @@ impl Example {
             return ladder::climb(
                 &snapshot,
                 &mesh,
-                &Inquiry {
+                &Question {
                     scope: Scope::Mesh,
                     seen: None,
                     threads: 1,
                 },
             );
         };
-        let (question, seen) = question(&ask, &mesh);
-        let trace = attribute(&self.info, "end").map(|end| self.trace(&end, &question));
-        let inquiry = Inquiry {
-            scope: Scope::Request(Box::new(question)),
+        let (call, seen) = call(&ask, &mesh);
+        let trace = attribute(&self.info, "end").map(|end| self.trace(&end, &call));
+        let question = Question {
+            scope: Scope::Request(Box::new(call)),
             seen,
             threads: 1,
         };
-        ladder::climb_along(&snapshot, &mesh, &inquiry, trace)
+        ladder::climb_along(&snapshot, &mesh, &question, trace)
     }
 
     /// What an example shows is all there is.
@@ -182,7 +182,7 @@ impl Example {
         builder.finish()
     }
 
-    fn trace(&self, end: &str, question: &Question) -> Trace {
+    fn trace(&self, end: &str, call: &Call) -> Trace {
         let words: Vec<&str> = end.split(' ').collect();
         let word = |i: usize| {
             words
@@ -204,13 +204,13 @@ impl Example {
             .collect();
         told.by = attribute(&self.info, "by");
         let cluster = attribute(&self.info, "cluster");
-        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &question.from {
+        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &call.from {
             Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
             _ => String::new(),
         });
         let hop = Hop {
             proxy,
-            direction: if question.from == Caller::Outside {
+            direction: if call.from == Caller::Outside {
                 "gateway"
             } else {
                 "outbound"
@@ -263,7 +263,7 @@ fn attribute(info: &str, name: &str) -> Option<String> {
 }
 
 /// The flags of `why`, as far as examples need them. `--from` names a pod.
-fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
+fn call(ask: &str, mesh: &Mesh) -> (Call, Option<Symptom>) {
     let mut words = ask.split(' ');
     let (mut from, mut to, mut method, mut seen, mut http) = (
         Caller::Somebody,
@@ -298,12 +298,12 @@ fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
                 headers.push((name.to_ascii_lowercase(), value.to_owned()));
             }
             "--http" => value.clone_into(&mut http),
-            "--seen" => seen = Some(Seen::parse(value).expect("what was seen")),
+            "--seen" => seen = Some(Symptom::parse(value).expect("what was seen")),
             other => panic!("no flag `{other}`"),
         }
     }
     let to = to.expect("--to");
-    let question = Question {
+    let call = Call {
         from,
         to,
         method,
@@ -314,5 +314,5 @@ fn question(ask: &str, mesh: &Mesh) -> (Question, Option<Seen>) {
         principal: None,
         claims: Claims::None,
     };
-    (question, seen)
+    (call, seen)
 }

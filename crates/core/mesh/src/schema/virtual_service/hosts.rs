@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use crate::Stored;
+use crate::Object;
 use crate::host::{covers, overlaps};
 use crate::schema::fault::{Flaw, Repair, shown};
 use crate::schema::fields::items;
@@ -13,7 +13,7 @@ use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 /// Whether it is for gateways alone.
-pub(super) fn is_for_gateways(object: &Stored) -> bool {
+pub(super) fn is_for_gateways(object: &Object) -> bool {
     let gateways = object.spec_list("gateways");
     !gateways.is_empty() && gateways.iter().all(|gateway| gateway.str() != Some("mesh"))
 }
@@ -39,7 +39,7 @@ pub(super) fn hosts<'n>(spec: &'n Node, walk: &mut Walk<'n>) {
     }
 }
 
-fn problem(name: &str, for_gateways: bool, object: &Stored) -> Option<String> {
+fn problem(name: &str, for_gateways: bool, object: &Object) -> Option<String> {
     if name.parse::<IpAddr>().is_ok() {
         return None;
     }

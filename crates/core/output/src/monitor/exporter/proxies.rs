@@ -280,7 +280,7 @@ fn ghosts(clusters: &Clusters<'_>, mesh: &Mesh, known: &BTreeSet<IpAddr>) -> BTr
 }
 
 /// Endpoints of a Service without a selector are whatever its owner says.
-fn has_pods(service: &meshladder_mesh::Stored) -> bool {
+fn has_pods(service: &meshladder_mesh::Object) -> bool {
     service
         .spec_at(["selector"])
         .is_some_and(|selector| !selector.members().is_empty())

@@ -1,6 +1,6 @@
 use super::*;
 use meshladder_capture::snapshot::{Builder, DocId};
-use meshladder_judge::ladder::{self, Inquiry, Scope};
+use meshladder_judge::ladder::{self, Question, Scope};
 
 const OBJECTS: &str = "
 apiVersion: v1
@@ -65,7 +65,7 @@ fn told(documents: &[(&str, &str)], most: usize) -> String {
     let report = ladder::climb(
         &snapshot,
         &mesh,
-        &Inquiry {
+        &Question {
             scope: Scope::Mesh,
             seen: None,
             threads: 1,

@@ -8,7 +8,7 @@ use meshladder_mesh::network_policy::{End, Passage};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{PodFacts, ServiceFacts, Stored};
+use meshladder_mesh::{Object, PodFacts, ServiceFacts};
 use meshladder_text::tree::Node;
 
 /// Nobody was seen to be kept out yet: a connection that is there may last, and not every network
@@ -24,7 +24,7 @@ pub(super) fn of_objects(facts: &Facts<'_>, out: &mut Sink) {
 
 fn judge(
     facts: &Facts<'_>,
-    client: &Stored,
+    client: &Object,
     service: &ServiceFacts,
     severity: Severity,
     out: &mut Sink,
@@ -68,12 +68,12 @@ fn judge(
 }
 
 /// Gateways' pods, and the Services that their routes lead to.
-fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
+fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
     let mesh = facts.mesh;
     let mut found = Vec::new();
     for router in mesh.objects.of("Pod", "").filter(|pod| is_router(pod)) {
         let gateways = mesh.gateways_of(router);
-        let names_one = |service: &&Stored| {
+        let names_one = |service: &&Object| {
             service.spec_strings("gateways").any(|entry| {
                 let (namespace, name) =
                     meshladder_mesh::gateways::gateway_name(entry, &service.id.namespace);
@@ -101,14 +101,14 @@ fn by_routes<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
 
 /// A pod of each caller that an ALLOW policy names in full, and the Services of the pods that the
 /// policy is for.
-fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
+fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Object, &'f ServiceFacts)> {
     let mut found = Vec::new();
     for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
         let action = policy
             .spec_at(["action"])
             .and_then(Node::str)
             .unwrap_or("ALLOW");
-        let callers: Vec<&Stored> = principals(policy)
+        let callers: Vec<&Object> = principals(policy)
             .filter_map(|principal| caller(facts, principal))
             .collect();
         if action != "ALLOW" || callers.is_empty() {
@@ -128,7 +128,7 @@ fn by_policies<'f>(facts: &Facts<'f>) -> Vec<(&'f Stored, &'f ServiceFacts)> {
     found
 }
 
-fn principals(policy: &Stored) -> impl Iterator<Item = &str> {
+fn principals(policy: &Object) -> impl Iterator<Item = &str> {
     let from = policy
         .spec_list("rules")
         .iter()
@@ -138,7 +138,7 @@ fn principals(policy: &Stored) -> impl Iterator<Item = &str> {
 }
 
 /// `cluster.local/ns/shop/sa/cart`
-fn caller<'f>(facts: &Facts<'f>, principal: &str) -> Option<&'f Stored> {
+fn caller<'f>(facts: &Facts<'f>, principal: &str) -> Option<&'f Object> {
     let (_, rest) = principal.split_once("/ns/")?;
     let (namespace, account) = rest.split_once("/sa/")?;
     let is_it = |pod: &&PodFacts| {
@@ -148,7 +148,7 @@ fn caller<'f>(facts: &Facts<'f>, principal: &str) -> Option<&'f Stored> {
     facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)
 }
 
-fn reaches(facts: &Facts<'_>, policy: &Stored, pod: &PodFacts) -> bool {
+fn reaches(facts: &Facts<'_>, policy: &Object, pod: &PodFacts) -> bool {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
         return false;
     };

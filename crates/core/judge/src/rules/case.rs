@@ -3,17 +3,17 @@
 use meshladder_capture::access_log::Line;
 use meshladder_mesh::{PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, Kind, Trace};
-use meshladder_sim::walk::Question;
+use meshladder_sim::walk::Call;
 
 /// A request, its simulated walk, and both its ends.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct Case<'a> {
     /// What was asked.
-    pub question: &'a Question,
+    pub call: &'a Call,
     /// What the proxies' configuration does to it.
     pub trace: &'a Trace,
     /// What was seen, when the user said.
-    pub seen: Option<&'a Seen>,
+    pub seen: Option<&'a Symptom>,
     /// The calling pod, when it is one.
     pub client: Option<&'a PodFacts>,
     /// The Service that the host names.
@@ -31,7 +31,7 @@ pub struct Asked<'a> {
 
 /// What somebody saw: `503/UH:no_healthy_upstream`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct Symptom {
     /// The status; 0 when there was no answer.
     pub code: u16,
     /// Response flags.
@@ -40,7 +40,7 @@ pub struct Seen {
     pub details: Option<String>,
 }
 
-impl Seen {
+impl Symptom {
     /// Reads `CODE[/FLAGS][:DETAILS]`.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Seen {
     }
 }
 
-impl Asked<'_> {
+impl Case<'_> {
     /// The ends of that kind that the request may come to.
     pub fn ends(&self, kind: Kind) -> impl Iterator<Item = &Branch> {
         self.trace
@@ -153,7 +153,7 @@ mod tests {
             ("0/-:-", 0, &[][..], None),
             ("403:a:b", 403, &[][..], Some("a:b")),
         ] {
-            let seen = Seen::parse(text).expect(text);
+            let seen = Symptom::parse(text).expect(text);
             assert_eq!(
                 (seen.code, seen.details.as_deref()),
                 (code, details),
@@ -161,6 +161,6 @@ mod tests {
             );
             assert_eq!(seen.flags, flags, "{text}");
         }
-        assert!(Seen::parse("UH").is_err() && Seen::parse("").is_err());
+        assert!(Symptom::parse("UH").is_err() && Symptom::parse("").is_err());
     }
 }

@@ -4,26 +4,26 @@ use std::net::IpAddr;
 
 use super::group::Group;
 use super::judge::{Side, address};
-use crate::rules::Seen;
+use crate::rules::Symptom;
 use meshladder_capture::access_log::Line;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{Mesh, PodFacts};
 use meshladder_sim::request::Claims;
-use meshladder_sim::walk::{Caller, Question, Scheme, Url};
+use meshladder_sim::walk::{Call, Caller, Scheme, Url};
 
 /// A request, and what its caller saw.
 #[derive(Clone, Debug)]
 pub struct Asking {
     /// The request.
-    pub question: Question,
+    pub call: Call,
     /// What was seen.
-    pub seen: Seen,
+    pub seen: Symptom,
 }
 
 /// The request of a group's first line, which stands in `doc`; none when the line does not say what
 /// was called.
-pub fn question(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
+pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     let line = &group.sample;
     let own = pod_of(doc, mesh);
     let is_gateway = |pod: &PodFacts| {
@@ -53,18 +53,18 @@ pub fn question(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
         None => Caller::Somebody,
     };
     Some(Asking {
-        question: asked(line, url(line, side)?, from),
+        call: case(line, url(line, side)?, from),
         seen: seen(group, side),
     })
 }
 
-fn asked(line: &Line, to: Url, from: Caller) -> Question {
+fn case(line: &Line, to: Url, from: Caller) -> Call {
     let http = match line.protocol.as_str() {
         "HTTP/1.0" => "1.0",
         "HTTP/2" => "2",
         _ => "1.1",
     };
-    Question {
+    Call {
         from,
         method: match to.scheme {
             Scheme::Tcp => String::new(),
@@ -82,9 +82,9 @@ fn asked(line: &Line, to: Url, from: Caller) -> Question {
 }
 
 /// What the client saw: of a server's line only the status, since the client's own proxy relays it.
-fn seen(group: &Group, side: Side) -> Seen {
+fn seen(group: &Group, side: Side) -> Symptom {
     let own = side != Side::Server;
-    Seen {
+    Symptom {
         code: group.code,
         flags: if own { group.flags.clone() } else { Vec::new() },
         details: Some(group.details.clone()).filter(|details| own && !details.is_empty()),
@@ -137,16 +137,13 @@ fn url(line: &Line, side: Side) -> Option<Url> {
 pub fn command(group: &Group, asking: Option<&Asking>, source: &str) -> Option<String> {
     let line = &group.sample;
     let side = group.judgement.side;
-    let from = match asking.map(|asking| &asking.question.from) {
+    let from = match asking.map(|asking| &asking.call.from) {
         Some(Caller::Pod { namespace, name }) => format!("{namespace}/{name}"),
         Some(Caller::Outside) => "outside".to_owned(),
         None if side == Side::Gateway => "outside".to_owned(),
         Some(Caller::Somebody) | None => "CLIENT".to_owned(),
     };
-    let to = asking.map_or_else(
-        || url(line, side),
-        |asking| Some(asking.question.to.clone()),
-    )?;
+    let to = asking.map_or_else(|| url(line, side), |asking| Some(asking.call.to.clone()))?;
     let seen = asking.map_or_else(|| seen(group, side), |asking| asking.seen.clone());
     let method = if matches!(line.method.as_str(), "" | "GET") {
         String::new()

@@ -8,7 +8,7 @@ use meshladder_text::json::escape;
 
 /// One request, as a person describes it.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Call {
     /// Who calls.
     pub from: Caller,
     /// The URL.
@@ -189,7 +189,7 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     }
 }
 
-impl Question {
+impl Call {
     /// In words: `GET http://catalog.shop:8080/ from tools/curl`.
     pub fn in_words(&self) -> String {
         let from = match &self.from {

@@ -3,25 +3,25 @@
 use std::collections::BTreeSet;
 
 use crate::logs;
-use crate::rules::{Asked, Facts, Seen};
+use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::access_log::{self, Format, Formats, Line};
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, Kind, Trace};
-use meshladder_sim::walk::{Caller, Question, Scheme};
+use meshladder_sim::walk::{Call, Caller, Scheme};
 
 /// A request with both its ends and what they logged.
 pub(super) fn build<'a>(
     facts: &Facts<'a>,
-    question: &'a Question,
+    call: &'a Call,
     trace: &'a Trace,
-    seen: Option<&'a Seen>,
-) -> Asked<'a> {
+    seen: Option<&'a Symptom>,
+) -> Case<'a> {
     let mesh = facts.mesh;
-    let client = client(mesh, question);
-    let service = service(mesh, question);
+    let client = client(mesh, call);
+    let service = service(mesh, call);
     let host = service.map_or_else(
-        || question.to.host.trim_end_matches('.').to_ascii_lowercase(),
+        || call.to.host.trim_end_matches('.').to_ascii_lowercase(),
         |service| mesh.domain.service(&service.name, &service.namespace),
     );
     let first = trace
@@ -30,11 +30,11 @@ pub(super) fn build<'a>(
         .filter(|hop| hop.direction != "inbound")
         .map(|hop| hop.proxy.clone());
     let client_pod = first.or_else(|| client.map(|pod| format!("{}/{}", pod.namespace, pod.name)));
-    let servers: Vec<&PodFacts> = pods_on_path(mesh, question, trace)
+    let servers: Vec<&PodFacts> = pods_on_path(mesh, call, trace)
         .filter(|pod| !client.is_some_and(|c| c.name == pod.name && c.namespace == pod.namespace))
         .collect();
     let of_mesh = logs::of_mesh(mesh).0;
-    let log_of = |pod: &str, ids: &BTreeSet<String>| log_of(facts, pod, question, &of_mesh, ids);
+    let log_of = |pod: &str, ids: &BTreeSet<String>| log_of(facts, pod, call, &of_mesh, ids);
     let client_log = client_pod
         .map(|pod| log_of(&pod, &BTreeSet::new()))
         .unwrap_or_default();
@@ -49,8 +49,8 @@ pub(super) fn build<'a>(
         .iter()
         .flat_map(|pod| log_of(&name(pod), &ids))
         .collect();
-    Asked {
-        question,
+    Case {
+        call,
         trace,
         seen,
         client,
@@ -75,43 +75,43 @@ const WAY: [&str; 5] = [
 /// Whether a fact that could not be read may be why the request went as it did: any, after a
 /// failure; after a success that somebody asks about all the same, objects that were refused;
 /// before anything was seen, those on its way.
-pub(super) fn wants(asked: &Asked<'_>, need: &Need, coverage: &Coverage) -> bool {
+pub(super) fn wants(case: &Case<'_>, need: &Need, coverage: &Coverage) -> bool {
     let (Need::Objects(kind), Coverage::Denied(_)) = (need, coverage) else {
-        return bad_end(asked).is_some();
+        return bad_end(case).is_some();
     };
-    bad_end(asked).is_some() || asked.seen.is_some() || WAY.contains(&kind.as_str())
+    bad_end(case).is_some() || case.seen.is_some() || WAY.contains(&kind.as_str())
 }
 
 /// The failure that was seen, or else that the walk comes to; none when all went well.
-pub(super) fn bad_end(asked: &Asked<'_>) -> Option<Seen> {
-    if let Some(seen) = asked.seen {
+pub(super) fn bad_end(case: &Case<'_>) -> Option<Symptom> {
+    if let Some(seen) = case.seen {
         return (!seen.is_success()).then(|| seen.clone());
     }
     let fails = |branch: &&Branch| branch.end.kind != Kind::Forwarded && branch.end.code >= 400;
-    let end = &asked.trace.branches.first().filter(fails)?.end;
-    Some(Seen {
+    let end = &case.trace.branches.first().filter(fails)?.end;
+    Some(Symptom {
         code: end.code,
         flags: end.flags.iter().map(ToString::to_string).collect(),
         details: None,
     })
 }
 
-fn client<'a>(mesh: &'a Mesh, question: &Question) -> Option<&'a PodFacts> {
-    match &question.from {
+fn client<'a>(mesh: &'a Mesh, call: &Call) -> Option<&'a PodFacts> {
+    match &call.from {
         Caller::Pod { namespace, name } => mesh.pod(namespace, name),
         _ => None,
     }
 }
 
-fn service<'a>(mesh: &'a Mesh, question: &Question) -> Option<&'a ServiceFacts> {
-    let namespace = if let Caller::Pod { namespace, .. } = &question.from {
+fn service<'a>(mesh: &'a Mesh, call: &Call) -> Option<&'a ServiceFacts> {
+    let namespace = if let Caller::Pod { namespace, .. } = &call.from {
         namespace
     } else {
         "default"
     };
-    let host = question.to.host.trim_end_matches('.').to_ascii_lowercase();
+    let host = call.to.host.trim_end_matches('.').to_ascii_lowercase();
     let by_address = || {
-        let address = question.to.host.parse().ok()?;
+        let address = call.to.host.parse().ok()?;
         mesh.services
             .iter()
             .find(|service| service.cluster_ips.contains(&address))
@@ -122,10 +122,10 @@ fn service<'a>(mesh: &'a Mesh, question: &Question) -> Option<&'a ServiceFacts> 
 /// The client, the pods that the Service selects, and those behind the endpoints of the walk.
 pub(super) fn pods_on_path<'a>(
     mesh: &'a Mesh,
-    question: &'a Question,
+    call: &'a Call,
     trace: &'a Trace,
 ) -> impl Iterator<Item = &'a PodFacts> {
-    let selected = service(mesh, question)
+    let selected = service(mesh, call)
         .into_iter()
         .flat_map(|service| mesh.pods_of(service));
     let endpoints = trace
@@ -136,13 +136,13 @@ pub(super) fn pods_on_path<'a>(
             let (address, _) = endpoint.address.rsplit_once(':')?;
             mesh.pod_at(address.trim_matches(['[', ']']).parse().ok()?)
         });
-    let address = question
+    let address = call
         .to
         .host
         .parse()
         .ok()
         .and_then(|address| mesh.pod_at(address));
-    let all: std::collections::BTreeMap<(&str, &str), &PodFacts> = client(mesh, question)
+    let all: std::collections::BTreeMap<(&str, &str), &PodFacts> = client(mesh, call)
         .into_iter()
         .chain(selected)
         .chain(endpoints)
@@ -155,7 +155,7 @@ pub(super) fn pods_on_path<'a>(
 fn log_of(
     facts: &Facts<'_>,
     pod: &str,
-    question: &Question,
+    call: &Call,
     of_mesh: &[Format],
     ids: &BTreeSet<String>,
 ) -> Vec<Line> {
@@ -172,36 +172,31 @@ fn log_of(
     formats.extend(of_mesh.iter().cloned());
     let formats = Formats::new(formats);
     access_log::lines_in(&doc, &formats)
-        .filter(|line| fits(line, question) || ids.contains(&line.request_id))
+        .filter(|line| fits(line, call) || ids.contains(&line.request_id))
         .collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.
-fn fits(line: &Line, question: &Question) -> bool {
+fn fits(line: &Line, call: &Call) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')
             .map_or(authority, |(host, _)| host)
             .to_ascii_lowercase()
     };
-    if question.to.scheme == Scheme::Tcp {
-        return line.method.is_empty() && line.cluster.contains(&format!("|{}|", question.to.port));
+    if call.to.scheme == Scheme::Tcp {
+        return line.method.is_empty() && line.cluster.contains(&format!("|{}|", call.to.port));
     }
-    let path = question
-        .to
-        .path
-        .split(['?', '#'])
-        .next()
-        .unwrap_or_default();
-    let given = question
+    let path = call.to.path.split(['?', '#']).next().unwrap_or_default();
+    let given = call
         .headers
         .iter()
         .find(|(name, _)| name == "host")
-        .map_or(&question.to.host, |(_, value)| value);
+        .map_or(&call.to.host, |(_, value)| value);
     let (given, logged) = (host(given), host(&line.authority));
     // A service has several names, so it is enough that one starts the other.
     let same_host = given == logged
         || given.starts_with(&format!("{logged}."))
         || logged.starts_with(&format!("{given}."));
-    line.method == question.method && line.path_only() == path && same_host
+    line.method == call.method && line.path_only() == path && same_host
 }
