@@ -4,6 +4,7 @@ use super::config::is_registry_only;
 use super::host::overlaps;
 use super::policies::{Workload, age, selector, selects};
 use super::{Mesh, Object};
+use crate::views::Pod;
 use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
@@ -135,18 +136,7 @@ impl<'m> Scope<'m> {
 
 /// Whether a pod is a gateway: its proxy runs as `router`.
 pub fn is_router(pod: &Object) -> bool {
-    let containers = ["containers", "initContainers"]
-        .into_iter()
-        .flat_map(|list| pod.spec_list(list));
-    let mut proxies =
-        containers.filter(|container| container.str_at("name") == Some("istio-proxy"));
-    proxies.any(|proxy| {
-        proxy
-            .get("args")
-            .map_or(&[][..], Node::items)
-            .iter()
-            .any(|arg| arg.str() == Some("router"))
-    })
+    Pod::of(pod).is_router()
 }
 
 #[cfg(test)]

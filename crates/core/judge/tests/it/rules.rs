@@ -89,21 +89,19 @@ fn every_rule_fires_on_its_examples_and_stays_quiet_on_the_others() {
 #[test]
 fn a_rule_declares_every_kind_of_object_it_reads() {
     let mut wrong = Vec::new();
-    for rule in rules::all() {
+    for rule in rules::all().filter(|rule| !WITHOUT_EXAMPLES.contains(&rule.code)) {
+        let code = rule.code;
         let declared: BTreeSet<Kind> = kinds(rule).collect();
-        for example in Example::all(rule.docs) {
-            let read = example.kinds_read(rule);
-            let missing: Vec<_> = read
-                .iter()
-                .filter(|kind| !declared.contains(kind))
-                .collect();
-            if !missing.is_empty() {
-                wrong.push(format!(
-                    "{}: reads {missing:?}, which is neither in `needs` nor in `uses`",
-                    rule.code
-                ));
-                break;
-            }
+        let examples = Example::all(rule.docs);
+        let read: BTreeSet<Kind> = examples
+            .iter()
+            .flat_map(|example| example.kinds_read(rule))
+            .collect();
+        let missing: Vec<_> = read.difference(&declared).collect();
+        if !missing.is_empty() {
+            wrong.push(format!(
+                "{code}: reads {missing:?}, which is neither in `needs` nor in `uses`"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,6 +1,6 @@
 //! Injector webhooks, and which pods the API server asks them about.
 
-use super::{Decision, REVISION, Template};
+use super::{Decision, PodTemplate, REVISION};
 use crate::namespaces::Selected;
 use crate::selector;
 use crate::{Mesh, Object, present};
@@ -118,7 +118,7 @@ impl<'m> Injector<'m> {
         })
     }
 
-    pub(super) fn candidate(self, mesh: &'m Mesh, template: Template<'m>) -> Candidate<'m> {
+    pub(super) fn candidate(self, mesh: &'m Mesh, template: PodTemplate<'m>) -> Candidate<'m> {
         let declines = self
             .rules()
             .or_else(|| self.namespace(mesh, template))
@@ -166,7 +166,7 @@ impl<'m> Injector<'m> {
     }
 
     /// "Default to the empty LabelSelector, which matches everything."
-    fn namespace(self, mesh: &'m Mesh, template: Template<'m>) -> Option<Candidate<'m>> {
+    fn namespace(self, mesh: &'m Mesh, template: PodTemplate<'m>) -> Option<Candidate<'m>> {
         let selector = present(self.node, "namespaceSelector")?;
         let name = template.namespace();
         let (node, why) = match mesh.selects_namespace(selector, name) {
@@ -181,7 +181,7 @@ impl<'m> Injector<'m> {
         Some(self.declines(Stage::Namespace, node, why))
     }
 
-    fn object(self, template: Template<'m>) -> Option<Candidate<'m>> {
+    fn object(self, template: PodTemplate<'m>) -> Option<Candidate<'m>> {
         let unmet = selector::unmet(present(self.node, "objectSelector")?, template.labels())?;
         let declines = self.declines(
             Stage::Object,

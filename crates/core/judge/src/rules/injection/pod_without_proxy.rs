@@ -1,11 +1,11 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::has_proxy;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
+use meshladder_mesh::views::Pod;
 use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .in_namespace(Kind::Pod, &namespace.id.name)
         {
             out.examined();
-            if !is_left_out(pod) && !has_proxy(pod) {
+            if !is_left_out(pod) && !Pod::of(pod).has_proxy() {
                 let message = format!("{} has no proxy, though its namespace asks for one", pod.id);
                 out.find(
                     pod.id.clone(),

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Warning,
     claim: "a Gateway that a VirtualService names takes one of its hosts",
     needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
-    uses: Inputs::NONE,
+    uses: Inputs::of(&[Kind::K8sGateway]),
     explains: &[],
     docs: include_str!("gateway_lacks_hosts.md"),
     check: Check::Object(check),
@@ -36,7 +36,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            let mut gateways = facts.mesh.objects.named(Kind::Gateway, namespace, name);
+            let mut gateways = [Kind::Gateway, Kind::K8sGateway]
+                .into_iter()
+                .flat_map(|kind| facts.mesh.objects.named(kind, namespace, name));
             if gateways
                 .any(|gateway| plain.take(gateway, service) || takes(facts, gateway, service))
             {

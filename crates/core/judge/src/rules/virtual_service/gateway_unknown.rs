@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     claim: "every Gateway that a VirtualService names exists",
     needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
-    uses: Inputs::NONE,
+    uses: Inputs::of(&[Kind::K8sGateway]),
     explains: &[],
     docs: include_str!("gateway_unknown.md"),
     check: Check::Object(check),
@@ -32,12 +32,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            if facts
-                .mesh
-                .objects
-                .get(Kind::Gateway, namespace, name)
-                .is_some()
-            {
+            let is_there = |kind| facts.mesh.objects.get(kind, namespace, name).is_some();
+            if is_there(Kind::Gateway) || is_there(Kind::K8sGateway) {
                 continue;
             }
             let message = format!(
