@@ -10,17 +10,17 @@
 use std::borrow::Cow;
 
 use super::cidr::Cidr;
-use super::inspect::Seen;
+use super::inspect::InspectedConnection;
 use super::matcher::unmodelled;
-use super::{Considered, Record};
+use super::{DecisionRecord, MatchCandidate};
 use meshladder_text::json::Raw;
 
 mod index;
 mod level;
 mod why;
 
-use index::{End, Row};
-use level::{Key, LEVELS, SourceType};
+use index::{ChainRow, SearchEnd};
+use level::{ChainKey, LEVELS, SourceType};
 
 /// What an access log has when no chain takes the connection: code 0, flag `NR` and these details.
 pub const NOT_FOUND: &str = "filter_chain_not_found";
@@ -28,17 +28,17 @@ pub const NOT_FOUND: &str = "filter_chain_not_found";
 /// The filter chains of one listener, ready to be searched.
 #[derive(Debug, Default)]
 pub struct FilterChains<'a> {
-    chains: Vec<Chain<'a>>,
+    chains: Vec<FilterChain<'a>>,
     /// One row for each combination of the values that a chain lists, in order.
-    rows: Vec<Row<'a>>,
-    default: Option<Chain<'a>>,
+    rows: Vec<ChainRow<'a>>,
+    default: Option<FilterChain<'a>>,
     /// Whether a matcher tree decides, which is not modelled.
     has_matcher: bool,
 }
 
 /// One filter chain.
 #[derive(Debug)]
-pub struct Chain<'a> {
+pub struct FilterChain<'a> {
     /// Its name; istiod leaves many without one.
     pub name: Cow<'a, str>,
     /// Where it stands: a byte offset in the config dump.
@@ -51,9 +51,9 @@ pub struct Chain<'a> {
 
 /// The result of a search.
 #[derive(Debug)]
-pub enum Found<'c, 'a> {
+pub enum ChainChoice<'c, 'a> {
     /// This chain takes the connection.
-    Chain(&'c Chain<'a>),
+    Chain(&'c FilterChain<'a>),
     /// None does: the connection is closed, see [`NOT_FOUND`].
     None,
     /// It cannot be told without this fact.
@@ -67,7 +67,7 @@ impl<'a> FilterChains<'a> {
         for (key, value) in listener.members() {
             match &*key {
                 "filter_chains" => value.elements().for_each(|chain| compiled.add(chain)),
-                "default_filter_chain" => compiled.default = Some(Chain::read(value, true)),
+                "default_filter_chain" => compiled.default = Some(FilterChain::read(value, true)),
                 "filter_chain_matcher" => compiled.has_matcher = true,
                 _ => {}
             }
@@ -77,15 +77,22 @@ impl<'a> FilterChains<'a> {
     }
 
     /// The chain that takes the connection.
-    pub fn find(&self, seen: &Seen<'_>, record: &mut Record) -> Found<'_, 'a> {
+    pub fn find(
+        &self,
+        seen: &InspectedConnection<'_>,
+        record: &mut DecisionRecord,
+    ) -> ChainChoice<'_, 'a> {
         if self.has_matcher {
-            return Found::Undecided(unmodelled("the listener's filter_chain_matcher"));
+            return ChainChoice::Undecided(unmodelled("the listener's filter_chain_matcher"));
         }
         let path = index::search(&self.rows, seen);
         let found = match &path.end {
-            End::Chain(chain) => Found::Chain(&self.chains[*chain]),
-            End::Nothing => self.default.as_ref().map_or(Found::None, Found::Chain),
-            End::Unknown(fact) => Found::Undecided((*fact).into()),
+            SearchEnd::Chain(chain) => ChainChoice::Chain(&self.chains[*chain]),
+            SearchEnd::Nothing => self
+                .default
+                .as_ref()
+                .map_or(ChainChoice::None, ChainChoice::Chain),
+            SearchEnd::Unknown(fact) => ChainChoice::Undecided((*fact).into()),
         };
         if record.keep {
             self.explain(&path, seen, record);
@@ -94,7 +101,7 @@ impl<'a> FilterChains<'a> {
     }
 
     /// A chain's name, or what stands in for it.
-    pub fn label(&self, chain: &Chain<'a>) -> String {
+    pub fn label(&self, chain: &FilterChain<'a>) -> String {
         let number = self.chains.iter().position(|other| other.at == chain.at);
         let rows: Vec<_> = self
             .rows
@@ -105,11 +112,16 @@ impl<'a> FilterChains<'a> {
     }
 
     /// Every chain, and what became of it.
-    fn explain(&self, path: &index::Path<'_, 'a>, seen: &Seen<'_>, record: &mut Record) {
+    fn explain(
+        &self,
+        path: &index::SearchPath<'_, 'a>,
+        seen: &InspectedConnection<'_>,
+        record: &mut DecisionRecord,
+    ) {
         for (number, chain) in self.chains.iter().enumerate() {
             let rows: Vec<_> = self.rows.iter().filter(|row| row.chain == number).collect();
             let (matched, why) = why::of_chain(number, &rows, path, seen);
-            record.add(|| Considered {
+            record.add(|| MatchCandidate {
                 what: chain.label(&rows),
                 matched,
                 why,
@@ -118,7 +130,7 @@ impl<'a> FilterChains<'a> {
         }
         if let Some(default) = &self.default {
             let (matched, why) = why::of_default(&path.end);
-            record.add(|| Considered {
+            record.add(|| MatchCandidate {
                 what: default.label(&[]),
                 matched,
                 why,
@@ -130,13 +142,13 @@ impl<'a> FilterChains<'a> {
     fn add(&mut self, raw: Raw<'a>) {
         let keys = raw
             .get("filter_chain_match")
-            .map_or_else(|| LEVELS.map(|_| vec![Key::Any]), read_match);
+            .map_or_else(|| LEVELS.map(|_| vec![ChainKey::Any]), read_match);
         index::push_rows(&mut self.rows, &keys, self.chains.len());
-        self.chains.push(Chain::read(raw, false));
+        self.chains.push(FilterChain::read(raw, false));
     }
 }
 
-impl<'a> Chain<'a> {
+impl<'a> FilterChain<'a> {
     fn read(raw: Raw<'a>, is_default: bool) -> Self {
         Self {
             name: raw.string_at("name").unwrap_or_default(),
@@ -147,7 +159,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The name, or what stands in for it.
-    fn label(&self, rows: &[&Row<'_>]) -> String {
+    fn label(&self, rows: &[&ChainRow<'_>]) -> String {
         match (&*self.name, self.is_default) {
             ("", true) => "default filter chain".to_owned(),
             ("", false) => format!("filter chain for {}", why::criteria(rows)),
@@ -158,19 +170,19 @@ impl<'a> Chain<'a> {
 
 /// The values of a `FilterChainMatch`, level by level; a level without any has the one that takes
 /// everything.
-fn read_match(criteria: Raw<'_>) -> [Vec<Key<'_>>; LEVELS.len()] {
+fn read_match(criteria: Raw<'_>) -> [Vec<ChainKey<'_>>; LEVELS.len()] {
     let ranges = |field| {
         criteria
             .list(field)
             .filter_map(Cidr::read)
-            .map(Key::Range)
+            .map(ChainKey::Range)
             .collect()
     };
     let texts = |field| criteria.list(field).filter_map(Raw::string);
     let number = |raw: Raw<'_>| raw.number().and_then(|n| u16::try_from(n).ok());
     let or_any = |keys: Vec<_>| {
         if keys.is_empty() {
-            vec![Key::Any]
+            vec![ChainKey::Any]
         } else {
             keys
         }
@@ -180,26 +192,26 @@ fn read_match(criteria: Raw<'_>) -> [Vec<Key<'_>>; LEVELS.len()] {
             criteria
                 .get("destination_port")
                 .and_then(number)
-                .map(Key::port)
+                .map(ChainKey::port)
                 .into_iter()
                 .collect(),
         ),
         or_any(ranges("prefix_ranges")),
-        or_any(texts("server_names").map(Key::server_name).collect()),
+        or_any(texts("server_names").map(ChainKey::server_name).collect()),
         or_any(
             criteria
                 .string_at("transport_protocol")
-                .map(Key::text)
+                .map(ChainKey::text)
                 .into_iter()
                 .collect(),
         ),
-        or_any(texts("application_protocols").map(Key::text).collect()),
+        or_any(texts("application_protocols").map(ChainKey::text).collect()),
         or_any(ranges("direct_source_prefix_ranges")),
         or_any(
             criteria
                 .string_at("source_type")
                 .and_then(|t| SourceType::of(&t))
-                .map(Key::Source)
+                .map(ChainKey::Source)
                 .into_iter()
                 .collect(),
         ),
@@ -208,7 +220,7 @@ fn read_match(criteria: Raw<'_>) -> [Vec<Key<'_>>; LEVELS.len()] {
             criteria
                 .list("source_ports")
                 .filter_map(number)
-                .map(Key::port)
+                .map(ChainKey::port)
                 .collect(),
         ),
     ]

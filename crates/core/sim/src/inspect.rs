@@ -10,7 +10,7 @@ use meshladder_text::json::Raw;
 /// A connection as filter chains see it: a name or protocol that no listener filter looked for is
 /// not there.
 #[derive(Clone, Debug)]
-pub struct Seen<'r> {
+pub struct InspectedConnection<'r> {
     /// Where the client wanted to go.
     pub destination: (IpAddr, u16),
     /// Where it comes from; none when nobody said.
@@ -45,12 +45,12 @@ pub struct ListenerFilters<'a> {
 
 #[derive(Debug)]
 struct ListenerFilter<'a> {
-    kind: Kind<'a>,
+    kind: ListenerFilterKind<'a>,
     disabled: Option<Predicate>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind<'a> {
+enum ListenerFilterKind<'a> {
     OriginalDst,
     TlsInspector,
     HttpInspector,
@@ -72,7 +72,7 @@ enum Predicate {
     Ports(u64, u64),
 }
 
-impl<'r> Seen<'r> {
+impl<'r> InspectedConnection<'r> {
     /// A connection that no filter has looked into.
     pub fn unseen(connection: &'r Connection) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl<'a> ListenerFilters<'a> {
     pub fn restore_destination(&self) -> bool {
         self.filters
             .iter()
-            .any(|filter| filter.kind == Kind::OriginalDst)
+            .any(|filter| filter.kind == ListenerFilterKind::OriginalDst)
     }
 
     /// Lets the filters look at the connection. `local_port` is the port at which it arrived: the
@@ -125,8 +125,8 @@ impl<'a> ListenerFilters<'a> {
         &self,
         connection: &'r Connection,
         mut local_port: u16,
-        mut seen: Seen<'r>,
-    ) -> Result<Seen<'r>, Box<str>> {
+        mut seen: InspectedConnection<'r>,
+    ) -> Result<InspectedConnection<'r>, Box<str>> {
         for filter in &self.filters {
             if filter
                 .disabled
@@ -136,11 +136,11 @@ impl<'a> ListenerFilters<'a> {
                 continue;
             }
             match &filter.kind {
-                Kind::OriginalDst => local_port = connection.destination.1,
-                Kind::TlsInspector => inspect_tls(connection, &mut seen),
-                Kind::HttpInspector => inspect_http(connection, &mut seen),
-                Kind::Harmless => {}
-                Kind::Unmodelled(name) => {
+                ListenerFilterKind::OriginalDst => local_port = connection.destination.1,
+                ListenerFilterKind::TlsInspector => inspect_tls(connection, &mut seen),
+                ListenerFilterKind::HttpInspector => inspect_http(connection, &mut seen),
+                ListenerFilterKind::Harmless => {}
+                ListenerFilterKind::Unmodelled(name) => {
                     return Err(unmodelled(&format!("the listener filter {name}")));
                 }
             }
@@ -152,7 +152,7 @@ impl<'a> ListenerFilters<'a> {
 /// "TLS Inspector listener filter allows detecting whether the transport appears to be TLS or
 /// plaintext, and if it is TLS, it detects the Server Name Indication and/or Application-Layer
 /// Protocol Negotiation from the client."
-fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+fn inspect_tls<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r>) {
     let Some(tls) = &connection.tls else { return };
     seen.transport_protocol = "tls";
     if let Some(sni) = tls.sni.as_deref().filter(|sni| !sni.is_empty()) {
@@ -166,7 +166,7 @@ fn inspect_tls<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
 /// "HTTP Inspector listener filter allows detecting whether the application protocol appears to be
 /// HTTP, and if it is HTTP, it detects the HTTP protocol (HTTP/1.x or HTTP/2) further." It does
 /// nothing once TLS was seen.
-fn inspect_http<'r>(connection: &'r Connection, seen: &mut Seen<'r>) {
+fn inspect_http<'r>(connection: &'r Connection, seen: &mut InspectedConnection<'r>) {
     if seen.transport_protocol == "tls" || connection.tls.is_some() {
         return;
     }
@@ -197,9 +197,9 @@ impl<'a> ListenerFilter<'a> {
                 .bool()
         });
         let kind = if closes == Some(true) {
-            Kind::Unmodelled(name)
+            ListenerFilterKind::Unmodelled(name)
         } else {
-            Kind::of(&url, name)
+            ListenerFilterKind::of(&url, name)
         };
         Self {
             kind,
@@ -208,7 +208,7 @@ impl<'a> ListenerFilter<'a> {
     }
 }
 
-impl<'a> Kind<'a> {
+impl<'a> ListenerFilterKind<'a> {
     /// A filter is what its configuration's type says; one without configuration is known by its
     /// name.
     fn of(type_url: &str, name: Cow<'a, str>) -> Self {

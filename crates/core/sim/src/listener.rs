@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::chain::{FilterChains, Found};
-use super::inspect::{ListenerFilters, Seen};
+use super::chain::{ChainChoice, FilterChains};
+use super::inspect::{InspectedConnection, ListenerFilters};
 use super::request::Connection;
-use super::{Considered, Record, Tri};
+use super::{DecisionRecord, MatchCandidate, Tri};
 use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
 use meshladder_text::json::Raw;
 
@@ -55,7 +55,7 @@ pub struct Listener<'a> {
 
 /// Where a connection comes from, as the proxy's pod sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TrafficDirection {
     /// The pod's own application makes it.
     Outbound,
     /// It comes from outside the pod.
@@ -64,9 +64,9 @@ pub enum Side {
 
 /// What becomes of a connection.
 #[derive(Debug)]
-pub enum Accepted<'c, 'a> {
+pub enum ListenerOutcome<'c, 'a> {
     /// A listener takes it.
-    Taken(Taken<'c, 'a>),
+    Taken(ListenerPick<'c, 'a>),
     /// It does not come to Envoy, for this reason.
     NotCaptured(Cow<'static, str>),
     /// Nothing listens there: the connection is refused.
@@ -75,18 +75,18 @@ pub enum Accepted<'c, 'a> {
 
 /// A connection in the hands of a listener.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken<'c, 'a> {
+pub struct ListenerPick<'c, 'a> {
     /// The listener.
     pub listener: &'c Listener<'a>,
     /// How it came there.
-    pub how: How,
+    pub how: Arrival,
     /// The listener that handed it over.
     pub from: Option<&'c Listener<'a>>,
 }
 
 /// How a connection came to a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum Arrival {
     /// The listener has the very address and port that the client wanted to reach.
     Exact,
     /// It has the port, at any address.
@@ -125,30 +125,30 @@ impl<'a> Listeners<'a> {
     /// What becomes of a connection.
     pub fn accept(
         &self,
-        side: Side,
+        side: TrafficDirection,
         connection: &Connection,
-        record: &mut Record,
-    ) -> Accepted<'_, 'a> {
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'_, 'a> {
         let Some(entry) = self.entry(side) else {
             return self.bound(connection.destination, None, record);
         };
         if let Some(why) = self.capture.leaves_alone(side, connection) {
             return self.bound(connection.destination, Some(why), record);
         }
-        if side == Side::Inbound {
-            return taken(entry, How::Redirected, None, record);
+        if side == TrafficDirection::Inbound {
+            return taken(entry, Arrival::Redirected, None, record);
         }
         self.hand_over(entry, connection.destination, record)
     }
 
     /// The listener that redirected connections come to.
-    fn entry(&self, side: Side) -> Option<&Listener<'a>> {
+    fn entry(&self, side: TrafficDirection) -> Option<&Listener<'a>> {
         self.listeners
             .iter()
             .filter(|listener| listener.bind_to_port)
             .find(|listener| match side {
-                Side::Outbound => listener.use_original_dst,
-                Side::Inbound => {
+                TrafficDirection::Outbound => listener.use_original_dst,
+                TrafficDirection::Inbound => {
                     !listener.use_original_dst
                         && listener.filters.restore_destination()
                         && listener.traffic_direction == "INBOUND"
@@ -165,13 +165,13 @@ impl<'a> Listeners<'a> {
         &'c self,
         entry: &'c Listener<'a>,
         destination: (IpAddr, u16),
-        record: &mut Record,
-    ) -> Accepted<'c, 'a> {
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'c, 'a> {
         let (found, how) = self
             .at(destination, |_| true)
-            .unwrap_or((entry, How::Stays));
+            .unwrap_or((entry, Arrival::Stays));
         self.explain_port(destination, found, record);
-        taken(found, how, (how != How::Stays).then_some(entry), record)
+        taken(found, how, (how != Arrival::Stays).then_some(entry), record)
     }
 
     /// The kernel's choice among listeners that are bound: the very address before the wildcard.
@@ -179,15 +179,15 @@ impl<'a> Listeners<'a> {
         &self,
         destination: (IpAddr, u16),
         why_not: Option<Cow<'static, str>>,
-        record: &mut Record,
-    ) -> Accepted<'_, 'a> {
+        record: &mut DecisionRecord,
+    ) -> ListenerOutcome<'_, 'a> {
         match (
             self.at(destination, |listener| listener.bind_to_port),
             why_not,
         ) {
-            (Some((listener, _)), _) => taken(listener, How::Bound, None, record),
-            (None, Some(why)) => Accepted::NotCaptured(why),
-            (None, None) => Accepted::NoListener,
+            (Some((listener, _)), _) => taken(listener, Arrival::Bound, None, record),
+            (None, Some(why)) => ListenerOutcome::NotCaptured(why),
+            (None, None) => ListenerOutcome::NoListener,
         }
     }
 
@@ -196,7 +196,7 @@ impl<'a> Listeners<'a> {
         &self,
         (ip, port): (IpAddr, u16),
         eligible: impl Fn(&Listener<'a>) -> bool,
-    ) -> Option<(&Listener<'a>, How)> {
+    ) -> Option<(&Listener<'a>, Arrival)> {
         let any: IpAddr = if ip.is_ipv6() {
             Ipv6Addr::UNSPECIFIED.into()
         } else {
@@ -210,16 +210,21 @@ impl<'a> Listeners<'a> {
         let eligible = |listener: &&Listener<'a>| eligible(listener);
         let exact = look_up(ip)
             .filter(eligible)
-            .map(|listener| (listener, How::Exact));
+            .map(|listener| (listener, Arrival::Exact));
         exact.or_else(|| {
             look_up(any)
                 .filter(eligible)
-                .map(|listener| (listener, How::Wildcard))
+                .map(|listener| (listener, Arrival::Wildcard))
         })
     }
 
     /// Other listeners of the same port.
-    fn explain_port(&self, (ip, port): (IpAddr, u16), found: &Listener<'a>, record: &mut Record) {
+    fn explain_port(
+        &self,
+        (ip, port): (IpAddr, u16),
+        found: &Listener<'a>,
+        record: &mut DecisionRecord,
+    ) {
         if !record.keep {
             return;
         }
@@ -234,7 +239,7 @@ impl<'a> Listeners<'a> {
                 .filter(|address| address.port == port)
             {
                 let why = address.why_not(ip);
-                record.add(|| Considered {
+                record.add(|| MatchCandidate {
                     what: listener.name.to_string(),
                     matched: Tri::No,
                     why,
@@ -293,19 +298,22 @@ impl<'a> Listener<'a> {
     }
 }
 
-impl<'c, 'a> Taken<'c, 'a> {
+impl<'c, 'a> ListenerPick<'c, 'a> {
     /// What filter chains see of the connection. A listener that hands a connection over lets its
     /// own filters look first, and what they found stays known.
     ///
     /// # Errors
     /// The fact that is missing to tell what the filters see.
-    pub fn inspect<'r>(&self, connection: &'r Connection) -> Result<Seen<'r>, Box<str>> {
+    pub fn inspect<'r>(
+        &self,
+        connection: &'r Connection,
+    ) -> Result<InspectedConnection<'r>, Box<str>> {
         let wanted = connection.destination.1;
-        let mut seen = Seen::unseen(connection);
+        let mut seen = InspectedConnection::unseen(connection);
         if let Some(from) = self.from {
             seen = from.filters.inspect(connection, from.port(wanted), seen)?;
         }
-        let is_redirected = matches!(self.how, How::Stays | How::Redirected);
+        let is_redirected = matches!(self.how, Arrival::Stays | Arrival::Redirected);
         let arrived = if is_redirected {
             self.listener.port(wanted)
         } else {
@@ -315,17 +323,21 @@ impl<'c, 'a> Taken<'c, 'a> {
     }
 
     /// The filter chain that takes the connection.
-    pub fn chain(&self, connection: &Connection, record: &mut Record) -> Found<'c, 'a> {
+    pub fn chain(
+        &self,
+        connection: &Connection,
+        record: &mut DecisionRecord,
+    ) -> ChainChoice<'c, 'a> {
         match self.inspect(connection) {
             Ok(seen) => self.listener.chains.find(&seen, record),
-            Err(fact) => Found::Undecided(fact),
+            Err(fact) => ChainChoice::Undecided(fact),
         }
     }
 
     /// Whether the address that the client wanted to reach was restored: without that an
     /// `ORIGINAL_DST` cluster has no host.
     pub fn is_restored(&self) -> bool {
-        self.how != How::Bound || self.listener.filters.restore_destination()
+        self.how != Arrival::Bound || self.listener.filters.restore_destination()
     }
 }
 
@@ -338,7 +350,7 @@ impl Listener<'_> {
     }
 }
 
-impl How {
+impl Arrival {
     /// In words, for the listener that was chosen.
     pub fn words(self) -> &'static str {
         match self {
@@ -353,17 +365,17 @@ impl How {
 
 fn taken<'c, 'a>(
     listener: &'c Listener<'a>,
-    how: How,
+    how: Arrival,
     from: Option<&'c Listener<'a>>,
-    record: &mut Record,
-) -> Accepted<'c, 'a> {
-    record.add(|| Considered {
+    record: &mut DecisionRecord,
+) -> ListenerOutcome<'c, 'a> {
+    record.add(|| MatchCandidate {
         what: listener.name.to_string(),
         matched: Tri::Yes,
         why: how.words().to_owned(),
         at: listener.at,
     });
-    Accepted::Taken(Taken {
+    ListenerOutcome::Taken(ListenerPick {
         listener,
         how,
         from,

@@ -1,9 +1,9 @@
 //! `config.route.v3.RouteConfiguration`: which virtual host and which route a request takes, and
 //! what that does to it.
 
-use super::filters::Scope;
+use super::filters::FilterScope;
 use super::runtime::Runtime;
-use super::{Answer, Considered, Record, Request, State, Tri};
+use super::{Answer, DecisionRecord, MatchCandidate, Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 mod action;
@@ -17,18 +17,18 @@ mod rewrite;
 mod vhost;
 mod weighted;
 
-pub use action::{Action, Branch, ClusterSpecifier, RouteAction, Target};
-pub use fraction::Share;
+pub use action::{ClusterSpecifier, RouteAction, RouteBranch, RouteEffect, RouteTarget};
+pub use fraction::RequestShare;
 pub use matching::RouteMatch;
 pub use redirect::Redirect;
-pub use rewrite::{HostRewrite, Rewritten};
+pub use rewrite::{ForwardedTarget, HostRewrite};
 pub use vhost::{RequireTls, Route, VirtualHost};
 pub use weighted::{WeightedCluster, WeightedClusters};
 
-use domains::{Domains, Found};
+use domains::{DomainMatch, Domains};
 use fraction::Dice;
 use headers::HeaderChanges;
-use matching::Context;
+use matching::MatchContext;
 
 /// A compiled route table.
 #[derive(Clone, Debug)]
@@ -42,13 +42,13 @@ pub struct RouteTable<'a> {
     domains: Domains,
     ignore_path_parameters: bool,
     headers: HeaderChanges,
-    scope: Scope<'a>,
+    scope: FilterScope<'a>,
     most_specific_header_mutations_wins: bool,
 }
 
 /// What a route table makes of a request.
 #[derive(Clone, Debug)]
-pub enum Routed<'t, 'a> {
+pub enum RouteOutcome<'t, 'a> {
     /// A route.
     Route(RouteDecision<'t, 'a>),
     /// `require_tls`: the client is sent to the same place over https.
@@ -73,7 +73,7 @@ pub enum Routed<'t, 'a> {
         fact: Box<str>,
     },
     /// Chance decides: each outcome with its share.
-    Branches(Vec<(Share, Routed<'t, 'a>)>),
+    Branches(Vec<(RequestShare, RouteOutcome<'t, 'a>)>),
 }
 
 /// A route that a request takes.
@@ -84,7 +84,7 @@ pub struct RouteDecision<'t, 'a> {
     /// The route.
     pub route: &'t Route<'a>,
     /// Where it leads.
-    pub target: Target<'t, 'a>,
+    pub target: RouteTarget<'t, 'a>,
     table: &'t RouteTable<'a>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> RouteTable<'a> {
             domains: Domains::default(),
             ignore_path_parameters: false,
             headers: HeaderChanges::default(),
-            scope: Scope::default(),
+            scope: FilterScope::default(),
             most_specific_header_mutations_wins: false,
         };
         for (key, value) in raw.members() {
@@ -133,43 +133,47 @@ impl<'a> RouteTable<'a> {
         table
     }
 
-    /// The route of a request that has been through [`super::path::BeforeRouting`], in the state
+    /// The route of a request that has been through [`super::path::RequestPreparation`], in the state
     /// that the filters which ran before have left it in.
-    pub fn route<'t>(&'t self, state: &State<'_>, record: &mut Record) -> Routed<'t, 'a> {
+    pub fn route<'t>(
+        &'t self,
+        state: &RequestState<'_>,
+        record: &mut DecisionRecord,
+    ) -> RouteOutcome<'t, 'a> {
         let request = &*state.request;
         let virtual_host = match self.domains.find(request) {
-            Found::Host(index, domain) => {
+            DomainMatch::Host(index, domain) => {
                 let virtual_host = &self.virtual_hosts[index];
                 record.add(|| virtual_host.considered(request, domain));
                 virtual_host
             }
-            Found::Nothing => {
+            DomainMatch::Nothing => {
                 record.add(|| self.no_virtual_host(request));
-                return Routed::NoRoute { virtual_host: None };
+                return RouteOutcome::NoRoute { virtual_host: None };
             }
-            Found::Unknown(fact) => {
-                return Routed::Undecided {
+            DomainMatch::Unknown(fact) => {
+                return RouteOutcome::Undecided {
                     virtual_host: None,
                     route: None,
                     fact,
                 };
             }
         };
-        let undecided = |fact| Routed::Undecided {
+        let undecided = |fact| RouteOutcome::Undecided {
             virtual_host: Some(virtual_host),
             route: None,
             fact,
         };
         // "No scheme header": Envoy takes that for a request that was rejected earlier.
         if request.values("x-forwarded-proto").next() == Some("") {
-            return Routed::NoRoute {
+            return RouteOutcome::NoRoute {
                 virtual_host: Some(virtual_host),
             };
         }
         match virtual_host.requires_tls(request) {
             Tri::Yes => {
                 let location = format!("https://{}{}", request.authority, request.path);
-                return Routed::RequireTls {
+                return RouteOutcome::RequireTls {
                     virtual_host,
                     location,
                 };
@@ -180,7 +184,7 @@ impl<'a> RouteTable<'a> {
         if let Some(fact) = &virtual_host.unmodelled {
             return undecided(fact.clone());
         }
-        let context = Context::new(state, self.ignore_path_parameters);
+        let context = MatchContext::new(state, self.ignore_path_parameters);
         self.first_match(virtual_host, 0, Dice::default(), &context, record)
     }
 
@@ -190,16 +194,16 @@ impl<'a> RouteTable<'a> {
         virtual_host: &'t VirtualHost<'a>,
         start: usize,
         dice: Dice,
-        context: &Context<'_>,
-        record: &mut Record,
-    ) -> Routed<'t, 'a> {
+        context: &MatchContext<'_>,
+        record: &mut DecisionRecord,
+    ) -> RouteOutcome<'t, 'a> {
         for (index, route) in virtual_host.routes.iter().enumerate().skip(start) {
             let matched = route.route_match.matches(context);
             record.add(|| route.considered(&matched, context));
             match matched {
                 Tri::No => continue,
                 Tri::Unknown(fact) => {
-                    return Routed::Undecided {
+                    return RouteOutcome::Undecided {
                         virtual_host: Some(virtual_host),
                         route: Some(route),
                         fact,
@@ -214,9 +218,9 @@ impl<'a> RouteTable<'a> {
                 return decided;
             };
             let other = self.first_match(virtual_host, index + 1, dice, context, record);
-            return Routed::Branches(vec![(share, decided), (rest, other)]);
+            return RouteOutcome::Branches(vec![(share, decided), (rest, other)]);
         }
-        Routed::NoRoute {
+        RouteOutcome::NoRoute {
             virtual_host: Some(virtual_host),
         }
     }
@@ -227,15 +231,15 @@ impl<'a> RouteTable<'a> {
         route: &'t Route<'a>,
         dice: Dice,
         request: &Request,
-    ) -> Routed<'t, 'a> {
+    ) -> RouteOutcome<'t, 'a> {
         match route.action.target(route, dice, request) {
-            Ok(target) => Routed::Route(RouteDecision {
+            Ok(target) => RouteOutcome::Route(RouteDecision {
                 virtual_host,
                 route,
                 target,
                 table: self,
             }),
-            Err(fact) => Routed::Undecided {
+            Err(fact) => RouteOutcome::Undecided {
                 virtual_host: Some(virtual_host),
                 route: Some(route),
                 fact,
@@ -243,8 +247,8 @@ impl<'a> RouteTable<'a> {
         }
     }
 
-    fn no_virtual_host(&self, request: &Request) -> Considered {
-        Considered {
+    fn no_virtual_host(&self, request: &Request) -> MatchCandidate {
+        MatchCandidate {
             what: format!("route table {}", self.name),
             matched: Tri::No,
             why: format!("no virtual host has the domain `{}`", request.authority),
@@ -255,7 +259,7 @@ impl<'a> RouteTable<'a> {
 
 impl<'a> RouteDecision<'_, 'a> {
     /// Whether any of [`Self::scopes`] says something.
-    pub fn has_overrides(&self, branch: Option<&Branch<'_, 'a>>) -> bool {
+    pub fn has_overrides(&self, branch: Option<&RouteBranch<'_, 'a>>) -> bool {
         let entry = branch
             .and_then(|branch| branch.entry)
             .map(|entry| &entry.scope);
@@ -273,7 +277,7 @@ impl<'a> RouteDecision<'_, 'a> {
     /// What counts for filters that this request meets, the most specific one first: weighted
     /// cluster, route, virtual host, route configuration. `branch` is the one of the target's that
     /// is looked at.
-    pub fn scopes(&self, branch: Option<&Branch<'_, 'a>>) -> Vec<Scope<'a>> {
+    pub fn scopes(&self, branch: Option<&RouteBranch<'_, 'a>>) -> Vec<FilterScope<'a>> {
         let entry = branch
             .and_then(|branch| branch.entry)
             .map(|entry| entry.scope);
@@ -284,7 +288,7 @@ impl<'a> RouteDecision<'_, 'a> {
     }
 }
 
-impl Routed<'_, '_> {
+impl RouteOutcome<'_, '_> {
     /// What the proxy answers on its own, and the `location` it sends the client to. None when it
     /// forwards, or when that is not decided.
     pub fn answer(&self, request: &Request) -> Option<(Answer, Option<String>)> {

@@ -2,31 +2,31 @@
 
 use std::borrow::Cow;
 
-use super::super::inspect::Seen;
-use super::level::{Key, LEVELS, Level, SourceType, server_names};
+use super::super::inspect::InspectedConnection;
+use super::level::{ChainKey, LEVELS, MatchLevel, SourceType, server_names};
 
 /// One combination of the values that a chain lists. Rows that agree up to a level stand together.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row<'a> {
-    pub(super) keys: [Key<'a>; LEVELS.len()],
+pub(super) struct ChainRow<'a> {
+    pub(super) keys: [ChainKey<'a>; LEVELS.len()],
     /// The chain's number.
     pub(super) chain: usize,
 }
 
 /// How far a search came.
 #[derive(Debug)]
-pub(super) struct Path<'c, 'a> {
+pub(super) struct SearchPath<'c, 'a> {
     /// The rows that were left; they agree in all levels that were passed.
-    pub(super) rows: &'c [Row<'a>],
+    pub(super) rows: &'c [ChainRow<'a>],
     /// The number of levels that were passed.
     pub(super) passed: usize,
     /// How it ended.
-    pub(super) end: End,
+    pub(super) end: SearchEnd,
 }
 
 /// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SearchEnd {
     /// At this chain.
     Chain(usize),
     /// At a level where nothing matches.
@@ -41,8 +41,8 @@ const AMBIGUOUS: &str =
 
 /// Adds a row for each combination of keys.
 pub(super) fn push_rows<'a>(
-    rows: &mut Vec<Row<'a>>,
-    keys: &[Vec<Key<'a>>; LEVELS.len()],
+    rows: &mut Vec<ChainRow<'a>>,
+    keys: &[Vec<ChainKey<'a>>; LEVELS.len()],
     chain: usize,
 ) {
     let combinations = keys.iter().map(Vec::len).product();
@@ -54,17 +54,20 @@ pub(super) fn push_rows<'a>(
             rest /= values.len();
             value
         });
-        rows.push(Row { keys, chain });
+        rows.push(ChainRow { keys, chain });
     }
 }
 
 /// Goes from level to level as long as rows are left.
-pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'c, 'a> {
+pub(super) fn search<'c, 'a>(
+    mut rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> SearchPath<'c, 'a> {
     for level in 0..LEVELS.len() {
         match step(level, rows, seen) {
             Ok(bucket) => rows = bucket,
             Err(end) => {
-                return Path {
+                return SearchPath {
                     rows,
                     passed: level,
                     end,
@@ -74,8 +77,8 @@ pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'
     }
     let end = rows
         .first()
-        .map_or(End::Nothing, |row| End::Chain(row.chain));
-    Path {
+        .map_or(SearchEnd::Nothing, |row| SearchEnd::Chain(row.chain));
+    SearchPath {
         rows,
         passed: LEVELS.len(),
         end,
@@ -83,50 +86,54 @@ pub(super) fn search<'c, 'a>(mut rows: &'c [Row<'a>], seen: &Seen<'_>) -> Path<'
 }
 
 /// The rows that stay at a level, or the end of the search.
-fn step<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'c [Row<'a>], End> {
+fn step<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
     // Most levels tell nothing apart.
     match (rows.first(), rows.last()) {
         (Some(first), Some(last))
-            if first.keys[level] == Key::Any && last.keys[level] == Key::Any =>
+            if first.keys[level] == ChainKey::Any && last.keys[level] == ChainKey::Any =>
         {
             return Ok(rows);
         }
-        (None, _) => return Err(End::Nothing),
+        (None, _) => return Err(SearchEnd::Nothing),
         _ => {}
     }
     match LEVELS[level] {
-        Level::DestinationPort => first_of(level, rows, [Key::Port(seen.destination.1)]),
-        Level::Destination => longest(level, rows, seen),
-        Level::ServerName => first_of(
+        MatchLevel::DestinationPort => first_of(level, rows, [ChainKey::Port(seen.destination.1)]),
+        MatchLevel::Destination => longest(level, rows, seen),
+        MatchLevel::ServerName => first_of(
             level,
             rows,
-            server_names(&seen.server_name).map(|name| Key::Text(Cow::Borrowed(name))),
+            server_names(&seen.server_name).map(|name| ChainKey::Text(Cow::Borrowed(name))),
         ),
-        Level::TransportProtocol => first_of(
+        MatchLevel::TransportProtocol => first_of(
             level,
             rows,
-            [Key::Text(Cow::Borrowed(seen.transport_protocol))],
+            [ChainKey::Text(Cow::Borrowed(seen.transport_protocol))],
         ),
         // The first of the client's list that any chain names.
-        Level::ApplicationProtocol => first_of(
+        MatchLevel::ApplicationProtocol => first_of(
             level,
             rows,
             seen.application_protocols
                 .iter()
-                .map(|p| Key::Text(Cow::Borrowed(p))),
+                .map(|p| ChainKey::Text(Cow::Borrowed(p))),
         ),
-        Level::DirectSource if seen.direct_source.is_some() => longest(level, rows, seen),
-        Level::Source if seen.source.is_some() => longest(level, rows, seen),
-        Level::SourceType if seen.source.is_some() => {
-            first_of(level, rows, SourceType::seen(seen).map(Key::Source))
+        MatchLevel::DirectSource if seen.direct_source.is_some() => longest(level, rows, seen),
+        MatchLevel::Source if seen.source.is_some() => longest(level, rows, seen),
+        MatchLevel::SourceType if seen.source.is_some() => {
+            first_of(level, rows, SourceType::seen(seen).map(ChainKey::Source))
         }
-        Level::DirectSource | Level::Source | Level::SourceType => {
-            Err(End::Unknown("the source address"))
+        MatchLevel::DirectSource | MatchLevel::Source | MatchLevel::SourceType => {
+            Err(SearchEnd::Unknown("the source address"))
         }
         // Port 0 stands for a port that nobody knows: no connection comes from it.
-        Level::SourcePort => match seen.source {
-            Some((_, port)) if port != 0 => first_of(level, rows, [Key::Port(port)]),
-            _ => Err(End::Unknown("the source port")),
+        MatchLevel::SourcePort => match seen.source {
+            Some((_, port)) if port != 0 => first_of(level, rows, [ChainKey::Port(port)]),
+            _ => Err(SearchEnd::Unknown("the source port")),
         },
     }
 }
@@ -134,14 +141,16 @@ fn step<'c, 'a>(level: usize, rows: &'c [Row<'a>], seen: &Seen<'_>) -> Result<&'
 /// The rows of the first of the keys that any row has; else those that take everything.
 fn first_of<'c, 'a, 'k>(
     level: usize,
-    rows: &'c [Row<'a>],
-    keys: impl IntoIterator<Item = Key<'k>>,
-) -> Result<&'c [Row<'a>], End> {
+    rows: &'c [ChainRow<'a>],
+    keys: impl IntoIterator<Item = ChainKey<'k>>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
     let mut buckets = keys
         .into_iter()
-        .chain([Key::Any])
+        .chain([ChainKey::Any])
         .map(|key| bucket(level, rows, &key));
-    buckets.find(|rows| !rows.is_empty()).ok_or(End::Nothing)
+    buckets
+        .find(|rows| !rows.is_empty())
+        .ok_or(SearchEnd::Nothing)
 }
 
 /// The rows of the longest range that holds the address. "Any" is a range of both families and of
@@ -149,32 +158,36 @@ fn first_of<'c, 'a, 'k>(
 /// from one start to the next.
 fn longest<'c, 'a>(
     level: usize,
-    rows: &'c [Row<'a>],
-    seen: &Seen<'_>,
-) -> Result<&'c [Row<'a>], End> {
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
     let matching =
         Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
     let best = matching
         .max_by_key(|bucket| length(&bucket[0].keys[level]))
-        .ok_or(End::Nothing)?;
+        .ok_or(SearchEnd::Nothing)?;
     let is_ambiguous =
         length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
-    if is_ambiguous && rows[0].keys[level] == Key::Any {
-        Err(End::Unknown(AMBIGUOUS))
+    if is_ambiguous && rows[0].keys[level] == ChainKey::Any {
+        Err(SearchEnd::Unknown(AMBIGUOUS))
     } else {
         Ok(best)
     }
 }
 
-fn length(key: &Key<'_>) -> u8 {
-    if let Key::Range(range) = key {
+fn length(key: &ChainKey<'_>) -> u8 {
+    if let ChainKey::Range(range) = key {
         range.length()
     } else {
         0
     }
 }
 
-fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<'a>] {
+fn bucket<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    key: &ChainKey<'_>,
+) -> &'c [ChainRow<'a>] {
     let start = rows.partition_point(|row| row.keys[level] < *key);
     let length = rows[start..].partition_point(|row| row.keys[level] <= *key);
     &rows[start..start + length]
@@ -183,11 +196,11 @@ fn bucket<'c, 'a>(level: usize, rows: &'c [Row<'a>], key: &Key<'_>) -> &'c [Row<
 /// The rows of each key of a level.
 struct Buckets<'c, 'a> {
     level: usize,
-    rows: &'c [Row<'a>],
+    rows: &'c [ChainRow<'a>],
 }
 
 impl<'c, 'a> Iterator for Buckets<'c, 'a> {
-    type Item = &'c [Row<'a>];
+    type Item = &'c [ChainRow<'a>];
 
     fn next(&mut self) -> Option<Self::Item> {
         let key = &self.rows.first()?.keys[self.level];

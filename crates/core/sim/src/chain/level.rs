@@ -5,24 +5,24 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::super::cidr::Cidr;
-use super::super::inspect::Seen;
+use super::super::inspect::InspectedConnection;
 
 /// The levels in the order of the search.
-pub(super) const LEVELS: [Level; 9] = [
-    Level::DestinationPort,
-    Level::Destination,
-    Level::ServerName,
-    Level::TransportProtocol,
-    Level::ApplicationProtocol,
-    Level::DirectSource,
-    Level::SourceType,
-    Level::Source,
-    Level::SourcePort,
+pub(super) const LEVELS: [MatchLevel; 9] = [
+    MatchLevel::DestinationPort,
+    MatchLevel::Destination,
+    MatchLevel::ServerName,
+    MatchLevel::TransportProtocol,
+    MatchLevel::ApplicationProtocol,
+    MatchLevel::DirectSource,
+    MatchLevel::SourceType,
+    MatchLevel::Source,
+    MatchLevel::SourcePort,
 ];
 
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum MatchLevel {
     DestinationPort,
     Destination,
     ServerName,
@@ -36,7 +36,7 @@ pub(super) enum Level {
 
 /// What a chain names at a level.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key<'a> {
+pub(super) enum ChainKey<'a> {
     /// Nothing: it takes everything.
     Any,
     Port(u16),
@@ -53,7 +53,7 @@ pub(super) enum SourceType {
     External,
 }
 
-impl Level {
+impl MatchLevel {
     /// The criterion in words.
     pub(super) fn words(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Level {
     }
 }
 
-impl<'a> Key<'a> {
+impl<'a> ChainKey<'a> {
     /// Port 0 is how Envoy's index writes "any".
     pub(super) fn port(port: u16) -> Self {
         if port == 0 {
@@ -106,29 +106,31 @@ impl<'a> Key<'a> {
 
     /// Whether the connection has it, taken by itself. What is not known of the connection it does
     /// not have.
-    pub(super) fn matches(&self, level: Level, seen: &Seen<'_>) -> bool {
+    pub(super) fn matches(&self, level: MatchLevel, seen: &InspectedConnection<'_>) -> bool {
         match (self, level) {
             (Self::Any, _) => true,
-            (Self::Port(port), Level::DestinationPort) => seen.destination.1 == *port,
+            (Self::Port(port), MatchLevel::DestinationPort) => seen.destination.1 == *port,
             (Self::Port(port), _) => seen.source.is_some_and(|(_, source)| source == *port),
-            (Self::Range(range), Level::Destination) => range.contains(seen.destination.0),
-            (Self::Range(range), Level::DirectSource) => {
+            (Self::Range(range), MatchLevel::Destination) => range.contains(seen.destination.0),
+            (Self::Range(range), MatchLevel::DirectSource) => {
                 seen.direct_source.is_some_and(|ip| range.contains(ip))
             }
             (Self::Range(range), _) => seen.source.is_some_and(|(ip, _)| range.contains(ip)),
-            (Self::Text(name), Level::ServerName) => {
+            (Self::Text(name), MatchLevel::ServerName) => {
                 server_names(&seen.server_name).any(|n| n == name)
             }
-            (Self::Text(protocol), Level::TransportProtocol) => seen.transport_protocol == protocol,
+            (Self::Text(protocol), MatchLevel::TransportProtocol) => {
+                seen.transport_protocol == protocol
+            }
             (Self::Text(protocol), _) => seen.application_protocols.iter().any(|p| p == protocol),
             (Self::Source(source), _) => SourceType::seen(seen) == Some(*source),
         }
     }
 
     /// As reasons name it.
-    pub(super) fn words(&self, level: Level) -> String {
+    pub(super) fn words(&self, level: MatchLevel) -> String {
         match self {
-            Self::Text(suffix) if level == Level::ServerName && suffix.starts_with('.') => {
+            Self::Text(suffix) if level == MatchLevel::ServerName && suffix.starts_with('.') => {
                 format!("*{suffix}")
             }
             key => key.to_string(),
@@ -136,7 +138,7 @@ impl<'a> Key<'a> {
     }
 }
 
-impl fmt::Display for Key<'_> {
+impl fmt::Display for ChainKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("any"),
@@ -159,7 +161,7 @@ impl SourceType {
 
     /// "Match a connection originating from the same host", or "from a different host"; none
     /// without a source.
-    pub(super) fn seen(seen: &Seen<'_>) -> Option<Self> {
+    pub(super) fn seen(seen: &InspectedConnection<'_>) -> Option<Self> {
         let (source, _) = seen.source?;
         let is_local = source == seen.destination.0 || is_canonical_loopback(source);
         Some(if is_local {

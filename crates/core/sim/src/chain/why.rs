@@ -1,18 +1,18 @@
 //! Why a filter chain was chosen, or not.
 
 use super::super::Tri;
-use super::super::inspect::Seen;
-use super::index::{End, Path, Row};
-use super::level::{Key, LEVELS, Level, SourceType};
+use super::super::inspect::InspectedConnection;
+use super::index::{ChainRow, SearchEnd, SearchPath};
+use super::level::{ChainKey, LEVELS, MatchLevel, SourceType};
 
 /// What became of a chain with these rows, and the one thing that decided.
 pub(super) fn of_chain(
     number: usize,
-    rows: &[&Row<'_>],
-    path: &Path<'_, '_>,
-    seen: &Seen<'_>,
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
 ) -> (Tri, String) {
-    if path.end == End::Chain(number) {
+    if path.end == SearchEnd::Chain(number) {
         return (Tri::Yes, won(rows, path, seen));
     }
     // The row that came farthest speaks for the chain.
@@ -25,8 +25,8 @@ pub(super) fn of_chain(
         return (Tri::No, lost(level, rows, path, seen));
     }
     match path.end {
-        End::Unknown(fact) => (Tri::unknown(fact), format!("depends on {fact}")),
-        End::Chain(_) | End::Nothing => (
+        SearchEnd::Unknown(fact) => (Tri::unknown(fact), format!("depends on {fact}")),
+        SearchEnd::Chain(_) | SearchEnd::Nothing => (
             Tri::No,
             mismatch(LEVELS[level], &wanted(level, rows, path), seen),
         ),
@@ -34,20 +34,20 @@ pub(super) fn of_chain(
 }
 
 /// What became of the default chain.
-pub(super) fn of_default(end: &End) -> (Tri, String) {
+pub(super) fn of_default(end: &SearchEnd) -> (Tri, String) {
     match end {
-        End::Chain(_) => (Tri::No, "another chain matches".to_owned()),
-        End::Nothing => (Tri::Yes, "no other chain matches".to_owned()),
-        End::Unknown(fact) => (Tri::unknown(*fact), format!("depends on {fact}")),
+        SearchEnd::Chain(_) => (Tri::No, "another chain matches".to_owned()),
+        SearchEnd::Nothing => (Tri::Yes, "no other chain matches".to_owned()),
+        SearchEnd::Unknown(fact) => (Tri::unknown(*fact), format!("depends on {fact}")),
     }
 }
 
 /// All that a chain names, for chains without a name.
-pub(super) fn criteria(rows: &[&Row<'_>]) -> String {
+pub(super) fn criteria(rows: &[&ChainRow<'_>]) -> String {
     let words: Vec<_> = (0..LEVELS.len())
         .filter_map(|level| {
             let keys = distinct(rows.iter().map(|row| &row.keys[level]));
-            (keys != [&Key::Any])
+            (keys != [&ChainKey::Any])
                 .then(|| format!("{} {}", LEVELS[level].words(), listed(LEVELS[level], &keys)))
         })
         .collect();
@@ -59,7 +59,7 @@ pub(super) fn criteria(rows: &[&Row<'_>]) -> String {
 }
 
 /// The number of levels in which a row goes the way of the search.
-fn common_levels(row: &Row<'_>, path: &Path<'_, '_>) -> usize {
+fn common_levels(row: &ChainRow<'_>, path: &SearchPath<'_, '_>) -> usize {
     let Some(taken) = path.rows.first() else {
         return 0;
     };
@@ -67,16 +67,20 @@ fn common_levels(row: &Row<'_>, path: &Path<'_, '_>) -> usize {
     (0..path.passed).find(differs).unwrap_or(path.passed)
 }
 
-fn won(rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -> String {
+fn won(
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
+) -> String {
     let Some(row) = rows.iter().max_by_key(|row| common_levels(row, path)) else {
         return String::new();
     };
     let words: Vec<_> = LEVELS
         .iter()
         .zip(&row.keys)
-        .filter(|(_, key)| **key != Key::Any)
+        .filter(|(_, key)| **key != ChainKey::Any)
         .map(|(level, key)| match key {
-            Key::Range(_) | Key::Text(_) if *level != Level::TransportProtocol => {
+            ChainKey::Range(_) | ChainKey::Text(_) if *level != MatchLevel::TransportProtocol => {
                 format!(
                     "{} {} is {}",
                     level.words(),
@@ -96,7 +100,12 @@ fn won(rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -> String {
 
 /// A chain that fell out at a level which the search passed: either it does not match there, or
 /// another one matches better and the search does not come back.
-fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -> String {
+fn lost(
+    level: usize,
+    rows: &[&ChainRow<'_>],
+    path: &SearchPath<'_, '_>,
+    seen: &InspectedConnection<'_>,
+) -> String {
     let wanted = wanted(level, rows, path);
     let words = LEVELS[level].words();
     let Some(matching) = wanted.iter().find(|key| key.matches(LEVELS[level], seen)) else {
@@ -104,7 +113,7 @@ fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -
     };
     let taken = path.rows[0].keys[level].words(LEVELS[level]);
     match matching {
-        Key::Any => format!(
+        ChainKey::Any => format!(
             "takes any {words}, but another chain names {taken} and Envoy does not come back"
         ),
         key => format!(
@@ -114,7 +123,7 @@ fn lost(level: usize, rows: &[&Row<'_>], path: &Path<'_, '_>, seen: &Seen<'_>) -
     }
 }
 
-fn mismatch(level: Level, wanted: &[&Key<'_>], seen: &Seen<'_>) -> String {
+fn mismatch(level: MatchLevel, wanted: &[&ChainKey<'_>], seen: &InspectedConnection<'_>) -> String {
     format!(
         "{} is {}, the chain wants {}",
         level.words(),
@@ -124,7 +133,11 @@ fn mismatch(level: Level, wanted: &[&Key<'_>], seen: &Seen<'_>) -> String {
 }
 
 /// What the chain's rows that came to a level name there.
-fn wanted<'r, 'a>(level: usize, rows: &[&'r Row<'a>], path: &Path<'_, '_>) -> Vec<&'r Key<'a>> {
+fn wanted<'r, 'a>(
+    level: usize,
+    rows: &[&'r ChainRow<'a>],
+    path: &SearchPath<'_, '_>,
+) -> Vec<&'r ChainKey<'a>> {
     distinct(
         rows.iter()
             .filter(|row| common_levels(row, path) >= level)
@@ -132,28 +145,28 @@ fn wanted<'r, 'a>(level: usize, rows: &[&'r Row<'a>], path: &Path<'_, '_>) -> Ve
     )
 }
 
-fn distinct<'r, 'a: 'r>(keys: impl Iterator<Item = &'r Key<'a>>) -> Vec<&'r Key<'a>> {
+fn distinct<'r, 'a: 'r>(keys: impl Iterator<Item = &'r ChainKey<'a>>) -> Vec<&'r ChainKey<'a>> {
     let mut keys: Vec<_> = keys.collect();
     keys.sort();
     keys.dedup();
     keys
 }
 
-fn listed(level: Level, keys: &[&Key<'_>]) -> String {
+fn listed(level: MatchLevel, keys: &[&ChainKey<'_>]) -> String {
     let words: Vec<_> = keys.iter().map(|key| key.words(level)).collect();
     words.join(" or ")
 }
 
 /// What the connection has at a level.
-fn fact(level: Level, seen: &Seen<'_>) -> String {
+fn fact(level: MatchLevel, seen: &InspectedConnection<'_>) -> String {
     let unknown = || "unknown".to_owned();
     match level {
-        Level::DestinationPort => seen.destination.1.to_string(),
-        Level::Destination => seen.destination.0.to_string(),
-        Level::ServerName if seen.server_name.is_empty() => "not seen".to_owned(),
-        Level::ServerName => seen.server_name.to_string(),
-        Level::TransportProtocol => seen.transport_protocol.to_owned(),
-        Level::ApplicationProtocol => {
+        MatchLevel::DestinationPort => seen.destination.1.to_string(),
+        MatchLevel::Destination => seen.destination.0.to_string(),
+        MatchLevel::ServerName if seen.server_name.is_empty() => "not seen".to_owned(),
+        MatchLevel::ServerName => seen.server_name.to_string(),
+        MatchLevel::TransportProtocol => seen.transport_protocol.to_owned(),
+        MatchLevel::ApplicationProtocol => {
             let protocols: Vec<_> = seen.application_protocols.iter().collect();
             if protocols.is_empty() {
                 "not seen".to_owned()
@@ -161,12 +174,11 @@ fn fact(level: Level, seen: &Seen<'_>) -> String {
                 protocols.join(", ")
             }
         }
-        Level::DirectSource => seen.direct_source.map_or_else(unknown, |ip| ip.to_string()),
-        Level::Source => seen.source.map_or_else(unknown, |(ip, _)| ip.to_string()),
-        Level::SourceType => {
-            SourceType::seen(seen).map_or_else(unknown, |source| Key::Source(source).to_string())
-        }
-        Level::SourcePort => seen
+        MatchLevel::DirectSource => seen.direct_source.map_or_else(unknown, |ip| ip.to_string()),
+        MatchLevel::Source => seen.source.map_or_else(unknown, |(ip, _)| ip.to_string()),
+        MatchLevel::SourceType => SourceType::seen(seen)
+            .map_or_else(unknown, |source| ChainKey::Source(source).to_string()),
+        MatchLevel::SourcePort => seen
             .source
             .map_or_else(unknown, |(_, port)| port.to_string()),
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::super::cidr::Cidr;
 use super::super::request::Connection;
-use super::Side;
+use super::TrafficDirection;
 use meshladder_text::json::Raw;
 
 /// The addresses and ports that are redirected to Envoy, and those that are not.
@@ -80,13 +80,17 @@ impl Capture {
     }
 
     /// Why a connection is not redirected to Envoy; none when it is.
-    pub fn leaves_alone(&self, side: Side, connection: &Connection) -> Option<Cow<'static, str>> {
+    pub fn leaves_alone(
+        &self,
+        side: TrafficDirection,
+        connection: &Connection,
+    ) -> Option<Cow<'static, str>> {
         if self.mode == "NONE" {
             return Some("the pod's traffic is not redirected".into());
         }
         match side {
-            Side::Outbound => self.leaves_outbound(connection),
-            Side::Inbound => self.leaves_inbound(connection.destination.1),
+            TrafficDirection::Outbound => self.leaves_outbound(connection),
+            TrafficDirection::Inbound => self.leaves_inbound(connection.destination.1),
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::Branch;
+use super::TcpBranch;
 use meshladder_text::json::Raw;
 
 /// What a network filter does.
 #[derive(Debug)]
-pub enum Kind<'a> {
+pub enum NetworkFilterKind<'a> {
     /// It takes the connection for HTTP.
     HttpConnectionManager,
     /// It forwards the connection.
@@ -59,7 +59,7 @@ pub(super) fn typed(config: Option<Raw<'_>>) -> (Cow<'_, str>, Option<Raw<'_>>) 
     (url, config)
 }
 
-impl<'a> Kind<'a> {
+impl<'a> NetworkFilterKind<'a> {
     pub(super) fn of(url: &str, name: &str, config: Option<Raw<'a>>) -> Self {
         let message = url
             .strip_prefix("type.googleapis.com/envoy.extensions.filters.network.")
@@ -106,10 +106,10 @@ impl<'a> TcpProxy<'a> {
 
     /// The clusters with their shares; a cluster that an earlier filter has set comes before those
     /// of the configuration.
-    pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<Branch<'c>> {
+    pub(super) fn branches<'c>(&'c self, set: Option<&'c str>) -> Vec<TcpBranch<'c>> {
         if let Some(cluster) = set {
             let at = self.clusters.first().map_or(0, |(.., at)| *at);
-            return vec![Branch {
+            return vec![TcpBranch {
                 cluster: cluster.into(),
                 weight: 1,
                 total: 1,
@@ -117,7 +117,7 @@ impl<'a> TcpProxy<'a> {
             }];
         }
         let total = self.clusters.iter().map(|(_, weight, _)| weight).sum();
-        let branch = |(cluster, weight, at): &'c (Cow<'a, str>, u64, usize)| Branch {
+        let branch = |(cluster, weight, at): &'c (Cow<'a, str>, u64, usize)| TcpBranch {
             cluster: Cow::Borrowed(&**cluster),
             weight: *weight,
             total,

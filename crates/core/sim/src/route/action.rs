@@ -12,7 +12,7 @@ use meshladder_text::json::Raw;
 
 /// A compiled action.
 #[derive(Clone, Debug)]
-pub enum Action<'a> {
+pub enum RouteEffect<'a> {
     /// `route`
     Route(Box<RouteAction<'a>>),
     /// `redirect`
@@ -56,9 +56,9 @@ pub enum ClusterSpecifier<'a> {
 
 /// Where a route leads a request.
 #[derive(Clone, Debug)]
-pub enum Target<'t, 'a> {
+pub enum RouteTarget<'t, 'a> {
     /// To one of these clusters, by weight.
-    Clusters(Vec<Branch<'t, 'a>>),
+    Clusters(Vec<RouteBranch<'t, 'a>>),
     /// Elsewhere: status and `location`.
     Redirect(u16, String),
     /// To an answer: status, body and `location`, which Envoy adds to 201 and 3xx.
@@ -67,7 +67,7 @@ pub enum Target<'t, 'a> {
 
 /// One cluster that a request may go to.
 #[derive(Clone, Debug)]
-pub struct Branch<'t, 'a> {
+pub struct RouteBranch<'t, 'a> {
     /// Its name; empty when a header should name it and does not.
     pub cluster: Cow<'t, str>,
     /// How many of the target's summed weights.
@@ -76,7 +76,7 @@ pub struct Branch<'t, 'a> {
     pub entry: Option<&'t WeightedCluster<'a>>,
 }
 
-impl<'a> Action<'a> {
+impl<'a> RouteEffect<'a> {
     /// Compiles the member of a `Route` when it is an action.
     pub(super) fn compile(key: &str, value: Raw<'a>, runtime: &Runtime<'_>) -> Option<Self> {
         Some(match key {
@@ -102,10 +102,10 @@ impl<'a> Action<'a> {
         route: &Route<'_>,
         dice: Dice,
         request: &Request,
-    ) -> Result<Target<'t, 'a>, Box<str>> {
+    ) -> Result<RouteTarget<'t, 'a>, Box<str>> {
         Ok(match self {
-            Self::Route(action) => Target::Clusters(action.cluster.branches(dice, request)?),
-            Self::Redirect(redirect) => Target::Redirect(
+            Self::Route(action) => RouteTarget::Clusters(action.cluster.branches(dice, request)?),
+            Self::Redirect(redirect) => RouteTarget::Redirect(
                 redirect.response_code,
                 redirect.location(&route.route_match, request)?,
             ),
@@ -114,9 +114,9 @@ impl<'a> Action<'a> {
                 let has_location = *status == 201 || (300..400).contains(status);
                 let location =
                     has_location.then(|| Redirect::default().location(&route.route_match, request));
-                Target::DirectResponse(*status, body.as_deref(), location.transpose()?)
+                RouteTarget::DirectResponse(*status, body.as_deref(), location.transpose()?)
             }
-            Self::NonForwarding => Target::Clusters(vec![Branch::to("")]),
+            Self::NonForwarding => RouteTarget::Clusters(vec![RouteBranch::to("")]),
             Self::Unmodelled(fact) => return Err(fact.clone()),
         })
     }
@@ -172,17 +172,17 @@ impl<'a> ClusterSpecifier<'a> {
         &'t self,
         dice: Dice,
         request: &Request,
-    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+    ) -> Result<Vec<RouteBranch<'t, 'a>>, Box<str>> {
         Ok(match self {
-            Self::Cluster(name) => vec![Branch::to(&**name)],
-            Self::Header(header) => vec![Branch::to(cluster_of_header(header, request)?)],
+            Self::Cluster(name) => vec![RouteBranch::to(&**name)],
+            Self::Header(header) => vec![RouteBranch::to(cluster_of_header(header, request)?)],
             Self::Weighted(clusters) => clusters.branches(dice, request)?,
             Self::Unmodelled(fact) => return Err(fact.clone()),
         })
     }
 }
 
-impl<'t> Branch<'t, '_> {
+impl<'t> RouteBranch<'t, '_> {
     fn to(cluster: impl Into<Cow<'t, str>>) -> Self {
         Self {
             cluster: cluster.into(),
@@ -192,7 +192,7 @@ impl<'t> Branch<'t, '_> {
     }
 }
 
-impl Target<'_, '_> {
+impl RouteTarget<'_, '_> {
     /// What the proxy answers on its own.
     pub(super) fn answer(&self, request: &Request) -> Option<(Answer, Option<String>)> {
         let answer = |status: u16| Answer::new(request, status, &[], "direct_response");

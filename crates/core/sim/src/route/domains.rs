@@ -10,13 +10,13 @@ use crate::path::port_start;
 /// The domains of a route table, in the order in which they are looked up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Domains {
-    exact: HashMap<Box<str>, Place>,
+    exact: HashMap<Box<str>, DomainPlace>,
     /// `*.b.test` by the length behind the star, longest first.
-    suffixes: Vec<(usize, HashMap<Box<str>, Place>)>,
+    suffixes: Vec<(usize, HashMap<Box<str>, DomainPlace>)>,
     /// `a.*` by the length before the star, longest first.
-    prefixes: Vec<(usize, HashMap<Box<str>, Place>)>,
+    prefixes: Vec<(usize, HashMap<Box<str>, DomainPlace>)>,
     /// `*`
-    default: Option<Place>,
+    default: Option<DomainPlace>,
     /// `ignore_port_in_host_matching`
     pub(super) ignore_port: bool,
     /// `vhost_header`
@@ -24,10 +24,10 @@ pub(super) struct Domains {
 }
 
 /// The virtual host and which of its domains.
-type Place = (u32, u32);
+type DomainPlace = (u32, u32);
 
 /// What was found.
-pub(super) enum Found {
+pub(super) enum DomainMatch {
     /// The virtual host and which of its domains.
     Host(usize, usize),
     Nothing,
@@ -59,7 +59,7 @@ impl Domains {
 
     /// "Exact domain names, then suffix domain wildcards, then prefix domain wildcards, then the
     /// special wildcard `*` … The longest wildcards match first."
-    pub(super) fn find(&self, request: &Request) -> Found {
+    pub(super) fn find(&self, request: &Request) -> DomainMatch {
         if self.exact.is_empty() && self.suffixes.is_empty() && self.prefixes.is_empty() {
             return found(self.default);
         }
@@ -67,7 +67,11 @@ impl Domains {
             None => &*request.authority,
             Some(name) => match request.values(name).next() {
                 Some(value) => value,
-                None => return request.missing(name).map_or(Found::Nothing, Found::Unknown),
+                None => {
+                    return request
+                        .missing(name)
+                        .map_or(DomainMatch::Nothing, DomainMatch::Unknown);
+                }
             },
         };
         let end = if self.ignore_port {
@@ -78,7 +82,7 @@ impl Domains {
         found(self.lookup(&lower(&host[..end.unwrap_or(host.len())])))
     }
 
-    fn lookup(&self, host: &str) -> Option<Place> {
+    fn lookup(&self, host: &str) -> Option<DomainPlace> {
         let suffix = |length: usize| host.get(host.len() - length..);
         let prefix = |length: usize| host.get(..length);
         let exact = self.exact.get(host).copied();
@@ -91,17 +95,21 @@ impl Domains {
 
 /// A wildcard stands for at least one character.
 fn wildcard<'h>(
-    wildcards: &[(usize, HashMap<Box<str>, Place>)],
+    wildcards: &[(usize, HashMap<Box<str>, DomainPlace>)],
     host: &str,
     part: impl Fn(usize) -> Option<&'h str>,
-) -> Option<Place> {
+) -> Option<DomainPlace> {
     let shorter = wildcards.iter().filter(|(length, _)| *length < host.len());
     shorter
         .into_iter()
         .find_map(|(length, domains)| domains.get(part(*length)?).copied())
 }
 
-fn insert(wildcards: &mut Vec<(usize, HashMap<Box<str>, Place>)>, text: &str, place: Place) {
+fn insert(
+    wildcards: &mut Vec<(usize, HashMap<Box<str>, DomainPlace>)>,
+    text: &str,
+    place: DomainPlace,
+) {
     let at = wildcards
         .iter()
         .position(|(length, _)| *length == text.len())
@@ -120,10 +128,10 @@ fn lower(host: &str) -> Cow<'_, str> {
     }
 }
 
-fn found(place: Option<Place>) -> Found {
+fn found(place: Option<DomainPlace>) -> DomainMatch {
     let index = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    place.map_or(Found::Nothing, |(host, nth)| {
-        Found::Host(index(host), index(nth))
+    place.map_or(DomainMatch::Nothing, |(host, nth)| {
+        DomainMatch::Host(index(host), index(nth))
     })
 }
 

@@ -6,7 +6,7 @@ use crate::runtime::Fraction;
 
 /// So many of so many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct RequestShare {
     /// How many.
     pub of: u64,
     /// Of how many.
@@ -32,12 +32,12 @@ impl Default for Dice {
 }
 
 /// One side of a decision by chance; none when it cannot happen.
-type Side = Option<(Share, Dice)>;
+type DiceSide = Option<(RequestShare, Dice)>;
 
 impl Dice {
     /// The sides on which a route with that fraction matches and does not.
-    pub(super) fn split(self, fraction: Option<Fraction>) -> (Side, Side) {
-        let always = Share { of: 1, total: 1 };
+    pub(super) fn split(self, fraction: Option<Fraction>) -> (DiceSide, DiceSide) {
+        let always = RequestShare { of: 1, total: 1 };
         let Some(Fraction {
             numerator,
             denominator,
@@ -48,7 +48,7 @@ impl Dice {
         let known = self.by(denominator);
         let edge = numerator.clamp(known.from, known.to);
         let side = |from: u64, to: u64| {
-            let share = Share {
+            let share = RequestShare {
                 of: to - from,
                 total: known.to - known.from,
             };
@@ -108,14 +108,14 @@ mod tests {
         let (hit, miss) = Dice::default().split(Some(percent(10)));
         assert_eq!(
             hit.map(|(share, _)| share),
-            Some(Share { of: 10, total: 100 })
+            Some(RequestShare { of: 10, total: 100 })
         );
         let (_, rest) = miss.expect("most requests miss");
         assert!(rest.split(Some(percent(10))).0.is_none());
         let (hit, _) = rest.split(Some(percent(55)));
         assert_eq!(
             hit.map(|(share, _)| share),
-            Some(Share { of: 45, total: 90 })
+            Some(RequestShare { of: 45, total: 90 })
         );
     }
 }

@@ -1,7 +1,7 @@
 //! How a route changes the headers of what it forwards.
 
-use super::{Branch, RouteDecision};
-use crate::State;
+use super::{RouteBranch, RouteDecision};
+use crate::RequestState;
 use crate::mutation::Mutation;
 use meshladder_text::json::Raw;
 
@@ -34,7 +34,7 @@ impl HeaderChanges {
 
 impl<'a> RouteDecision<'_, 'a> {
     /// Whether [`Self::change_headers`] may do anything.
-    pub fn changes_headers(&self, branch: &Branch<'_, 'a>) -> bool {
+    pub fn changes_headers(&self, branch: &RouteBranch<'_, 'a>) -> bool {
         let levels = [
             &self.route.headers,
             &self.virtual_host.headers,
@@ -53,8 +53,8 @@ impl<'a> RouteDecision<'_, 'a> {
     /// new value cannot be told, each with the fact that is missing.
     pub fn change_headers(
         &self,
-        branch: &Branch<'_, 'a>,
-        state: &mut State<'_>,
+        branch: &RouteBranch<'_, 'a>,
+        state: &mut RequestState<'_>,
     ) -> Vec<(Box<str>, Box<str>)> {
         let mut levels = [
             &self.route.headers,

@@ -9,8 +9,8 @@ use crate::matcher::{
 };
 use crate::rbac::MetadataMatcher;
 use crate::runtime::{Fraction, Runtime};
-use crate::state::Caller;
-use crate::{Request, State, Tri};
+use crate::state::Peer;
+use crate::{Request, RequestState, Tri};
 use meshladder_text::json::Raw;
 
 /// A compiled `RouteMatch`.
@@ -27,7 +27,7 @@ pub struct RouteMatch {
     /// `grpc`: only gRPC requests.
     pub grpc: bool,
     pub(super) fraction: Option<Fraction>,
-    tls_context: Option<TlsContext>,
+    tls_context: Option<TlsContextMatch>,
     dynamic_metadata: Vec<MetadataMatcher>,
     /// What else it asks that is not modelled.
     unmodelled: Option<Box<str>>,
@@ -35,22 +35,22 @@ pub struct RouteMatch {
 
 /// `RouteMatch.TlsContextMatchOptions`
 #[derive(Clone, Copy, Debug)]
-struct TlsContext {
+struct TlsContextMatch {
     presented: Option<bool>,
     validated: Option<bool>,
 }
 
 /// A request, prepared for matching it with many routes.
-pub(super) struct Context<'r> {
-    state: &'r State<'r>,
+pub(super) struct MatchContext<'r> {
+    state: &'r RequestState<'r>,
     /// The path without query and fragment.
     whole_path: &'r str,
     /// The same as most specifiers see it.
     path: Cow<'r, str>,
 }
 
-impl<'r> Context<'r> {
-    pub(super) fn new(state: &'r State<'r>, ignore_path_parameters: bool) -> Self {
+impl<'r> MatchContext<'r> {
+    pub(super) fn new(state: &'r RequestState<'r>, ignore_path_parameters: bool) -> Self {
         let whole_path = without_query_and_fragment(&state.request.path);
         // `ignore_path_parameters_in_path_matching`: `/a;x/b;y` is matched as `/a/b`, except by
         // templates.
@@ -94,7 +94,7 @@ impl RouteMatch {
                 "dynamic_metadata" => {
                     this.dynamic_metadata = value.elements().map(MetadataMatcher::compile).collect()
                 }
-                "tls_context" => this.tls_context = Some(TlsContext::compile(value)),
+                "tls_context" => this.tls_context = Some(TlsContextMatch::compile(value)),
                 other => this.other(other, value),
             }
         }
@@ -112,7 +112,7 @@ impl RouteMatch {
     }
 
     /// Whether all of it matches; the fraction aside.
-    pub(super) fn matches(&self, context: &Context<'_>) -> Tri {
+    pub(super) fn matches(&self, context: &MatchContext<'_>) -> Tri {
         // Most routes are told apart by their path, so it comes first: the result is the same in
         // any order.
         match self.matches_path(context) {
@@ -136,7 +136,7 @@ impl RouteMatch {
             && self.unmodelled.is_none()
     }
 
-    fn matches_path(&self, context: &Context<'_>) -> Tri {
+    fn matches_path(&self, context: &MatchContext<'_>) -> Tri {
         match &self.path {
             Some(PathMatch::Connect) => (context.request().method == "CONNECT").into(),
             // Only `connect_matcher` takes requests without a path.
@@ -148,33 +148,38 @@ impl RouteMatch {
     }
 
     /// Everything but the path, each with what it is.
-    fn conditions(&self, context: &Context<'_>) -> impl Iterator<Item = (Tri, Condition<'_>)> {
+    fn conditions(
+        &self,
+        context: &MatchContext<'_>,
+    ) -> impl Iterator<Item = (Tri, MatchCondition<'_>)> {
         let request = context.request();
-        let grpc = self.grpc.then(|| (matches_grpc(request), Condition::Grpc));
+        let grpc = self
+            .grpc
+            .then(|| (matches_grpc(request), MatchCondition::Grpc));
         let headers = self
             .headers
             .iter()
-            .map(|header| (header.matches(request), Condition::Header(header)));
+            .map(|header| (header.matches(request), MatchCondition::Header(header)));
         let query = self.query_parameters.iter();
-        let query = query.map(|query| (query.matches(&request.path), Condition::Query(query)));
+        let query = query.map(|query| (query.matches(&request.path), MatchCondition::Query(query)));
         let cookies = self
             .cookies
             .iter()
-            .map(|cookie| (cookie.matches(request), Condition::Cookie(cookie)));
+            .map(|cookie| (cookie.matches(request), MatchCondition::Cookie(cookie)));
         let tls = self
             .tls_context
-            .map(|tls| (tls.matches(context.state), Condition::Tls));
+            .map(|tls| (tls.matches(context.state), MatchCondition::Tls));
         let metadata = self.dynamic_metadata.iter();
         let metadata = metadata.map(|metadata| {
             (
                 metadata.matches(context.state),
-                Condition::Metadata(metadata),
+                MatchCondition::Metadata(metadata),
             )
         });
         let unmodelled = self
             .unmodelled
             .iter()
-            .map(|fact| (Tri::Unknown(fact.clone()), Condition::Unmodelled(fact)));
+            .map(|fact| (Tri::Unknown(fact.clone()), MatchCondition::Unmodelled(fact)));
         grpc.into_iter()
             .chain(headers)
             .chain(query)
@@ -192,7 +197,7 @@ impl RouteMatch {
     }
 
     /// The one thing that decided.
-    pub(super) fn why(&self, context: &Context<'_>) -> String {
+    pub(super) fn why(&self, context: &MatchContext<'_>) -> String {
         let path = self.matches_path(context);
         let conditions: Vec<_> = self.conditions(context).collect();
         let of = |wanted: &Tri| conditions.iter().find(|(matched, _)| matched == wanted);
@@ -208,7 +213,7 @@ impl RouteMatch {
         }
     }
 
-    fn why_path(&self, context: &Context<'_>) -> String {
+    fn why_path(&self, context: &MatchContext<'_>) -> String {
         match &self.path {
             Some(PathMatch::Connect) => format!("the method is {}", context.request().method),
             Some(template @ PathMatch::Template(_)) => template.why(context.whole_path),
@@ -219,7 +224,7 @@ impl RouteMatch {
     }
 }
 
-enum Condition<'m> {
+enum MatchCondition<'m> {
     Grpc,
     Header(&'m HeaderMatcher),
     Query(&'m QueryParameterMatcher),
@@ -229,8 +234,8 @@ enum Condition<'m> {
     Unmodelled(&'m str),
 }
 
-impl Condition<'_> {
-    fn why(&self, state: &State<'_>) -> String {
+impl MatchCondition<'_> {
+    fn why(&self, state: &RequestState<'_>) -> String {
         let request = &*state.request;
         match self {
             Self::Grpc => format!(
@@ -255,7 +260,7 @@ fn matches_grpc(request: &Request) -> Tri {
     }
 }
 
-impl TlsContext {
+impl TlsContextMatch {
     fn compile(raw: Raw<'_>) -> Self {
         let flag = |key: &str| raw.get(key).and_then(Raw::bool);
         Self {
@@ -264,11 +269,11 @@ impl TlsContext {
         }
     }
 
-    fn matches(self, state: &State<'_>) -> Tri {
+    fn matches(self, state: &RequestState<'_>) -> Tri {
         let is_presented = match state.caller {
-            Caller::Unknown => return Tri::unknown("whether the client presents a certificate"),
-            Caller::Plain => false,
-            Caller::Tls(_) => peer(&state.request),
+            Peer::Unknown => return Tri::unknown("whether the client presents a certificate"),
+            Peer::Plain => false,
+            Peer::Tls(_) => peer(&state.request),
         };
         let presented = self.presented.map(|wanted| (wanted == is_presented).into());
         // A certificate that was not presented was not validated either.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Action, Branch, RouteDecision, RouteMatch};
+use super::{RouteBranch, RouteDecision, RouteEffect, RouteMatch};
 use crate::Request;
 use crate::matcher::{PathMatch, unmodelled, without_query_and_fragment};
 use meshladder_text::json::Raw;
@@ -43,7 +43,7 @@ pub enum HostRewrite {
 
 /// Path and host of what is forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct ForwardedTarget {
     /// The path, or the fact that is missing to tell.
     pub path: Result<String, Box<str>>,
     /// The host, or the fact that is missing to tell.
@@ -52,9 +52,9 @@ pub struct Rewritten {
 
 impl RouteDecision<'_, '_> {
     /// Path and host as they are forwarded to a branch of the target.
-    pub fn rewritten(&self, branch: &Branch<'_, '_>, request: &Request) -> Rewritten {
-        let Action::Route(action) = &self.route.action else {
-            return Rewritten {
+    pub fn rewritten(&self, branch: &RouteBranch<'_, '_>, request: &Request) -> ForwardedTarget {
+        let RouteEffect::Route(action) = &self.route.action else {
+            return ForwardedTarget {
                 path: Ok(request.path.clone()),
                 authority: Ok(request.authority.clone()),
             };
@@ -71,7 +71,7 @@ impl RouteDecision<'_, '_> {
         let authority = action.rewrites.host.apply(request);
         let authority = authority
             .map(|host| host.unwrap_or_else(|| literal.unwrap_or(&request.authority).to_owned()));
-        Rewritten { path, authority }
+        ForwardedTarget { path, authority }
     }
 }
 

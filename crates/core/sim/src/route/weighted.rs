@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::Branch;
+use super::RouteBranch;
 use super::action::cluster_of_header;
 use super::fraction::Dice;
 use super::headers::HeaderChanges;
 use crate::Request;
-use crate::filters::Scope;
+use crate::filters::FilterScope;
 use crate::runtime::Runtime;
 use meshladder_text::json::Raw;
 
@@ -34,7 +34,7 @@ pub struct WeightedCluster<'a> {
     /// `host_rewrite_literal`; empty for none.
     pub host_rewrite_literal: Box<str>,
     pub(super) headers: HeaderChanges,
-    pub(super) scope: Scope<'a>,
+    pub(super) scope: FilterScope<'a>,
     cluster_header: Box<str>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> WeightedClusters<'a> {
         &'t self,
         dice: Dice,
         request: &Request,
-    ) -> Result<Vec<Branch<'t, 'a>>, Box<str>> {
+    ) -> Result<Vec<RouteBranch<'t, 'a>>, Box<str>> {
         let dice = dice.by(self.total);
         let (from, to) = match self.stated(request) {
             Some(number) => (number % self.total.max(1), number % self.total.max(1) + 1),
@@ -75,7 +75,7 @@ impl<'a> WeightedClusters<'a> {
             let weight = end.min(to).saturating_sub(begin.max(from));
             begin = end;
             if weight > 0 {
-                branches.push(Branch {
+                branches.push(RouteBranch {
                     cluster: entry.cluster(request)?,
                     weight,
                     entry: Some(entry),
@@ -104,7 +104,7 @@ impl<'a> WeightedCluster<'a> {
         let from_runtime = (!runtime_key_prefix.is_empty())
             .then(|| runtime.integer(&format!("{runtime_key_prefix}.{name}")));
         let mut headers = HeaderChanges::default();
-        let mut scope = Scope::default();
+        let mut scope = FilterScope::default();
         for (key, value) in raw.members() {
             headers.read(&key, value);
             scope.read(&key, value);
