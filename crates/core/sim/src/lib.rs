@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod jwt;
 pub mod listener;
 pub mod matcher;
+mod message;
 mod mutation;
 pub mod network;
 pub mod path;
@@ -64,6 +65,17 @@ impl DecisionRecord {
     /// A record that keeps nothing.
     pub fn dropping() -> Self {
         Self::default()
+    }
+
+    /// Whether somebody will read it. Texts are only made when it is.
+    pub fn is_kept(&self) -> bool {
+        self.keep
+    }
+
+    /// Adds a candidate. Asked for only after [`Self::is_kept`], since a candidate has texts.
+    pub(crate) fn push(&mut self, candidate: MatchCandidate) {
+        debug_assert!(self.keep, "nobody reads this record");
+        self.considered.push(candidate);
     }
 
     /// Adds a candidate; `make` is only called when somebody will read it.

@@ -104,16 +104,17 @@ impl<'a> Listeners<'a> {
     /// warming or draining take no new connections.
     pub fn compile(dump: &Dump<'a>) -> Self {
         let mut compiled = Self::default();
-        let in_use = dump
-            .of(Section::Listeners)
-            .filter(|l| matches!(l.state, State::Static | State::Active));
-        in_use
-            .filter_map(Listener::read)
-            .for_each(|listener| compiled.add(listener));
-        compiled.capture = dump
-            .section(Section::Bootstrap)
-            .map(Capture::read)
-            .unwrap_or_default();
+        for resource in dump.of(Section::Listeners) {
+            if !matches!(resource.state, State::Static | State::Active) {
+                continue;
+            }
+            if let Some(listener) = Listener::read(resource) {
+                compiled.add(listener);
+            }
+        }
+        if let Some(bootstrap) = dump.section(Section::Bootstrap) {
+            compiled.capture = Capture::read(bootstrap);
+        }
         compiled
     }
 
@@ -145,15 +146,7 @@ impl<'a> Listeners<'a> {
     fn entry(&self, side: TrafficDirection) -> Option<&Listener<'a>> {
         self.listeners
             .iter()
-            .filter(|listener| listener.bind_to_port)
-            .find(|listener| match side {
-                TrafficDirection::Outbound => listener.use_original_dst,
-                TrafficDirection::Inbound => {
-                    !listener.use_original_dst
-                        && listener.filters.restore_destination()
-                        && listener.traffic_direction == "INBOUND"
-                }
-            })
+            .find(|listener| listener.is_entry(side))
     }
 
     /// "If a connection is redirected using iptables, the port on which the proxy receives it might
@@ -167,11 +160,12 @@ impl<'a> Listeners<'a> {
         destination: (IpAddr, u16),
         record: &mut DecisionRecord,
     ) -> ListenerOutcome<'c, 'a> {
-        let (found, how) = self
-            .at(destination, |_| true)
-            .unwrap_or((entry, Arrival::Stays));
+        let Some((found, how)) = self.at(destination, |_| true) else {
+            self.explain_port(destination, entry, record);
+            return taken(entry, Arrival::Stays, None, record);
+        };
         self.explain_port(destination, found, record);
-        taken(found, how, (how != Arrival::Stays).then_some(entry), record)
+        taken(found, how, Some(entry), record)
     }
 
     /// The kernel's choice among listeners that are bound: the very address before the wildcard.
@@ -181,41 +175,32 @@ impl<'a> Listeners<'a> {
         why_not: Option<Cow<'static, str>>,
         record: &mut DecisionRecord,
     ) -> ListenerOutcome<'_, 'a> {
-        match (
-            self.at(destination, |listener| listener.bind_to_port),
-            why_not,
-        ) {
+        let found = self.at(destination, |listener| listener.bind_to_port);
+        match (found, why_not) {
             (Some((listener, _)), _) => taken(listener, Arrival::Bound, None, record),
             (None, Some(why)) => ListenerOutcome::NotCaptured(why),
             (None, None) => ListenerOutcome::NoListener,
         }
     }
 
-    /// The listener of an address among those that are `eligible`.
+    /// The listener of an address among those that are `eligible`: the very address before the wildcard
+    /// of its family.
     fn at(
         &self,
         (ip, port): (IpAddr, u16),
         eligible: impl Fn(&Listener<'a>) -> bool,
     ) -> Option<(&Listener<'a>, Arrival)> {
-        let any: IpAddr = if ip.is_ipv6() {
-            Ipv6Addr::UNSPECIFIED.into()
-        } else {
-            Ipv4Addr::UNSPECIFIED.into()
-        };
-        let look_up = |ip| {
-            self.by_address
-                .get(&(ip, port))
-                .map(|number| &self.listeners[*number])
-        };
-        let eligible = |listener: &&Listener<'a>| eligible(listener);
-        let exact = look_up(ip)
-            .filter(eligible)
-            .map(|listener| (listener, Arrival::Exact));
-        exact.or_else(|| {
-            look_up(any)
-                .filter(eligible)
-                .map(|listener| (listener, Arrival::Wildcard))
-        })
+        let places = [(ip, Arrival::Exact), (wildcard_of(ip), Arrival::Wildcard)];
+        for (ip, how) in places {
+            let Some(number) = self.by_address.get(&(ip, port)) else {
+                continue;
+            };
+            let listener = &self.listeners[*number];
+            if eligible(listener) {
+                return Some((listener, how));
+            }
+        }
+        None
     }
 
     /// Other listeners of the same port.
@@ -225,26 +210,17 @@ impl<'a> Listeners<'a> {
         found: &Listener<'a>,
         record: &mut DecisionRecord,
     ) {
-        if !record.keep {
+        if !record.is_kept() {
             return;
         }
-        for listener in self
-            .listeners
-            .iter()
-            .filter(|listener| listener.at != found.at)
-        {
-            for address in listener
-                .addresses
-                .iter()
-                .filter(|address| address.port == port)
-            {
-                let why = address.why_not(ip);
-                record.add(|| MatchCandidate {
-                    what: listener.name.to_string(),
-                    matched: Tri::No,
-                    why,
-                    at: listener.at,
-                });
+        for listener in &self.listeners {
+            if listener.at == found.at {
+                continue;
+            }
+            for address in &listener.addresses {
+                if address.port == port {
+                    record.push(listener.candidate(Tri::No, address.why_not(ip)));
+                }
             }
         }
     }
@@ -263,7 +239,7 @@ impl<'a> Listeners<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// The default of `bind_to_port` is true.
+    /// Reads a listener. "bind_to_port: … The default is true."
     fn read(resource: &Resource<'a>) -> Option<Self> {
         let raw = resource.raw?;
         let mut listener = Self {
@@ -281,20 +257,45 @@ impl<'a> Listener<'a> {
             match &*key {
                 "address" => listener.addresses.extend(Address::read(value)),
                 "additional_addresses" => {
-                    let more = value
-                        .elements()
-                        .filter_map(|address| Address::read(address.get("address")?));
-                    listener.addresses.extend(more);
+                    for address in value.elements() {
+                        let address = address.get("address").and_then(Address::read);
+                        listener.addresses.extend(address);
+                    }
                 }
                 "bind_to_port" => listener.bind_to_port = value.bool() != Some(false),
                 "use_original_dst" => listener.use_original_dst = value.bool() == Some(true),
                 "traffic_direction" => {
-                    listener.traffic_direction = value.string().unwrap_or_default()
+                    listener.traffic_direction = value.string().unwrap_or_default();
                 }
                 _ => {}
             }
         }
         Some(listener)
+    }
+
+    /// Whether redirected connections come to it. Istio redirects what goes out to a listener that
+    /// hands it on, and what comes in to one that keeps it.
+    fn is_entry(&self, side: TrafficDirection) -> bool {
+        if !self.bind_to_port {
+            return false;
+        }
+        match side {
+            TrafficDirection::Outbound => self.use_original_dst,
+            TrafficDirection::Inbound => {
+                !self.use_original_dst
+                    && self.filters.restore_destination()
+                    && self.traffic_direction == "INBOUND"
+            }
+        }
+    }
+
+    fn candidate(&self, matched: Tri, why: String) -> MatchCandidate {
+        MatchCandidate {
+            what: self.name.to_string(),
+            matched,
+            why,
+            at: self.at,
+        }
     }
 }
 
@@ -313,11 +314,11 @@ impl<'c, 'a> ListenerPick<'c, 'a> {
         if let Some(from) = self.from {
             seen = from.filters.inspect(connection, from.port(wanted), seen)?;
         }
-        let is_redirected = matches!(self.how, Arrival::Stays | Arrival::Redirected);
-        let arrived = if is_redirected {
-            self.listener.port(wanted)
-        } else {
-            wanted
+
+        // A listener that another one hands the connection to has the address restored already.
+        let arrived = match self.how {
+            Arrival::Stays | Arrival::Redirected => self.listener.port(wanted),
+            Arrival::Exact | Arrival::Wildcard | Arrival::Bound => wanted,
         };
         self.listener.filters.inspect(connection, arrived, seen)
     }
@@ -344,9 +345,10 @@ impl<'c, 'a> ListenerPick<'c, 'a> {
 impl Listener<'_> {
     /// The port it is bound to.
     fn port(&self, otherwise: u16) -> u16 {
-        self.addresses
-            .first()
-            .map_or(otherwise, |address| address.port)
+        match self.addresses.first() {
+            Some(address) => address.port,
+            None => otherwise,
+        }
     }
 }
 
@@ -369,17 +371,22 @@ fn taken<'c, 'a>(
     from: Option<&'c Listener<'a>>,
     record: &mut DecisionRecord,
 ) -> ListenerOutcome<'c, 'a> {
-    record.add(|| MatchCandidate {
-        what: listener.name.to_string(),
-        matched: Tri::Yes,
-        why: how.words().to_owned(),
-        at: listener.at,
-    });
+    if record.is_kept() {
+        record.push(listener.candidate(Tri::Yes, how.words().to_owned()));
+    }
     ListenerOutcome::Taken(ListenerPick {
         listener,
         how,
         from,
     })
+}
+
+/// All addresses of a family.
+fn wildcard_of(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::matcher::unmodelled;
+use super::message;
 use super::{DecisionRecord, MatchCandidate, Tri};
 use meshladder_text::json::Raw;
 
@@ -92,10 +93,15 @@ impl<'a> NetworkFilters<'a> {
         let mut cluster = None;
         let mut denied = None;
         for filter in &self.filters {
-            let (matched, why) = match &filter.kind {
+            match &filter.kind {
                 NetworkFilterKind::HttpConnectionManager => {
                     filter.note(record, Tri::Yes, "takes the connection");
-                    return denied.map_or(NetworkOutcome::Http(filter), NetworkOutcome::Denied);
+                    // RBAC speaks at the first bytes, and so does the connection manager, which comes
+                    // after it.
+                    return match denied {
+                        Some(rbac) => NetworkOutcome::Denied(rbac),
+                        None => NetworkOutcome::Http(filter),
+                    };
                 }
                 NetworkFilterKind::Answers => {
                     filter.note(record, Tri::Yes, "answers by itself");
@@ -110,41 +116,39 @@ impl<'a> NetworkFilters<'a> {
                     });
                 }
                 NetworkFilterKind::Unmodelled => {
-                    return filter.stop(
-                        unmodelled(&format!("the network filter {}", filter.name)),
-                        record,
-                    );
+                    let what = format!("the network filter {}", filter.name);
+                    return filter.stop(unmodelled(&what), record);
                 }
-                NetworkFilterKind::Observes => (Tri::No, "only looks on"),
+                NetworkFilterKind::Observes => filter.note(record, Tri::No, "only looks on"),
+                NetworkFilterKind::SniCluster if server_name.is_empty() => {
+                    cluster = None;
+                    filter.note(record, Tri::No, "no server name");
+                }
                 NetworkFilterKind::SniCluster => {
-                    cluster = Some(server_name).filter(|name| !name.is_empty());
-                    (
-                        Tri::No,
-                        if cluster.is_some() {
-                            "takes the server name for the cluster"
-                        } else {
-                            "no server name"
-                        },
-                    )
+                    cluster = Some(server_name);
+                    filter.note(record, Tri::No, "takes the server name for the cluster");
                 }
                 NetworkFilterKind::Rbac => match allows(filter) {
-                    Tri::Yes => (Tri::No, "lets it pass"),
+                    Tri::Yes => filter.note(record, Tri::No, "lets it pass"),
                     Tri::No => {
                         denied = denied.or(Some(filter));
-                        (Tri::Yes, "denies it")
+                        filter.note(record, Tri::Yes, "denies it");
                     }
                     Tri::Unknown(fact) => return filter.stop(fact, record),
                 },
-            };
-            filter.note(record, matched, why);
+            }
         }
-        denied.map_or(NetworkOutcome::Nothing, NetworkOutcome::Denied)
+
+        match denied {
+            Some(rbac) => NetworkOutcome::Denied(rbac),
+            None => NetworkOutcome::Nothing,
+        }
     }
 }
 
 impl<'a> NetworkFilter<'a> {
     fn read(filter: Raw<'a>) -> Self {
-        let name = filter.string_at("name").unwrap_or_default();
+        let name = message::text(filter, "name");
         let (url, config) = kind::typed(filter.get("typed_config"));
         Self {
             at: filter.offset(),
@@ -155,7 +159,10 @@ impl<'a> NetworkFilter<'a> {
     }
 
     fn note(&self, record: &mut DecisionRecord, matched: Tri, why: &str) {
-        record.add(|| MatchCandidate {
+        if !record.is_kept() {
+            return;
+        }
+        record.push(MatchCandidate {
             what: self.name.to_string(),
             matched,
             why: why.to_owned(),

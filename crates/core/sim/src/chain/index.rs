@@ -1,7 +1,5 @@
 //! The search: rows in order, narrowed level by level.
 
-use std::borrow::Cow;
-
 use super::super::inspect::InspectedConnection;
 use super::level::{ChainKey, LEVELS, MatchLevel, SourceType, server_names};
 
@@ -47,15 +45,23 @@ pub(super) fn push_rows<'a>(
 ) {
     let combinations = keys.iter().map(Vec::len).product();
     for number in 0..combinations {
-        let mut rest: usize = number;
-        let keys = std::array::from_fn(|level| {
-            let values = &keys[level];
-            let value = values[rest % values.len()].clone();
-            rest /= values.len();
-            value
-        });
+        let keys = combination(number, keys);
         rows.push(ChainRow { keys, chain });
     }
+}
+
+/// The combination of that number: its digits, each in the base of how many values a level has.
+fn combination<'a>(
+    number: usize,
+    keys: &[Vec<ChainKey<'a>>; LEVELS.len()],
+) -> [ChainKey<'a>; LEVELS.len()] {
+    let mut rest = number;
+    let mut row = [const { ChainKey::Any }; LEVELS.len()];
+    for (key, values) in row.iter_mut().zip(keys) {
+        *key = values[rest % values.len()].clone();
+        rest /= values.len();
+    }
+    row
 }
 
 /// Goes from level to level as long as rows are left.
@@ -75,9 +81,12 @@ pub(super) fn search<'c, 'a>(
             }
         }
     }
-    let end = rows
-        .first()
-        .map_or(SearchEnd::Nothing, |row| SearchEnd::Chain(row.chain));
+
+    // Envoy refuses a listener in which two chains have the same criteria, so one chain is left.
+    let end = match rows.first() {
+        Some(row) => SearchEnd::Chain(row.chain),
+        None => SearchEnd::Nothing,
+    };
     SearchPath {
         rows,
         passed: LEVELS.len(),
@@ -91,50 +100,65 @@ fn step<'c, 'a>(
     rows: &'c [ChainRow<'a>],
     seen: &InspectedConnection<'_>,
 ) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Err(SearchEnd::Nothing);
+    };
     // Most levels tell nothing apart.
-    match (rows.first(), rows.last()) {
-        (Some(first), Some(last))
-            if first.keys[level] == ChainKey::Any && last.keys[level] == ChainKey::Any =>
-        {
-            return Ok(rows);
-        }
-        (None, _) => return Err(SearchEnd::Nothing),
-        _ => {}
+    if first.keys[level] == ChainKey::Any && last.keys[level] == ChainKey::Any {
+        return Ok(rows);
     }
+
     match LEVELS[level] {
         MatchLevel::DestinationPort => first_of(level, rows, [ChainKey::Port(seen.destination.1)]),
         MatchLevel::Destination => longest(level, rows, seen),
         MatchLevel::ServerName => first_of(
             level,
             rows,
-            server_names(&seen.server_name).map(|name| ChainKey::Text(Cow::Borrowed(name))),
+            server_names(&seen.server_name).map(ChainKey::named),
         ),
-        MatchLevel::TransportProtocol => first_of(
-            level,
-            rows,
-            [ChainKey::Text(Cow::Borrowed(seen.transport_protocol))],
-        ),
+        MatchLevel::TransportProtocol => {
+            first_of(level, rows, [ChainKey::named(seen.transport_protocol)])
+        }
         // The first of the client's list that any chain names.
-        MatchLevel::ApplicationProtocol => first_of(
-            level,
-            rows,
-            seen.application_protocols
-                .iter()
-                .map(|p| ChainKey::Text(Cow::Borrowed(p))),
-        ),
-        MatchLevel::DirectSource if seen.direct_source.is_some() => longest(level, rows, seen),
-        MatchLevel::Source if seen.source.is_some() => longest(level, rows, seen),
-        MatchLevel::SourceType if seen.source.is_some() => {
-            first_of(level, rows, SourceType::seen(seen).map(ChainKey::Source))
+        MatchLevel::ApplicationProtocol => {
+            let offered = seen.application_protocols.iter();
+            first_of(level, rows, offered.map(ChainKey::named))
         }
-        MatchLevel::DirectSource | MatchLevel::Source | MatchLevel::SourceType => {
-            Err(SearchEnd::Unknown("the source address"))
+        MatchLevel::DirectSource | MatchLevel::SourceType | MatchLevel::Source => {
+            step_at_source(level, rows, seen)
         }
-        // Port 0 stands for a port that nobody knows: no connection comes from it.
-        MatchLevel::SourcePort => match seen.source {
-            Some((_, port)) if port != 0 => first_of(level, rows, [ChainKey::Port(port)]),
-            _ => Err(SearchEnd::Unknown("the source port")),
-        },
+        MatchLevel::SourcePort => step_at_source_port(level, rows, seen),
+    }
+}
+
+/// A step at one of the levels that need the source address.
+fn step_at_source<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    let is_known = match LEVELS[level] {
+        MatchLevel::DirectSource => seen.direct_source.is_some(),
+        _ => seen.source.is_some(),
+    };
+    if !is_known {
+        return Err(SearchEnd::Unknown("the source address"));
+    }
+    if LEVELS[level] != MatchLevel::SourceType {
+        return longest(level, rows, seen);
+    }
+    first_of(level, rows, SourceType::seen(seen).map(ChainKey::Source))
+}
+
+fn step_at_source_port<'c, 'a>(
+    level: usize,
+    rows: &'c [ChainRow<'a>],
+    seen: &InspectedConnection<'_>,
+) -> Result<&'c [ChainRow<'a>], SearchEnd> {
+    // Port 0 stands for a port that nobody knows: no connection comes from it.
+    match seen.source {
+        None | Some((_, 0)) => Err(SearchEnd::Unknown("the source port")),
+        Some((_, port)) => first_of(level, rows, [ChainKey::Port(port)]),
     }
 }
 
@@ -144,13 +168,13 @@ fn first_of<'c, 'a, 'k>(
     rows: &'c [ChainRow<'a>],
     keys: impl IntoIterator<Item = ChainKey<'k>>,
 ) -> Result<&'c [ChainRow<'a>], SearchEnd> {
-    let mut buckets = keys
-        .into_iter()
-        .chain([ChainKey::Any])
-        .map(|key| bucket(level, rows, &key));
-    buckets
-        .find(|rows| !rows.is_empty())
-        .ok_or(SearchEnd::Nothing)
+    for key in keys.into_iter().chain([ChainKey::Any]) {
+        let rows = bucket(level, rows, &key);
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+    }
+    Err(SearchEnd::Nothing)
 }
 
 /// The rows of the longest range that holds the address. "Any" is a range of both families and of
@@ -161,28 +185,36 @@ fn longest<'c, 'a>(
     rows: &'c [ChainRow<'a>],
     seen: &InspectedConnection<'_>,
 ) -> Result<&'c [ChainRow<'a>], SearchEnd> {
-    let matching =
-        Buckets { level, rows }.filter(|bucket| bucket[0].keys[level].matches(LEVELS[level], seen));
-    let best = matching
-        .max_by_key(|bucket| length(&bucket[0].keys[level]))
-        .ok_or(SearchEnd::Nothing)?;
-    let is_ambiguous =
-        length(&best[0].keys[level]) == 0 && rows[0].keys[level] != best[0].keys[level];
-    if is_ambiguous && rows[0].keys[level] == ChainKey::Any {
-        Err(SearchEnd::Unknown(AMBIGUOUS))
-    } else {
-        Ok(best)
+    let mut best: Option<&'c [ChainRow<'a>]> = None;
+    for bucket in (Buckets { level, rows }) {
+        let key = &bucket[0].keys[level];
+        if !key.matches(LEVELS[level], seen) {
+            continue;
+        }
+        let is_as_long = best.is_none_or(|best| length(key) >= length(&best[0].keys[level]));
+        if is_as_long {
+            best = Some(bucket);
+        }
     }
+    let best = best.ok_or(SearchEnd::Nothing)?;
+
+    let key = &best[0].keys[level];
+    // Rows are in order, and "any" is the first of all keys.
+    let first = &rows[0].keys[level];
+    if length(key) == 0 && *first == ChainKey::Any && first != key {
+        return Err(SearchEnd::Unknown(AMBIGUOUS));
+    }
+    Ok(best)
 }
 
 fn length(key: &ChainKey<'_>) -> u8 {
-    if let ChainKey::Range(range) = key {
-        range.length()
-    } else {
-        0
+    match key {
+        ChainKey::Range(range) => range.length(),
+        _ => 0,
     }
 }
 
+/// The rows that have a key at a level; rows before it agree, so they are in the key's order.
 fn bucket<'c, 'a>(
     level: usize,
     rows: &'c [ChainRow<'a>],
@@ -204,9 +236,7 @@ impl<'c, 'a> Iterator for Buckets<'c, 'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let key = &self.rows.first()?.keys[self.level];
-        let length = self
-            .rows
-            .partition_point(|row| row.keys[self.level] <= *key);
+        let length = bucket(self.level, self.rows, key).len();
         let (bucket, rest) = self.rows.split_at(length);
         self.rows = rest;
         Some(bucket)

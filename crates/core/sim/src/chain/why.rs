@@ -15,22 +15,28 @@ pub(super) fn of_chain(
     if path.end == SearchEnd::Chain(number) {
         return (Tri::Yes, won(rows, path, seen));
     }
-    // The row that came farthest speaks for the chain.
-    let level = rows
-        .iter()
-        .map(|row| common_levels(row, path))
-        .max()
-        .unwrap_or(0);
+
+    let level = farthest_level(rows, path);
     if level < path.passed {
         return (Tri::No, lost(level, rows, path, seen));
     }
+
     match path.end {
         SearchEnd::Unknown(fact) => (Tri::unknown(fact), format!("depends on {fact}")),
-        SearchEnd::Chain(_) | SearchEnd::Nothing => (
-            Tri::No,
-            mismatch(LEVELS[level], &wanted(level, rows, path), seen),
-        ),
+        SearchEnd::Chain(_) | SearchEnd::Nothing => {
+            let wanted = wanted(level, rows, path);
+            (Tri::No, mismatch(LEVELS[level], &wanted, seen))
+        }
     }
+}
+
+/// The row that came farthest speaks for the chain.
+fn farthest_level(rows: &[&ChainRow<'_>], path: &SearchPath<'_, '_>) -> usize {
+    let mut farthest = 0;
+    for row in rows {
+        farthest = farthest.max(common_levels(row, path));
+    }
+    farthest
 }
 
 /// What became of the default chain.
@@ -44,18 +50,18 @@ pub(super) fn of_default(end: &SearchEnd) -> (Tri, String) {
 
 /// All that a chain names, for chains without a name.
 pub(super) fn criteria(rows: &[&ChainRow<'_>]) -> String {
-    let words: Vec<_> = (0..LEVELS.len())
-        .filter_map(|level| {
-            let keys = distinct(rows.iter().map(|row| &row.keys[level]));
-            (keys != [&ChainKey::Any])
-                .then(|| format!("{} {}", LEVELS[level].words(), listed(LEVELS[level], &keys)))
-        })
-        .collect();
-    if words.is_empty() {
-        "everything".to_owned()
-    } else {
-        words.join(", ")
+    let mut words = Vec::new();
+    for (number, level) in LEVELS.into_iter().enumerate() {
+        let keys = distinct(rows.iter().map(|row| &row.keys[number]));
+        if keys != [&ChainKey::Any] {
+            words.push(format!("{} {}", level.words(), listed(level, &keys)));
+        }
     }
+
+    if words.is_empty() {
+        return "everything".to_owned();
+    }
+    words.join(", ")
 }
 
 /// The number of levels in which a row goes the way of the search.
@@ -63,8 +69,12 @@ fn common_levels(row: &ChainRow<'_>, path: &SearchPath<'_, '_>) -> usize {
     let Some(taken) = path.rows.first() else {
         return 0;
     };
-    let differs = |level: &usize| row.keys[*level] != taken.keys[*level];
-    (0..path.passed).find(differs).unwrap_or(path.passed)
+    for level in 0..path.passed {
+        if row.keys[level] != taken.keys[level] {
+            return level;
+        }
+    }
+    path.passed
 }
 
 fn won(
@@ -75,26 +85,28 @@ fn won(
     let Some(row) = rows.iter().max_by_key(|row| common_levels(row, path)) else {
         return String::new();
     };
-    let words: Vec<_> = LEVELS
-        .iter()
-        .zip(&row.keys)
-        .filter(|(_, key)| **key != ChainKey::Any)
-        .map(|(level, key)| match key {
-            ChainKey::Range(_) | ChainKey::Text(_) if *level != MatchLevel::TransportProtocol => {
-                format!(
-                    "{} {} is {}",
-                    level.words(),
-                    fact(*level, seen),
-                    key.words(*level)
-                )
-            }
-            key => format!("{} is {}", level.words(), key.words(*level)),
-        })
-        .collect();
+
+    let mut words = Vec::new();
+    for (level, key) in LEVELS.into_iter().zip(&row.keys) {
+        if *key != ChainKey::Any {
+            words.push(match_words(level, key, seen));
+        }
+    }
+
     if words.is_empty() {
-        "takes what no other chain names".to_owned()
-    } else {
-        words.join(", ")
+        return "takes what no other chain names".to_owned();
+    }
+    words.join(", ")
+}
+
+/// A range or a wildcard does not say what it matched, so what the connection has stands beside it.
+fn match_words(level: MatchLevel, key: &ChainKey<'_>, seen: &InspectedConnection<'_>) -> String {
+    let (name, wanted) = (level.words(), key.words(level));
+    match key {
+        ChainKey::Range(_) | ChainKey::Text(_) if level != MatchLevel::TransportProtocol => {
+            format!("{name} {} is {wanted}", fact(level, seen))
+        }
+        _ => format!("{name} is {wanted}"),
     }
 }
 
@@ -138,11 +150,13 @@ fn wanted<'r, 'a>(
     rows: &[&'r ChainRow<'a>],
     path: &SearchPath<'_, '_>,
 ) -> Vec<&'r ChainKey<'a>> {
-    distinct(
-        rows.iter()
-            .filter(|row| common_levels(row, path) >= level)
-            .map(|row| &row.keys[level]),
-    )
+    let mut keys = Vec::new();
+    for row in rows {
+        if common_levels(row, path) >= level {
+            keys.push(&row.keys[level]);
+        }
+    }
+    distinct(keys.into_iter())
 }
 
 fn distinct<'r, 'a: 'r>(keys: impl Iterator<Item = &'r ChainKey<'a>>) -> Vec<&'r ChainKey<'a>> {
@@ -159,27 +173,32 @@ fn listed(level: MatchLevel, keys: &[&ChainKey<'_>]) -> String {
 
 /// What the connection has at a level.
 fn fact(level: MatchLevel, seen: &InspectedConnection<'_>) -> String {
-    let unknown = || "unknown".to_owned();
     match level {
         MatchLevel::DestinationPort => seen.destination.1.to_string(),
         MatchLevel::Destination => seen.destination.0.to_string(),
-        MatchLevel::ServerName if seen.server_name.is_empty() => "not seen".to_owned(),
-        MatchLevel::ServerName => seen.server_name.to_string(),
+        MatchLevel::ServerName => or_not_seen(seen.server_name.to_string()),
         MatchLevel::TransportProtocol => seen.transport_protocol.to_owned(),
         MatchLevel::ApplicationProtocol => {
             let protocols: Vec<_> = seen.application_protocols.iter().collect();
-            if protocols.is_empty() {
-                "not seen".to_owned()
-            } else {
-                protocols.join(", ")
-            }
+            or_not_seen(protocols.join(", "))
         }
-        MatchLevel::DirectSource => seen.direct_source.map_or_else(unknown, |ip| ip.to_string()),
-        MatchLevel::Source => seen.source.map_or_else(unknown, |(ip, _)| ip.to_string()),
-        MatchLevel::SourceType => SourceType::seen(seen)
-            .map_or_else(unknown, |source| ChainKey::Source(source).to_string()),
-        MatchLevel::SourcePort => seen
-            .source
-            .map_or_else(unknown, |(_, port)| port.to_string()),
+        MatchLevel::DirectSource => or_unknown(seen.direct_source),
+        MatchLevel::Source => or_unknown(seen.source.map(|(ip, _)| ip)),
+        MatchLevel::SourceType => or_unknown(SourceType::seen(seen).map(ChainKey::Source)),
+        MatchLevel::SourcePort => or_unknown(seen.source.map(|(_, port)| port)),
+    }
+}
+
+fn or_not_seen(text: String) -> String {
+    if text.is_empty() {
+        return "not seen".to_owned();
+    }
+    text
+}
+
+fn or_unknown(fact: Option<impl ToString>) -> String {
+    match fact {
+        Some(fact) => fact.to_string(),
+        None => "unknown".to_owned(),
     }
 }
