@@ -37,44 +37,38 @@ type DiceSide = Option<(RequestShare, Dice)>;
 impl Dice {
     /// The sides on which a route with that fraction matches and does not.
     pub(super) fn split(self, fraction: Option<Fraction>) -> (DiceSide, DiceSide) {
-        let always = RequestShare { of: 1, total: 1 };
-        let Some(Fraction {
-            numerator,
-            denominator,
-        }) = fraction
-        else {
+        let Some(fraction) = fraction else {
+            let always = RequestShare { of: 1, total: 1 };
             return (Some((always, self)), None);
         };
-        let known = self.by(denominator);
-        let edge = numerator.clamp(known.from, known.to);
-        let side = |from: u64, to: u64| {
-            let share = RequestShare {
-                of: to - from,
-                total: known.to - known.from,
-            };
-            (from < to).then_some((
-                share,
-                Self {
-                    modulus: denominator,
-                    from,
-                    to,
-                },
-            ))
+        let known = self.by(fraction.denominator);
+        // A request matches when its number is below the numerator.
+        let edge = fraction.numerator.clamp(known.from, known.to);
+        (known.side(known.from, edge), known.side(edge, known.to))
+    }
+
+    /// The part of what is known that lies between two numbers.
+    fn side(self, from: u64, to: u64) -> DiceSide {
+        if from >= to {
+            return None;
+        }
+        let share = RequestShare {
+            of: to - from,
+            total: self.to - self.from,
         };
-        (side(known.from, edge), side(edge, known.to))
+        Some((share, Self { from, to, ..self }))
     }
 
     /// What is known of the remainder by another modulus. Remainders by different ones are taken
     /// for independent.
     pub(super) fn by(self, modulus: u64) -> Self {
         if self.modulus == modulus {
-            self
-        } else {
-            Self {
-                modulus,
-                from: 0,
-                to: modulus,
-            }
+            return self;
+        }
+        Self {
+            modulus,
+            from: 0,
+            to: modulus,
         }
     }
 }

@@ -76,48 +76,49 @@ impl<'a> VirtualHost<'a> {
             unmodelled: None,
         };
         for (key, value) in raw.members() {
-            match &*key {
-                "name" => host.name = value.string().unwrap_or_default().into(),
-                "domains" => {
-                    host.domains = value
-                        .elements()
-                        .filter_map(Raw::string)
-                        .map(Into::into)
-                        .collect()
-                }
-                "routes" => {
-                    host.routes = value
-                        .elements()
-                        .map(|raw| Route::compile(raw, runtime))
-                        .collect()
-                }
-                "require_tls" => host.require_tls = RequireTls::compile(value),
-                "matcher" => host.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
-                other => {
-                    host.scope.read(other, value);
-                    if !host.headers.read(other, value) {
-                        host.facts.extend(facts::read(other, value));
-                    }
-                }
-            }
+            host.read(&key, value, runtime);
         }
         host
     }
 
-    /// "If the scheme is not https": Envoy looks at `x-forwarded-proto`.
-    pub(super) fn requires_tls(&self, request: &Request) -> Tri {
-        if self.require_tls == RequireTls::None
-            || request.values("x-forwarded-proto").next() == Some("https")
-        {
-            return Tri::No;
-        }
-        match self.require_tls {
-            RequireTls::ExternalOnly => Tri::unknown("whether the request is internal"),
-            _ => Tri::Yes,
+    /// Takes in a member of the `VirtualHost`.
+    fn read(&mut self, key: &str, value: Raw<'a>, runtime: &Runtime<'_>) {
+        match key {
+            "name" => self.name = value.string().unwrap_or_default().into(),
+            "domains" => {
+                for domain in value.elements() {
+                    self.domains.extend(domain.string().map(Box::from));
+                }
+            }
+            "routes" => {
+                for route in value.elements() {
+                    self.routes.push(Route::compile(route, runtime));
+                }
+            }
+            "require_tls" => self.require_tls = RequireTls::compile(value),
+            "matcher" => self.unmodelled = Some(unmodelled("the virtual host's matcher tree")),
+            other => {
+                self.scope.read(other, value);
+                if !self.headers.read(other, value) {
+                    self.facts.extend(facts::read(other, value));
+                }
+            }
         }
     }
 
-    pub(super) fn considered(&self, request: &Request, domain: usize) -> MatchCandidate {
+    /// "If the scheme is not https": Envoy looks at `x-forwarded-proto`.
+    pub(super) fn requires_tls(&self, request: &Request) -> Tri {
+        if request.values("x-forwarded-proto").next() == Some("https") {
+            return Tri::No;
+        }
+        match self.require_tls {
+            RequireTls::None => Tri::No,
+            RequireTls::ExternalOnly => Tri::unknown("whether the request is internal"),
+            RequireTls::All => Tri::Yes,
+        }
+    }
+
+    pub(super) fn candidate(&self, request: &Request, domain: usize) -> MatchCandidate {
         let domain = &self.domains[domain];
         MatchCandidate {
             what: format!("virtual host {}", self.name),
@@ -172,15 +173,13 @@ impl<'a> Route<'a> {
         route
     }
 
-    pub(super) fn considered(&self, matched: &Tri, context: &MatchContext<'_>) -> MatchCandidate {
-        let what = self.route_match.describe();
-        let what = if self.name.is_empty() {
-            what
-        } else {
-            format!("route {}: {what}", self.name)
-        };
+    pub(super) fn candidate(&self, matched: &Tri, context: &MatchContext<'_>) -> MatchCandidate {
+        let path = self.route_match.describe();
         MatchCandidate {
-            what,
+            what: match &*self.name {
+                "" => path,
+                name => format!("route {name}: {path}"),
+            },
             matched: matched.clone(),
             why: self.route_match.why(context),
             at: self.raw.offset(),
