@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use meshladder_text::json::Fault;
+use meshladder_text::json::TextFault;
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 
@@ -125,7 +125,7 @@ impl fmt::Display for Problem {
 
 impl Document {
     /// A fault in this document, with its line and column.
-    pub fn problem(&self, fault: &Fault) -> Problem {
+    pub fn problem(&self, fault: &TextFault) -> Problem {
         Problem {
             origin: self.origin.clone(),
             place: Some(Place::of(&self.text, fault.at)),

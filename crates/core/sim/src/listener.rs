@@ -9,7 +9,7 @@ use super::chain::{FilterChains, Found};
 use super::inspect::{ListenerFilters, Seen};
 use super::request::Connection;
 use super::{Considered, Record, Tri};
-use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
+use meshladder_capture::envoy::dump::{Dump, Resource, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod address;
@@ -106,7 +106,7 @@ impl<'a> Listeners<'a> {
         let mut compiled = Self::default();
         let in_use = dump
             .of(Section::Listeners)
-            .filter(|l| matches!(l.state, State::Static | State::Active));
+            .filter(|l| matches!(l.state, ResourceState::Static | ResourceState::Active));
         in_use
             .filter_map(Listener::read)
             .for_each(|listener| compiled.add(listener));

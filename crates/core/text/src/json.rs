@@ -27,7 +27,7 @@ pub struct Raw<'a> {
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -40,14 +40,14 @@ pub enum Kind {
 
 /// Why a document, or a part of it, could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TextFault {
     /// Byte offset in the document.
     pub at: usize,
     /// What is wrong there, without a full stop.
     pub what: String,
 }
 
-impl Fault {
+impl TextFault {
     /// What is wrong, and at which byte.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
         Self {
@@ -63,13 +63,13 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// When there is no value at all.
-    pub fn of(doc: &'a str) -> Result<Self, Fault> {
+    pub fn of(doc: &'a str) -> Result<Self, TextFault> {
         let start = skip_space(
             doc.as_bytes(),
             if doc.starts_with('\u{feff}') { 3 } else { 0 },
         );
         if start == doc.len() {
-            return Err(Fault::new(start, "the document is empty"));
+            return Err(TextFault::new(start, "the document is empty"));
         }
         Ok(Self {
             doc,
@@ -104,12 +104,12 @@ impl<'a> Raw<'a> {
     }
 
     /// What the value is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ValueKind {
         match self.doc.as_bytes().get(self.start) {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            _ => Kind::Scalar,
+            Some(b'{') => ValueKind::Object,
+            Some(b'[') => ValueKind::Array,
+            Some(b'"') => ValueKind::String,
+            _ => ValueKind::Scalar,
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Raw<'a> {
 
     /// A string's text.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        if self.kind() != Kind::String {
+        if self.kind() != ValueKind::String {
             return None;
         }
         // The document's own value reaches to the end of the text, and may be cut short there.
@@ -163,9 +163,9 @@ impl<'a> Raw<'a> {
     /// A number. Proto3 JSON writes 64-bit integers as strings, so `"7"` is 7.
     pub fn number(self) -> Option<u64> {
         match self.kind() {
-            Kind::Scalar => self.text().parse().ok(),
-            Kind::String => self.string()?.parse().ok(),
-            Kind::Object | Kind::Array => None,
+            ValueKind::Scalar => self.text().parse().ok(),
+            ValueKind::String => self.string()?.parse().ok(),
+            ValueKind::Object | ValueKind::Array => None,
         }
     }
 
@@ -215,14 +215,14 @@ impl Members<'_> {
     }
 
     /// What ended the walk early, once it has ended.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&TextFault> {
         self.0.fault.as_ref()
     }
 }
 
 impl Elements<'_> {
     /// What ended the walk early, once it has ended.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&TextFault> {
         self.0.fault.as_ref()
     }
 }
@@ -236,7 +236,7 @@ struct Walk<'a> {
     first: bool,
     done: bool,
     key: std::ops::Range<usize>,
-    fault: Option<Fault>,
+    fault: Option<TextFault>,
 }
 
 impl<'a> Walk<'a> {
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
         } else {
             what
         };
-        self.fault = Some(Fault::new(at.min(self.doc.len()), what));
+        self.fault = Some(TextFault::new(at.min(self.doc.len()), what));
         None
     }
 

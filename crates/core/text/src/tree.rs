@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::json::{self, Fault, Kind, Raw};
+use super::json::{self, Raw, TextFault, ValueKind};
 use super::name::{Name, Names};
 use super::text::Text;
 
@@ -98,7 +98,7 @@ impl Node {
     ///
     /// # Errors
     /// When the value is not JSON, or nests deeper than [`MAX_DEPTH`].
-    pub fn from_json(raw: Raw<'_>) -> Result<Self, Fault> {
+    pub fn from_json(raw: Raw<'_>) -> Result<Self, TextFault> {
         Self::from_json_with(raw, &mut Names::default())
     }
 
@@ -106,7 +106,7 @@ impl Node {
     ///
     /// # Errors
     /// See [`Node::from_json`].
-    pub fn from_json_with(raw: Raw<'_>, names: &mut Names) -> Result<Self, Fault> {
+    pub fn from_json_with(raw: Raw<'_>, names: &mut Names) -> Result<Self, TextFault> {
         build(raw, 0, names)
     }
 
@@ -214,13 +214,13 @@ pub fn edit<T>(list: &mut Box<[T]>, change: impl FnOnce(&mut Vec<T>)) {
     *list = all.into();
 }
 
-fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
+fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, TextFault> {
     if depth > MAX_DEPTH {
-        return Err(Fault::new(raw.offset(), "nested too deep"));
+        return Err(TextFault::new(raw.offset(), "nested too deep"));
     }
     let value = match raw.kind() {
-        Kind::Object => object(raw, depth, names)?,
-        Kind::Array => {
+        ValueKind::Object => object(raw, depth, names)?,
+        ValueKind::Array => {
             let mut elements = raw.elements();
             let items = elements
                 .by_ref()
@@ -231,8 +231,8 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
                 .cloned()
                 .map_or(Ok(Value::Array(items)), Err)?
         }
-        Kind::String => Value::String(raw.string().unwrap_or_default().into()),
-        Kind::Scalar => scalar(raw)?,
+        ValueKind::String => Value::String(raw.string().unwrap_or_default().into()),
+        ValueKind::Scalar => scalar(raw)?,
     };
     Ok(Node {
         value,
@@ -240,7 +240,7 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, Fault> {
     })
 }
 
-fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault> {
+fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
     let mut walk = raw.members();
     let mut members = Vec::new();
     while let Some((key, value)) = walk.next() {
@@ -256,12 +256,13 @@ fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, Fault>
         .map_or_else(|| Ok(Value::Object(members.into())), Err)
 }
 
-fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
+fn scalar(raw: Raw<'_>) -> Result<Value, TextFault> {
     // The document's own value reaches to the end of the text, so a lone scalar may have white
     // space behind it.
     let text = raw.text().trim_end();
-    json::check(text)
-        .map_err(|f| Fault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value")))?;
+    json::check(text).map_err(|f| {
+        TextFault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value"))
+    })?;
     Ok(match text {
         "null" => Value::Null,
         "true" => Value::Bool(true),
@@ -274,7 +275,7 @@ fn scalar(raw: Raw<'_>) -> Result<Value, Fault> {
 mod tests {
     use super::*;
 
-    fn tree(doc: &str) -> Result<Node, Fault> {
+    fn tree(doc: &str) -> Result<Node, TextFault> {
         Node::from_json(Raw::of(doc)?)
     }
 

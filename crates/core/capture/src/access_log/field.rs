@@ -2,7 +2,7 @@
 
 /// A field whose meaning is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum LogField {
     /// When the request started, RFC 3339.
     Start,
     /// Method.
@@ -60,9 +60,9 @@ pub enum Field {
 }
 
 /// How many there are.
-pub(super) const COUNT: usize = Field::ClientFailure as usize + 1;
+pub(super) const COUNT: usize = LogField::ClientFailure as usize + 1;
 
-impl Field {
+impl LogField {
     /// All of them.
     pub(super) const ALL: [Self; COUNT] = [
         Self::Start,
@@ -189,8 +189,8 @@ fn is_time(text: &[u8]) -> bool {
 
 /// What a command operator writes, and what that looks like. `argument` stands in the operator's
 /// parentheses.
-pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) {
-    use Field as F;
+pub(super) fn of_operator(name: &str, argument: &str) -> (Option<LogField>, Class) {
+    use LogField as F;
     let (field, class) = match name {
         "START_TIME" if argument.is_empty() => (F::Start, Class::Time),
         "START_TIME" => (F::Start, Class::Any),
@@ -226,7 +226,7 @@ pub(super) fn of_operator(name: &str, argument: &str) -> (Option<Field>, Class) 
 }
 
 /// "`%REQ(X?Y):Z%`: X is the main HTTP header, Y is the alternative one".
-fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
+fn of_header(operator: &str, argument: &str) -> (Option<LogField>, Class) {
     let mut names = argument.split('?').map(str::to_ascii_lowercase);
     let (main, other) = (
         names.next().unwrap_or_default(),
@@ -234,18 +234,18 @@ fn of_header(operator: &str, argument: &str) -> (Option<Field>, Class) {
     );
     if operator.starts_with("RESP") {
         return match main.as_str() {
-            "x-envoy-upstream-service-time" => (Some(Field::ServiceTime), Class::Word),
-            "grpc-status" => (Some(Field::GrpcStatus), Class::Word),
+            "x-envoy-upstream-service-time" => (Some(LogField::ServiceTime), Class::Word),
+            "grpc-status" => (Some(LogField::GrpcStatus), Class::Word),
             _ => (None, Class::Any),
         };
     }
     let (field, class) = match (main.as_str(), other.as_str()) {
-        (":method", _) => (Field::Method, Class::Name),
-        (":path", _) | ("x-envoy-original-path", ":path") => (Field::Path, Class::Any),
-        (":authority" | "host", _) => (Field::Authority, Class::Name),
-        ("x-request-id", _) => (Field::RequestId, Class::Name),
-        ("x-forwarded-for", _) => (Field::ForwardedFor, Class::Any),
-        ("user-agent", _) => (Field::UserAgent, Class::Any),
+        (":method", _) => (LogField::Method, Class::Name),
+        (":path", _) | ("x-envoy-original-path", ":path") => (LogField::Path, Class::Any),
+        (":authority" | "host", _) => (LogField::Authority, Class::Name),
+        ("x-request-id", _) => (LogField::RequestId, Class::Name),
+        ("x-forwarded-for", _) => (LogField::ForwardedFor, Class::Any),
+        ("user-agent", _) => (LogField::UserAgent, Class::Any),
         _ => return (None, Class::Any),
     };
     (Some(field), class)

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use super::clock::Clock;
-use super::field::{Class, Field};
+use super::field::{Class, LogField};
 
 mod compile;
 mod matching;
 
 /// How one proxy writes its lines.
 #[derive(Clone, Debug)]
-pub enum Format {
+pub enum LogFormat {
     /// Text.
     Text(TextFormat),
     /// A JSON object a line.
@@ -35,7 +35,7 @@ pub struct TextFormat {
 #[derive(Clone, Debug)]
 struct Slot {
     /// What it holds, when that is known.
-    field: Option<Field>,
+    field: Option<LogField>,
     /// The operator as written.
     operator: String,
     class: Class,
@@ -61,7 +61,7 @@ pub(super) struct JsonKey {
 #[derive(Clone, Debug)]
 pub(super) enum JsonValue {
     /// One operator.
-    Field(Field, Option<Clock>),
+    Field(LogField, Option<Clock>),
     /// An operator whose meaning is not known.
     Other,
     /// Text with several operators.
@@ -70,7 +70,7 @@ pub(super) enum JsonValue {
     Object(JsonFormat),
 }
 
-impl Format {
+impl LogFormat {
     /// Compiles a format: text, or a JSON object whose values are text.
     ///
     /// # Errors

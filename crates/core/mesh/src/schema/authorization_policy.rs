@@ -2,12 +2,12 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS};
 use super::describe::Type::{Enum, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, Type, checked, list, may, must, plain};
+use super::describe::{KindSchema, Message, STRING, Type, checked, list, may, must, plain};
 use super::text::Text;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "AuthorizationPolicy",
     group: "security.istio.io",
     versions: &["v1", "v1beta1"],

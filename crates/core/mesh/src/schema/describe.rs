@@ -7,7 +7,7 @@ use meshladder_text::tree::Node;
 
 /// A kind whose objects are checked.
 #[derive(Debug)]
-pub struct Kind {
+pub struct KindSchema {
     /// `VirtualService`
     pub kind: &'static str,
     /// `networking.istio.io`

@@ -3,7 +3,7 @@
 use super::common::{EXPORT_TO, SELECTOR};
 use super::describe::Type::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
 use super::describe::{
-    COUNT, INT32, Kind, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32,
+    COUNT, INT32, KindSchema, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32,
     checked, list, may, must, plain,
 };
 use super::text::Text;
@@ -12,7 +12,7 @@ use super::virtual_service::PORT_SELECTOR;
 mod checks;
 mod locality;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "DestinationRule",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

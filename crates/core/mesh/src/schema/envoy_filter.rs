@@ -2,12 +2,14 @@
 
 use super::common::{LABEL_SELECTOR, TARGET_REFS};
 use super::describe::Type::{Any, Enum, Map, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, UINT32, checked, list, may, must, plain};
+use super::describe::{
+    INT32, KindSchema, Message, STRING, UINT32, checked, list, may, must, plain,
+};
 use super::text::Text;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "EnvoyFilter",
     group: "networking.istio.io",
     versions: &["v1alpha3"],

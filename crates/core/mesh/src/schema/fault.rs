@@ -9,7 +9,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// One thing that is wrong with an object.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct SchemaFault {
     /// What sort of thing.
     pub flaw: Flaw,
     /// The object.
@@ -79,12 +79,12 @@ pub(super) enum Repair {
 }
 
 impl Found<'_> {
-    pub(super) fn told(self) -> Fault {
+    pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
         let is_named =
             self.object.id.kind != "Gateway" || self.object.group == "networking.istio.io";
-        Fault {
+        SchemaFault {
             flaw: self.flaw,
             object: self.object.id.clone(),
             doc: self.object.doc.clone(),

@@ -1,7 +1,9 @@
 //! Gateway.
 
 use super::describe::Type::{Bool, Enum, List, Map, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, STRINGS, UINT32, checked, may, must, plain, some};
+use super::describe::{
+    KindSchema, Message, STRING, STRINGS, UINT32, checked, may, must, plain, some,
+};
 use super::text::Text;
 
 mod checks;
@@ -9,7 +11,7 @@ mod tls;
 
 pub(super) use checks::{hostname, is_socket};
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "Gateway",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

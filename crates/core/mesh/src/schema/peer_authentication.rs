@@ -2,14 +2,14 @@
 
 use super::common::SELECTOR;
 use super::describe::Type::{Enum, Map, Of};
-use super::describe::{Kind, Message, checked, may, plain};
+use super::describe::{KindSchema, Message, checked, may, plain};
 use super::fault::Flaw;
 use super::fields::set;
 use super::text::Text;
 use super::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "PeerAuthentication",
     group: "security.istio.io",
     versions: &["v1", "v1beta1"],

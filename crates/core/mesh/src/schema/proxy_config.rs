@@ -2,10 +2,10 @@
 
 use super::common::SELECTOR;
 use super::describe::Type::{Map, Of};
-use super::describe::{COUNT, Kind, Message, STRING, may, plain};
+use super::describe::{COUNT, KindSchema, Message, STRING, may, plain};
 use super::text::Text;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "ProxyConfig",
     group: "networking.istio.io",
     versions: &["v1beta1"],

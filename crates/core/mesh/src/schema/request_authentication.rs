@@ -2,7 +2,7 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Bool, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, checked, list, may, must, plain};
+use super::describe::{KindSchema, Message, STRING, TIME, checked, list, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_most_one, filled};
 use super::text::Text;
@@ -10,7 +10,7 @@ use super::walk::Walk;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "RequestAuthentication",
     group: "security.istio.io",
     versions: &["v1", "v1beta1"],

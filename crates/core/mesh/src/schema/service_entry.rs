@@ -3,14 +3,14 @@
 use super::common::{EXPORT_TO, LABEL_SELECTOR};
 use super::describe::Type::{Enum, List, Of, Text as TextOf};
 use super::describe::{
-    Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
+    KindSchema, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
 };
 use super::text::Text;
 use super::workload_entry;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "ServiceEntry",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

@@ -2,7 +2,7 @@
 
 use super::common::LABEL_SELECTOR;
 use super::describe::Type::{Enum, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, UINT32, checked, list, may, must, plain, some};
+use super::describe::{KindSchema, Message, STRING, UINT32, checked, list, may, must, plain, some};
 use super::destination_rule::CONNECTION_POOL;
 use super::gateway::SERVER_TLS;
 use super::text::Text;
@@ -10,7 +10,7 @@ use super::virtual_service::DESTINATION;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "Sidecar",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

@@ -2,14 +2,14 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Bool, Enum, List, Map, Number, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, Type, checked, list, may, must, plain};
+use super::describe::{KindSchema, Message, STRING, TIME, Type, checked, list, may, must, plain};
 use super::fault::Flaw;
 use super::fields::{at_most_one, filled, items, text};
 use super::text::Text;
 use super::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "Telemetry",
     group: "telemetry.istio.io",
     versions: &["v1", "v1alpha1"],

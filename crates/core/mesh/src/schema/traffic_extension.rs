@@ -2,14 +2,14 @@
 
 use super::common::{SELECTOR, TARGET_REFS};
 use super::describe::Type::{Any, Enum, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, checked, may, must, plain};
+use super::describe::{INT32, KindSchema, Message, STRING, checked, may, must, plain};
 use super::fields::{at_least_one, at_most_one};
 use super::text::Text;
 use super::wasm_plugin::{
     FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module,
 };
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "TrafficExtension",
     group: "extensions.istio.io",
     versions: &["v1alpha1"],

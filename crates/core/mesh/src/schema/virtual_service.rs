@@ -3,15 +3,15 @@
 use super::common::EXPORT_TO;
 use super::describe::Type::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME,
-    Type, UINT32, checked, list, may, must, plain, some,
+    COUNT, Field, KindSchema, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span,
+    TIME, Type, UINT32, checked, list, may, must, plain, some,
 };
 use super::text::Text;
 
 mod checks;
 mod hosts;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "VirtualService",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

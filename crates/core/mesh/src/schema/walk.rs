@@ -1,6 +1,6 @@
 //! One walk over an object, along the structure of its kind.
 
-use super::describe::{Kind, Message, Span, Type};
+use super::describe::{KindSchema, Message, Span, Type};
 use super::duration;
 use super::fault::{Flaw, Found, Repair, shown};
 use super::guess;
@@ -13,12 +13,12 @@ use meshladder_text::tree::{Member, Node, Value};
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
     pub(super) object: &'n Object,
-    kind: &'static Kind,
+    kind: &'static KindSchema,
     faults: Vec<Found<'n>>,
 }
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
-pub(super) fn faults<'n>(object: &'n Object, kind: &'static Kind) -> Vec<Found<'n>> {
+pub(super) fn faults<'n>(object: &'n Object, kind: &'static KindSchema) -> Vec<Found<'n>> {
     let mut walk = Walk {
         object,
         kind,

@@ -2,14 +2,16 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Any, Enum, List, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, PORT, STRING, Type, checked, list, may, must, plain};
+use super::describe::{
+    INT32, KindSchema, Message, PORT, STRING, Type, checked, list, may, must, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{all_different, filled, items, text};
 use super::text::Text;
 use super::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "WasmPlugin",
     group: "extensions.istio.io",
     versions: &["v1alpha1"],

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use super::describe::Type::{Map, Text as TextOf};
-use super::describe::{Field, Kind, LABELS, Message, PORT, STRING, UINT32, checked, may, plain};
+use super::describe::{
+    Field, KindSchema, LABELS, Message, PORT, STRING, UINT32, checked, may, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{filled, set, text};
 use super::gateway::is_socket;
@@ -12,7 +14,7 @@ use super::text::Text;
 use super::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "WorkloadEntry",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

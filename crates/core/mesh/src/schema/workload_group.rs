@@ -1,13 +1,15 @@
 //! WorkloadGroup.
 
 use super::describe::Type::{Int, List, Map, Of, Text as TextOf};
-use super::describe::{COUNT, Kind, LABELS, Message, PORT, STRING, checked, may, must, plain};
+use super::describe::{
+    COUNT, KindSchema, LABELS, Message, PORT, STRING, checked, may, must, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{at_least_one, at_most_one, filled};
 use super::text::Text;
 use super::workload_entry::TEMPLATE;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: KindSchema = KindSchema {
     kind: "WorkloadGroup",
     group: "networking.istio.io",
     versions: &["v1", "v1beta1", "v1alpha3"],

@@ -1,6 +1,6 @@
 //! Fields that do not decide where a request goes, in words.
 
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// A field worth showing, and what it says.
 pub(super) fn read(key: &str, value: Raw<'_>) -> Option<(&'static str, Box<str>)> {
@@ -41,7 +41,7 @@ fn retry(policy: Raw<'_>) -> Box<str> {
 fn hash(policy: Raw<'_>) -> String {
     let Some((kind, value)) = policy
         .members()
-        .find(|(_, value)| value.kind() == Kind::Object)
+        .find(|(_, value)| value.kind() == ValueKind::Object)
     else {
         return "unknown".to_owned();
     };

@@ -1,6 +1,6 @@
 //! The strict reading of a whole document: RFC 8259, nothing kept.
 
-use super::{Fault, skip_space};
+use super::{TextFault, skip_space};
 
 /// How deep a document may nest. Envoy's deepest dumps stay under 60.
 const MAX_DEPTH: usize = 512;
@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 512;
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn check(doc: &str) -> Result<(), Fault> {
+pub fn check(doc: &str) -> Result<(), TextFault> {
     let bytes = doc.as_bytes();
     let mut at = skip_space(bytes, if doc.starts_with('\u{feff}') { 3 } else { 0 });
     let mut open: Vec<u8> = Vec::new();
@@ -54,7 +54,7 @@ fn close(open: u8) -> u8 {
 }
 
 /// Reads what stands before a value inside `bracket`: a member's name, or nothing in an array.
-fn before_value(bytes: &[u8], at: usize, bracket: u8) -> Result<usize, Fault> {
+fn before_value(bytes: &[u8], at: usize, bracket: u8) -> Result<usize, TextFault> {
     if bracket == b'{' {
         member_name(bytes, at)
     } else {
@@ -62,7 +62,7 @@ fn before_value(bytes: &[u8], at: usize, bracket: u8) -> Result<usize, Fault> {
     }
 }
 
-fn scalar(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn scalar(bytes: &[u8], at: usize) -> Result<usize, TextFault> {
     match bytes.get(at) {
         Some(b'"') => string(bytes, at),
         Some(b'-' | b'0'..=b'9') => number(bytes, at),
@@ -74,7 +74,7 @@ fn scalar(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
-fn member_name(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+fn member_name(bytes: &[u8], at: usize) -> Result<usize, TextFault> {
     if bytes.get(at) != Some(&b'"') {
         return Err(fault(bytes, at, "expected a member name in quotes"));
     }
@@ -85,7 +85,7 @@ fn member_name(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     Ok(skip_space(bytes, colon + 1))
 }
 
-fn string(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+fn string(bytes: &[u8], start: usize) -> Result<usize, TextFault> {
     let mut at = start + 1;
     loop {
         match bytes.get(at) {
@@ -108,7 +108,7 @@ fn string(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     }
 }
 
-fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+fn number(bytes: &[u8], start: usize) -> Result<usize, TextFault> {
     let digits = |at: usize| {
         at + bytes[at..]
             .iter()
@@ -139,10 +139,10 @@ fn number(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     Ok(at)
 }
 
-fn fault(bytes: &[u8], at: usize, what: &str) -> Fault {
+fn fault(bytes: &[u8], at: usize, what: &str) -> TextFault {
     if at >= bytes.len() {
-        Fault::new(bytes.len(), "the document is cut short")
+        TextFault::new(bytes.len(), "the document is cut short")
     } else {
-        Fault::new(at, what)
+        TextFault::new(at, what)
     }
 }

@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::{Fault, Raw, Walk, skip_space, skip_value};
+use super::{Raw, TextFault, Walk, skip_space, skip_value};
 
 /// A place in a document where a value starts. Reading the value moves the cursor behind it.
 #[derive(Debug)]
 pub struct Cursor<'a> {
     doc: &'a str,
     at: usize,
-    fault: Option<Fault>,
+    fault: Option<TextFault>,
 }
 
 impl<'a> Cursor<'a> {
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What ended the pass early.
-    pub fn fault(self) -> Option<Fault> {
+    pub fn fault(self) -> Option<TextFault> {
         self.fault
     }
 
@@ -95,12 +95,12 @@ impl<'a> Cursor<'a> {
     pub fn skip(&mut self) {
         match skip_value(self.doc.as_bytes(), self.at) {
             Some(end) if end > self.at => self.at = end,
-            Some(_) => self.stop(Fault::new(self.at, "expected a value")),
-            None => self.stop(Fault::new(self.doc.len(), "the document is cut short")),
+            Some(_) => self.stop(TextFault::new(self.at, "expected a value")),
+            None => self.stop(TextFault::new(self.doc.len(), "the document is cut short")),
         }
     }
 
-    fn stop(&mut self, fault: Fault) {
+    fn stop(&mut self, fault: TextFault) {
         self.at = self.doc.len();
         self.fault.get_or_insert(fault);
     }

@@ -1,6 +1,6 @@
 //! From a place in a document to the pointer that names it.
 
-use super::{Kind, Raw};
+use super::{Raw, ValueKind};
 
 /// The RFC 6901 pointer of the innermost value that covers a byte offset; none when no value does.
 pub fn pointer_to(doc: &str, offset: usize) -> Option<String> {
@@ -8,16 +8,16 @@ pub fn pointer_to(doc: &str, offset: usize) -> Option<String> {
     let mut pointer = String::new();
     while value.offset() < offset {
         let inner = match value.kind() {
-            Kind::Object => value
+            ValueKind::Object => value
                 .members()
                 .find(|(_, v)| covers(*v, offset))
                 .map(|(key, v)| (token(&key), v)),
-            Kind::Array => value
+            ValueKind::Array => value
                 .elements()
                 .enumerate()
                 .find(|(_, v)| covers(*v, offset))
                 .map(|(i, v)| (i.to_string(), v)),
-            Kind::String | Kind::Scalar => None,
+            ValueKind::String | ValueKind::Scalar => None,
         };
         let Some((token, inner)) = inner else { break };
         pointer.push('/');

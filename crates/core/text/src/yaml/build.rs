@@ -9,9 +9,9 @@ use granit_parser::{
 
 use super::anchors::Anchors;
 use super::members::{Lines, Members};
-use super::split::Part;
-use super::{Loaded, gap, scalar};
-use crate::json::Fault;
+use super::split::StreamPart;
+use super::{YamlStream, gap, scalar};
+use crate::json::TextFault;
 use crate::name::Name;
 use crate::tree::{MAX_DEPTH, Member, Node, Value};
 
@@ -36,10 +36,10 @@ impl Default for Limits {
 }
 
 pub(super) struct Builder<'a> {
-    part: &'a Part<'a>,
+    part: &'a StreamPart<'a>,
     limits: Limits,
     lines: Lines<'a>,
-    loaded: Loaded,
+    loaded: YamlStream,
     document: Document,
 }
 
@@ -75,17 +75,17 @@ enum Key {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(part: &'a Part<'a>, limits: Limits) -> Self {
+    pub(super) fn new(part: &'a StreamPart<'a>, limits: Limits) -> Self {
         Self {
             part,
             limits,
             lines: Lines::new(part),
-            loaded: Loaded::default(),
+            loaded: YamlStream::default(),
             document: Document::default(),
         }
     }
 
-    pub(super) fn run(mut self) -> Loaded {
+    pub(super) fn run(mut self) -> YamlStream {
         let mut options = Options::default();
         options.set_emit_comments(false);
         options.emit_unresolved_aliases = true;
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
         self.part.range().start + span.start..self.part.range().start + span.end
     }
 
-    fn syntax(&self, error: &ScanError) -> Fault {
+    fn syntax(&self, error: &ScanError) -> TextFault {
         let what = match error.kind() {
             ErrorKind::TabNotAllowed
             | ErrorKind::TabInBlockIndentation
@@ -117,14 +117,14 @@ impl<'a> Builder<'a> {
             kind => kind.to_string(),
         };
         let at = self.part.range().start + error.marker().byte_offset().unwrap_or_default();
-        Fault::new(at.min(self.part.range().end), what)
+        TextFault::new(at.min(self.part.range().end), what)
     }
 
     /// Takes one event.
     ///
     /// # Errors
     /// When the document has to be given up.
-    fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Fault> {
+    fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), TextFault> {
         let mut end = span.end;
         match event {
             Event::DocumentStart(..) => self.document = Document::default(),
@@ -169,19 +169,19 @@ impl<'a> Builder<'a> {
     }
 
     fn problem(&mut self, at: usize, what: impl Into<String>) {
-        self.loaded.problems.push(Fault::new(at, what));
+        self.loaded.problems.push(TextFault::new(at, what));
     }
 
-    fn count(&mut self, span: &Range<usize>) -> Result<(), Fault> {
+    fn count(&mut self, span: &Range<usize>) -> Result<(), TextFault> {
         self.document.written += 1;
         if self.document.written > self.limits.written {
-            return Err(Fault::new(
+            return Err(TextFault::new(
                 span.start,
                 format!("more than {} values in one document", self.limits.written),
             ));
         }
         if self.document.open.len() > MAX_DEPTH {
-            return Err(Fault::new(span.start, "nested too deep"));
+            return Err(TextFault::new(span.start, "nested too deep"));
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(|refusal| {
                 self.loaded
                     .problems
-                    .extend(refusal.map(|what| Fault::new(span.start, what)));
+                    .extend(refusal.map(|what| TextFault::new(span.start, what)));
                 Value::Null
             });
         self.complete(Node {
@@ -383,7 +383,7 @@ impl<'a> Builder<'a> {
         let name = if let Some(name) = scalar::key(value) {
             Name::from(name)
         } else {
-            self.loaded.problems.push(Fault::new(
+            self.loaded.problems.push(TextFault::new(
                 span.start(),
                 "a mapping or a list cannot be a key",
             ));

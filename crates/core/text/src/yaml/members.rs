@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::split::Part;
-use crate::json::Fault;
+use super::split::StreamPart;
+use crate::json::TextFault;
 use crate::tree::{Member, Node, Span, Value, edit};
 
 /// The members of a mapping while it is read.
@@ -55,7 +55,7 @@ impl Members {
     pub(super) fn finish(
         mut self,
         lines: &mut Lines<'_>,
-        problems: &mut Vec<Fault>,
+        problems: &mut Vec<TextFault>,
     ) -> Box<[Member]> {
         let Self { all, merged } = &mut self;
         last_wins(all, merged, lines, problems);
@@ -69,7 +69,7 @@ pub(super) fn settle(
     node: &mut Node,
     base: usize,
     lines: &mut Lines<'_>,
-    problems: &mut Vec<Fault>,
+    problems: &mut Vec<TextFault>,
 ) {
     shift(&mut node.span, base);
     match &mut node.value {
@@ -95,7 +95,7 @@ fn last_wins(
     members: &mut Vec<Member>,
     merged: &[Range<usize>],
     lines: &mut Lines<'_>,
-    problems: &mut Vec<Fault>,
+    problems: &mut Vec<TextFault>,
 ) {
     if !any_repeated(members) {
         return;
@@ -115,7 +115,7 @@ fn last_wins(
         if first != index {
             let line = lines.of(members[first].key_span.start());
             let what = format!("duplicate key `{}`, first on line {line}", member.key);
-            problems.push(Fault::new(member.key_span.start(), what));
+            problems.push(TextFault::new(member.key_span.start(), what));
         }
     }
     let mut keep = keep.into_iter();
@@ -139,12 +139,12 @@ fn any_repeated(members: &[Member]) -> bool {
 /// Line numbers for messages; counted once, and only when one is wanted.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
-    part: &'a Part<'a>,
+    part: &'a StreamPart<'a>,
     breaks: Option<Vec<usize>>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(part: &'a Part<'a>) -> Self {
+    pub(super) fn new(part: &'a StreamPart<'a>) -> Self {
         Self { part, breaks: None }
     }
 

@@ -16,14 +16,18 @@ use granit_parser::ScalarStyle;
 
 use super::members::{Lines, Members};
 use super::scalars::Scalars;
-use super::split::{Part, behind_marker};
-use super::{Limits, Loaded, scalar};
-use crate::json::Fault;
+use super::split::{StreamPart, behind_marker};
+use super::{Limits, YamlStream, scalar};
+use crate::json::TextFault;
 use crate::name::Name;
 use crate::tree::{MAX_DEPTH, Member, Node, Span, Value};
 
 /// Reads a part; none when it takes a real parser to do so.
-pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Option<Loaded> {
+pub(super) fn read(
+    part: &StreamPart<'_>,
+    limits: Limits,
+    scalars: &mut Scalars,
+) -> Option<YamlStream> {
     // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids,
     // beside others: C1 controls start with C2, the byte order mark and the last two code points
     // with EF.
@@ -52,7 +56,7 @@ pub(super) fn read(part: &Part<'_>, limits: Limits, scalars: &mut Scalars) -> Op
         reader.next_line(start);
     }
     let root = reader.collection()?;
-    (reader.at == bytes.len()).then(|| Loaded {
+    (reader.at == bytes.len()).then(|| YamlStream {
         documents: vec![root],
         problems: reader.problems,
     })
@@ -79,7 +83,7 @@ struct Reader<'a> {
     /// it closes.
     items: Vec<Node>,
     members: Vec<Member>,
-    problems: Vec<Fault>,
+    problems: Vec<TextFault>,
 }
 
 impl Reader<'_> {
@@ -279,7 +283,7 @@ impl Reader<'_> {
         }
         let (value, problem) = scalar::value(Cow::Borrowed(text), ScalarStyle::Plain, None);
         match problem {
-            Some(what) => self.problems.push(Fault::new(span.start, what)),
+            Some(what) => self.problems.push(TextFault::new(span.start, what)),
             None => self.scalars.keep(text, &value),
         }
         Some(value)

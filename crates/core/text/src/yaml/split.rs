@@ -9,13 +9,13 @@ use std::ops::Range;
 
 /// A stretch of a text that holds one document, with the directives in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct StreamPart<'a> {
     text: &'a str,
     range: Range<usize>,
     line: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> StreamPart<'a> {
     /// Its bytes in the text.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
@@ -39,7 +39,7 @@ impl<'a> Part<'a> {
 
 /// Cuts a text into its documents. Each part can be loaded on its own, so on several threads at
 /// once; stretches with nothing but comments are left out.
-pub fn split(text: &str) -> Vec<Part<'_>> {
+pub fn split(text: &str) -> Vec<StreamPart<'_>> {
     let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut parts = Vec::new();
     let (mut start, mut line, mut seen) = (bom, 1, Seen::Nothing);
@@ -50,7 +50,7 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
         let here = &text.as_bytes()[at..end];
         if is_marker(here, *b"---") {
             if seen == Seen::Content {
-                parts.push(Part {
+                parts.push(StreamPart {
                     text,
                     range: start..at,
                     line,
@@ -62,7 +62,7 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
             seen = Seen::Content;
         } else if is_marker(here, *b"...") {
             if seen != Seen::Nothing {
-                parts.push(Part {
+                parts.push(StreamPart {
                     text,
                     range: start..end,
                     line,
@@ -75,7 +75,7 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
         (at, at_line) = (end, at_line + 1);
     }
     if seen != Seen::Nothing {
-        parts.push(Part {
+        parts.push(StreamPart {
             text,
             range: start..text.len(),
             line,

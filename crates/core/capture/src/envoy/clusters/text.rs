@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use meshladder_text::json::{Fault, escape};
+use meshladder_text::json::{TextFault, escape};
 
 /// A cluster's own values, and its hosts with theirs, in the order of the text.
 #[derive(Default)]
@@ -19,7 +19,7 @@ struct Cluster<'a> {
 ///
 /// # Errors
 /// When no line has the form.
-pub(super) fn to_json(text: &str) -> Result<String, Fault> {
+pub(super) fn to_json(text: &str) -> Result<String, TextFault> {
     let mut clusters: Vec<Cluster<'_>> = Vec::new();
     for line in text.lines() {
         let Some((rest, key, value)) = split(line) else {
@@ -60,7 +60,7 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         }
     }
     if clusters.is_empty() {
-        return Err(Fault::new(
+        return Err(TextFault::new(
             0,
             "not an answer of /clusters: no line of the form `cluster::host::key::value`",
         ));

@@ -35,7 +35,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The documents of a YAML text.
-    fn parts(&self) -> Vec<yaml::Part<'a>> {
+    fn parts(&self) -> Vec<yaml::StreamPart<'a>> {
         match str::from_utf8(self.text) {
             Ok(text) if self.format == Format::Yaml => yaml::split(text),
             _ => Vec::new(),
@@ -44,9 +44,9 @@ impl<'a> Finder<'a> {
 
     /// Judges one document of a YAML text. One with anything wrong is read by lines as well: a
     /// parser leaves out what it cannot read, and of two members with the same name the first.
-    fn part(&mut self, part: &yaml::Part<'_>, hits: &[usize]) {
+    fn part(&mut self, part: &yaml::StreamPart<'_>, hits: &[usize]) {
         let loaded = if part.range().len() > MAX_TREE {
-            yaml::Loaded::default()
+            yaml::YamlStream::default()
         } else {
             part.load(&mut Scalars::default())
         };

@@ -2,11 +2,11 @@
 
 use super::{GROUP, NAME};
 use crate::schema::describe::Type::{Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, STRING, checked, may, must, plain};
+use crate::schema::describe::{KindSchema, Message, STRING, checked, may, must, plain};
 use crate::schema::fields::{at_least_one, at_most_one};
 use crate::schema::text::Text;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "BackendTLSPolicy",
     group: GROUP,
     versions: &["v1", "v1alpha3"],

@@ -2,14 +2,14 @@
 
 use super::{GROUP, LABEL_SELECTOR, NAME, OBJECT_REF};
 use crate::schema::describe::Type::{Any, Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, PORT, STRING, Type, checked, may, must, plain};
+use crate::schema::describe::{KindSchema, Message, PORT, STRING, Type, checked, may, must, plain};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "Gateway",
     group: GROUP,
     versions: &["v1", "v1beta1"],

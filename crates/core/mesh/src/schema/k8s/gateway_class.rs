@@ -2,10 +2,10 @@
 
 use super::{GROUP, NAME, OBJECT_REF};
 use crate::schema::describe::Type::{Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, may, must, plain};
+use crate::schema::describe::{KindSchema, Message, may, must, plain};
 use crate::schema::text::Text;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "GatewayClass",
     group: GROUP,
     versions: &["v1", "v1beta1"],

@@ -3,10 +3,10 @@
 use super::filters::GRPC_FILTER;
 use super::{GROUP, HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
 use crate::schema::describe::Type::{Any, Enum, List, Of};
-use crate::schema::describe::{Field, Kind, Message, STRING, checked, may, plain};
+use crate::schema::describe::{Field, KindSchema, Message, STRING, checked, may, plain};
 use crate::schema::fields::at_least_one;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "GRPCRoute",
     group: GROUP,
     versions: &["v1", "v1alpha2"],

@@ -5,14 +5,16 @@ use super::{
     GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port,
 };
 use crate::schema::describe::Type::{Any, Enum, Int, List, Of, Text as TextOf, Time};
-use crate::schema::describe::{Field, Kind, Message, Span, Type, checked, list, may, must, plain};
+use crate::schema::describe::{
+    Field, KindSchema, Message, Span, Type, checked, list, may, must, plain,
+};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "HTTPRoute",
     group: GROUP,
     versions: &["v1", "v1beta1"],

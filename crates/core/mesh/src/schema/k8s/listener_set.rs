@@ -3,10 +3,10 @@
 use super::gateway::LISTENER;
 use super::{GROUP, OBJECT_REF};
 use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, checked, must};
+use crate::schema::describe::{KindSchema, Message, checked, must};
 use crate::schema::fields::{all_different, items};
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "ListenerSet",
     group: GROUP,
     versions: &["v1"],

@@ -2,9 +2,9 @@
 
 use super::{GROUP, NAME};
 use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, STRING, may, must, plain};
+use crate::schema::describe::{KindSchema, Message, STRING, may, must, plain};
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "ReferenceGrant",
     group: GROUP,
     versions: &["v1beta1", "v1alpha2", "v1"],

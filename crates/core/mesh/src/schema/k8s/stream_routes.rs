@@ -2,9 +2,9 @@
 
 use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
 use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Field, Kind, Message, STRING, Type, may, must, plain};
+use crate::schema::describe::{Field, KindSchema, Message, STRING, Type, may, must, plain};
 
-pub(in crate::schema) static TCP: Kind = Kind {
+pub(in crate::schema) static TCP: KindSchema = KindSchema {
     kind: "TCPRoute",
     group: GROUP,
     versions: &["v1alpha2", "v1"],
@@ -12,7 +12,7 @@ pub(in crate::schema) static TCP: Kind = Kind {
     spec: &TCP_SPEC,
 };
 
-pub(in crate::schema) static TLS: Kind = Kind {
+pub(in crate::schema) static TLS: KindSchema = KindSchema {
     kind: "TLSRoute",
     group: GROUP,
     versions: &["v1", "v1alpha3", "v1alpha2"],
@@ -20,7 +20,7 @@ pub(in crate::schema) static TLS: Kind = Kind {
     spec: &TLS_SPEC,
 };
 
-pub(in crate::schema) static UDP: Kind = Kind {
+pub(in crate::schema) static UDP: KindSchema = KindSchema {
     kind: "UDPRoute",
     group: GROUP,
     versions: &["v1alpha2", "v1"],
