@@ -72,7 +72,7 @@ pub fn faults(objects: &Objects) -> Vec<SchemaFault> {
         objects.flat_map(move |object| {
             walk::faults(object, kind)
                 .into_iter()
-                .map(fault::Found::told)
+                .map(fault::ObjectFault::told)
         })
     };
     KINDS.into_iter().flat_map(of_kind).collect()

@@ -120,12 +120,12 @@ impl<'a> Raw<'a> {
 
     /// The members of an object in document order; nothing for any other value.
     pub fn members(self) -> Members<'a> {
-        Members(Walk::at(self.doc, self.start, b'{', b'}'))
+        Members(ItemWalk::at(self.doc, self.start, b'{', b'}'))
     }
 
     /// The elements of an array in document order; nothing for any other value.
     pub fn elements(self) -> Elements<'a> {
-        Elements(Walk::at(self.doc, self.start, b'[', b']'))
+        Elements(ItemWalk::at(self.doc, self.start, b'[', b']'))
     }
 
     /// The member of that name. Of duplicates the first one counts.
@@ -181,11 +181,11 @@ impl<'a> Raw<'a> {
 
 /// See [`Raw::members`].
 #[derive(Clone, Debug)]
-pub struct Members<'a>(Walk<'a>);
+pub struct Members<'a>(ItemWalk<'a>);
 
 /// See [`Raw::elements`].
 #[derive(Clone, Debug)]
-pub struct Elements<'a>(Walk<'a>);
+pub struct Elements<'a>(ItemWalk<'a>);
 
 impl<'a> Iterator for Members<'a> {
     type Item = (Cow<'a, str>, Raw<'a>);
@@ -229,7 +229,7 @@ impl Elements<'_> {
 
 /// The walk over the items of one object or array.
 #[derive(Clone, Debug)]
-struct Walk<'a> {
+struct ItemWalk<'a> {
     doc: &'a str,
     at: usize,
     close: u8,
@@ -239,7 +239,7 @@ struct Walk<'a> {
     fault: Option<TextFault>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ItemWalk<'a> {
     /// A walk over the value at `start`; done at once when it does not open with `open`.
     fn at(doc: &'a str, start: usize, open: u8, close: u8) -> Self {
         let opens = doc.as_bytes().get(start) == Some(&open);

@@ -14,8 +14,8 @@ mod extensions;
 mod key;
 mod name;
 
-use der::{Flaw, Reader};
-pub use key::Key;
+use der::{DerFlaw, DerReader};
+pub use key::PublicKey;
 
 /// What a certificate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Certificate {
     /// The names it is for: `URI:…`, `DNS:…`, `IP:…`, `email:…`.
     pub sans: Vec<String>,
     /// The kind and size of its public key.
-    pub key: Key,
+    pub key: PublicKey,
     /// SHA-256 of its `SubjectPublicKeyInfo` in lower-case hex: a root that was renewed keeps its
     /// key.
     pub key_sha256: String,
@@ -49,7 +49,7 @@ impl Certificate {
     /// # Errors
     /// Why it is none, as in `subject: cut short`.
     pub fn from_der(der: &[u8]) -> Result<Self, String> {
-        let mut document = Reader::new(der);
+        let mut document = DerReader::new(der);
         let mut certificate = document
             .inside(der::SEQUENCE)
             .map_err(part("certificate"))?;
@@ -79,7 +79,7 @@ impl Certificate {
             .and_then(name::name)
             .map_err(part("subject"))?;
         let info = tbs.any().map_err(part("public key"))?;
-        let key = Reader::new(info.whole)
+        let key = DerReader::new(info.whole)
             .inside(der::SEQUENCE)
             .and_then(key::key)
             .map_err(part("public key"))?;
@@ -135,7 +135,7 @@ pub fn trust_domain(uri: &str) -> Option<&str> {
 
 const EXPLICIT_0: u8 = 0xa0;
 
-fn part(what: &'static str) -> impl Fn(Flaw) -> String {
+fn part(what: &'static str) -> impl Fn(DerFlaw) -> String {
     move |flaw| format!("{what}: {flaw}")
 }
 
@@ -150,7 +150,7 @@ fn block(text: &[u8]) -> Result<Certificate, String> {
 }
 
 /// As Go's `%032x` prints the integer, which is what istioctl does.
-fn serial(content: &[u8]) -> Result<String, Flaw> {
+fn serial(content: &[u8]) -> Result<String, DerFlaw> {
     let first = content.first().ok_or("empty")?;
     let negative = first & 0x80 != 0;
     let mut magnitude = content.to_vec();
@@ -174,14 +174,14 @@ fn negate(bytes: &mut [u8]) {
     }
 }
 
-fn validity(times: Reader<'_>) -> Result<(Time, Time), Flaw> {
+fn validity(times: DerReader<'_>) -> Result<(Time, Time), DerFlaw> {
     let mut times = times;
     Ok((time(times.any()?)?, time(times.any()?)?))
 }
 
 /// RFC 5280, 4.1.2.5: both forms "MUST be expressed in Greenwich Mean Time (Zulu) and MUST include
 /// seconds".
-fn time(element: der::Element<'_>) -> Result<Time, Flaw> {
+fn time(element: der::Element<'_>) -> Result<Time, DerFlaw> {
     let text = str::from_utf8(element.content)
         .ok()
         .and_then(|t| t.strip_suffix('Z'))

@@ -19,8 +19,8 @@ pub use split::{StreamPart, split};
 
 use super::json::{self, Raw, TextFault};
 use super::tree::Node;
-use build::{Builder, Limits};
-use members::Lines;
+use build::{EventReader, YamlLimits};
+use members::LineNumbers;
 
 /// What a text holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,10 +79,10 @@ pub fn load(text: &str) -> YamlStream {
 impl StreamPart<'_> {
     /// Loads this part; all places count from the start of the whole text.
     pub fn load(&self, scalars: &mut Scalars) -> YamlStream {
-        let limits = Limits::default();
+        let limits = YamlLimits::default();
         self.json()
             .or_else(|| quick::read(self, limits, scalars))
-            .unwrap_or_else(|| Builder::new(self, limits).run())
+            .unwrap_or_else(|| EventReader::new(self, limits).run())
     }
 
     /// The quick way for what is JSON through and through: [`json`] is much faster than a YAML
@@ -97,7 +97,7 @@ impl StreamPart<'_> {
         json::check(body).ok()?;
         let mut root = Node::from_json(Raw::of(body).ok()?).ok()?;
         let mut problems = Vec::new();
-        members::settle(&mut root, base, &mut Lines::new(self), &mut problems);
+        members::settle(&mut root, base, &mut LineNumbers::new(self), &mut problems);
         Some(YamlStream {
             documents: vec![root],
             problems,

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::clock::Clock;
-use super::field::{Class, LogField};
+use super::clock::TimeFormat;
+use super::field::{FieldShape, LogField};
 
 mod compile;
 mod matching;
@@ -38,9 +38,9 @@ struct Slot {
     field: Option<LogField>,
     /// The operator as written.
     operator: String,
-    class: Class,
+    class: FieldShape,
     /// How the time is written, when not as Envoy does it by itself.
-    clock: Option<Clock>,
+    clock: Option<TimeFormat>,
     then: String,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct JsonKey {
 #[derive(Clone, Debug)]
 pub(super) enum JsonValue {
     /// One operator.
-    Field(LogField, Option<Clock>),
+    Field(LogField, Option<TimeFormat>),
     /// An operator whose meaning is not known.
     Other,
     /// Text with several operators.

@@ -21,8 +21,8 @@ impl JsonFormat {
         tells.then_some(record)
     }
 
-    fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut AccessRecord<'a>) -> Option<Known> {
-        let mut known = Known::default();
+    fn fill<'a>(&'a self, raw: Raw<'a>, record: &mut AccessRecord<'a>) -> Option<ObjectFacts> {
+        let mut known = ObjectFacts::default();
         let mut expected = 0;
         let mut members = raw.members();
         for (key, value) in members.by_ref() {
@@ -87,7 +87,7 @@ impl JsonFormat {
 
 /// What was met in an object.
 #[derive(Default)]
-struct Known {
+struct ObjectFacts {
     keys: usize,
     code: bool,
 }

@@ -11,14 +11,14 @@ pub struct AccessRecord<'a> {
     line: &'a str,
     /// Texts that do not stand in the line as they are.
     own: String,
-    values: [Span; COUNT],
+    values: [TextSpan; COUNT],
     /// What else a custom format writes: the operator or the key, and its value.
     pub others: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 /// Where a text stands: in the line, or from `OWN` on among the record's own.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
+struct TextSpan {
     start: u32,
     end: u32,
 }
@@ -37,7 +37,7 @@ impl<'a> AccessRecord<'a> {
     /// A field's text; empty for `-` and for what the format does not write.
     #[inline]
     pub fn get(&self, field: LogField) -> &str {
-        let Span { start, end } = self.values[field as usize];
+        let TextSpan { start, end } = self.values[field as usize];
         let (text, start, end) = if start >= OWN {
             (self.own.as_str(), start - OWN, end - OWN)
         } else {
@@ -85,7 +85,7 @@ impl<'a> AccessRecord<'a> {
             LogField::Cluster if value.ends_with(b";") => end - 1,
             _ => end,
         };
-        self.values[field as usize] = Span::of(start, end);
+        self.values[field as usize] = TextSpan::of(start, end);
     }
 
     /// Sets a field to any text, `-` as nothing.
@@ -98,7 +98,7 @@ impl<'a> AccessRecord<'a> {
         };
         let start = OWN as usize + self.own.len();
         self.own.push_str(&value);
-        self.values[field as usize] = Span::of(start, start + value.len());
+        self.values[field as usize] = TextSpan::of(start, start + value.len());
     }
 
     /// What another record has and this one lacks.
@@ -118,9 +118,9 @@ impl<'a> AccessRecord<'a> {
     /// The same with texts of its own.
     pub(super) fn into_owned(self) -> AccessRecord<'static> {
         let shift = u32::try_from(self.line.len()).unwrap_or(0);
-        let moved = |Span { start, end }: Span| {
+        let moved = |TextSpan { start, end }: TextSpan| {
             let by = if start >= OWN { shift } else { OWN };
-            Span {
+            TextSpan {
                 start: start + by,
                 end: end + by,
             }
@@ -139,7 +139,7 @@ impl<'a> AccessRecord<'a> {
     }
 }
 
-impl Span {
+impl TextSpan {
     /// A line is far from four gigabytes long; what is past them would be read as nothing.
     fn of(start: usize, end: usize) -> Self {
         match (u32::try_from(start), u32::try_from(end)) {

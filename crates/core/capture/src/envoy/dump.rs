@@ -160,11 +160,11 @@ impl<'a> Dump<'a> {
         }
         let start = cursor.peek();
         let mut odd = Vec::new();
-        let mut entry = Entry::default();
-        let mut states: Vec<(ResourceState, Entry<'a>)> = Vec::new();
+        let mut entry = DumpEntry::default();
+        let mut states: Vec<(ResourceState, DumpEntry<'a>)> = Vec::new();
         cursor.members(|key, value| match ResourceState::of_listener(key) {
             Some(state) => {
-                let mut inner = Entry::default();
+                let mut inner = DumpEntry::default();
                 value.members(|key, value| inner.read(section, key, value, &mut odd));
                 states.push((state, inner));
             }
@@ -195,7 +195,7 @@ impl<'a> Dump<'a> {
 
 /// An entry while it is read.
 #[derive(Default)]
-struct Entry<'a> {
+struct DumpEntry<'a> {
     name: Option<Cow<'a, str>>,
     version: Option<Cow<'a, str>>,
     last_updated: Option<Cow<'a, str>>,
@@ -203,7 +203,7 @@ struct Entry<'a> {
     raw: Option<Raw<'a>>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> DumpEntry<'a> {
     fn read(
         &mut self,
         section: Section,

@@ -28,7 +28,7 @@ pub struct SchemaFault {
 
 /// The same, while the object is at hand.
 #[derive(Debug)]
-pub(super) struct Found<'m> {
+pub(super) struct ObjectFault<'m> {
     pub(super) flaw: Flaw,
     pub(super) object: &'m Object,
     pub(super) node: &'m Node,
@@ -78,7 +78,7 @@ pub(super) enum Repair {
     Replace(String),
 }
 
-impl Found<'_> {
+impl ObjectFault<'_> {
     pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.

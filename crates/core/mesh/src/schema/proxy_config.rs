@@ -1,9 +1,9 @@
 //! ProxyConfig.
 
 use super::common::SELECTOR;
-use super::describe::Type::{Map, Of};
-use super::describe::{COUNT, KindSchema, Message, STRING, may, plain};
-use super::text::Text;
+use super::describe::FieldType::{Map, Of};
+use super::describe::{COUNT, KindSchema, MessageSchema, STRING, may, plain};
+use super::text::TextRule;
 
 pub(super) static KIND: KindSchema = KindSchema {
     kind: "ProxyConfig",
@@ -13,14 +13,14 @@ pub(super) static KIND: KindSchema = KindSchema {
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "ProxyConfig",
     &[
         may("concurrency", COUNT),
-        may("environmentVariables", Map(Text::Free, &STRING)),
+        may("environmentVariables", Map(TextRule::Free, &STRING)),
         may("image", Of(&IMAGE)),
         may("selector", SELECTOR),
     ],
 );
 
-static IMAGE: Message = plain("ProxyImage", &[may("imageType", STRING)]);
+static IMAGE: MessageSchema = plain("ProxyImage", &[may("imageType", STRING)]);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Raw, TextFault, Walk, skip_space, skip_value};
+use super::{ItemWalk, Raw, TextFault, skip_space, skip_value};
 
 /// A place in a document where a value starts. Reading the value moves the cursor behind it.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
     /// Calls `each` with the name of every member of an object and a cursor at its value. A value
     /// that `each` does not read is skipped, and so is a value that is no object.
     pub fn members(&mut self, mut each: impl FnMut(&str, &mut Cursor<'a>)) {
-        let mut walk = Walk::at(self.doc, self.at, b'{', b'}');
+        let mut walk = ItemWalk::at(self.doc, self.at, b'{', b'}');
         if walk.done {
             return self.skip();
         }
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
 
     /// Calls `each` with a cursor at every element of an array; see [`Self::members`].
     pub fn elements(&mut self, mut each: impl FnMut(&mut Cursor<'a>)) {
-        let mut walk = Walk::at(self.doc, self.at, b'[', b']');
+        let mut walk = ItemWalk::at(self.doc, self.at, b'[', b']');
         if walk.done {
             return self.skip();
         }
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
         self.fault.get_or_insert(fault);
     }
 
-    fn resume(&mut self, walk: Walk<'a>) {
+    fn resume(&mut self, walk: ItemWalk<'a>) {
         self.at = walk.at;
         if let Some(fault) = walk.fault {
             self.stop(fault);
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ItemWalk<'a> {
     /// Lets `each` read the value here, skipping what it leaves.
     fn read(&mut self, each: impl FnOnce(&mut Cursor<'a>)) {
         let start = skip_space(self.doc.as_bytes(), self.at);

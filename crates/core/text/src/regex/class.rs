@@ -2,12 +2,12 @@
 
 use super::escape;
 
-type Problem = Box<str>;
+type PatternProblem = Box<str>;
 
 const NOT_CLOSED: &str = "a `[` is not closed";
 
 /// The class at the start of `text` in the `regex` crate's syntax, and what follows it.
-pub(super) fn translate(text: &str) -> Result<(String, &str), Problem> {
+pub(super) fn translate(text: &str) -> Result<(String, &str), PatternProblem> {
     let inside = &text[1..];
     let negated = inside.strip_prefix('^');
     let mut out = if negated.is_some() {
@@ -26,7 +26,7 @@ pub(super) fn translate(text: &str) -> Result<(String, &str), Problem> {
     Ok((out, &rest[1..]))
 }
 
-fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
+fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternProblem> {
     if let Some((class, rest)) = named(text)? {
         out.push_str(class);
         return Ok(rest);
@@ -51,7 +51,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, Problem> {
 
 /// `[:alpha:]` and `[:^alpha:]`; the `regex` crate spells them alike. Without `:]` it is a
 /// character like others.
-fn named(text: &str) -> Result<Option<(&str, &str)>, Problem> {
+fn named(text: &str) -> Result<Option<(&str, &str)>, PatternProblem> {
     let Some(end) = text.strip_prefix("[:").and_then(|inside| inside.find(":]")) else {
         return Ok(None);
     };
@@ -68,7 +68,7 @@ const NAMES: &[&str] = &[
     "space", "upper", "word", "xdigit",
 ];
 
-fn character(text: &str) -> Result<(char, &str), Problem> {
+fn character(text: &str) -> Result<(char, &str), PatternProblem> {
     if text.starts_with('\\') {
         return escape::character(text);
     }

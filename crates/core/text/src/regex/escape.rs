@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-type Problem = Box<str>;
+type PatternProblem = Box<str>;
 
 /// What an escape stands for.
 pub(super) enum Escape {
@@ -25,7 +25,7 @@ pub(super) fn push_literal(out: &mut String, c: char) {
 }
 
 /// The escape at the start of `text`, which is a backslash, and what follows it.
-pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
+pub(super) fn parse(text: &str) -> Result<(Escape, &str), PatternProblem> {
     if let Some((class, rest)) = class(text)? {
         return Ok((Escape::Class(class), rest));
     }
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<(Escape, &str), Problem> {
 }
 
 /// `\d`, `\p{Greek}` and the like at the start of `text`; none when it starts with something else.
-pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, Problem> {
+pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, PatternProblem> {
     let mut chars = text.strip_prefix('\\').unwrap_or_default().chars();
     let class = match chars.next() {
         // "\d digits (≡ [0-9])", "\s whitespace (≡ [\t\n\f\r ])", "\w word characters (≡
@@ -59,7 +59,7 @@ pub(super) fn class(text: &str) -> Result<Option<(String, &str)>, Problem> {
 }
 
 /// The name behind `\p`: one letter, or several in braces; `^` turns it round once more.
-fn unicode(negated: bool, text: &str) -> Result<(String, &str), Problem> {
+fn unicode(negated: bool, text: &str) -> Result<(String, &str), PatternProblem> {
     let (name, rest) = match text.strip_prefix('{') {
         Some(braced) => braced.split_once('}').ok_or(r"a `\p{` is not closed")?,
         None => text.split_at(text.chars().next().map_or(0, char::len_utf8)),
@@ -98,7 +98,7 @@ fn is_script(name: &str) -> bool {
 }
 
 /// The one character that the escape at the start of `text` stands for, and what follows it.
-pub(super) fn character(text: &str) -> Result<(char, &str), Problem> {
+pub(super) fn character(text: &str) -> Result<(char, &str), PatternProblem> {
     let mut chars = text[1..].chars();
     let Some(c) = chars.next() else {
         return Err("a backslash at the end".into());

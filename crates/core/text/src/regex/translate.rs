@@ -2,19 +2,19 @@
 
 use super::class;
 use super::escape::{self, Escape};
-use super::repeat::{self, Level};
+use super::repeat::{self, GroupLevel};
 
-type Problem = Box<str>;
+type PatternProblem = Box<str>;
 
 /// The pattern for the `regex` crate, with the same meaning and the same numbering of groups.
 ///
 /// # Errors
 /// What RE2 would say against the pattern, or what cannot be expressed.
-pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
-    let mut walk = Walk {
+pub(super) fn translate(pattern: &str) -> Result<String, PatternProblem> {
+    let mut walk = Translator {
         rest: pattern,
         out: String::new(),
-        levels: vec![Level::default()],
+        levels: vec![GroupLevel::default()],
     };
     while let Some(c) = walk.rest.chars().next() {
         walk.step(c)?;
@@ -25,15 +25,15 @@ pub(super) fn translate(pattern: &str) -> Result<String, Problem> {
     Ok(walk.out)
 }
 
-struct Walk<'p> {
+struct Translator<'p> {
     rest: &'p str,
     out: String,
     /// The groups that are open, the whole pattern first.
-    levels: Vec<Level>,
+    levels: Vec<GroupLevel>,
 }
 
-impl<'p> Walk<'p> {
-    fn step(&mut self, c: char) -> Result<(), Problem> {
+impl<'p> Translator<'p> {
+    fn step(&mut self, c: char) -> Result<(), PatternProblem> {
         match c {
             '(' => self.open(),
             ')' => self.close(),
@@ -75,7 +75,7 @@ impl<'p> Walk<'p> {
         self.rest = &self.rest[bytes..];
     }
 
-    fn level(&mut self) -> &mut Level {
+    fn level(&mut self) -> &mut GroupLevel {
         self.levels
             .last_mut()
             .expect("the whole pattern is a level that is never closed")
@@ -100,7 +100,7 @@ impl<'p> Walk<'p> {
     }
 
     /// "`{` not followed by a valid repeat is a literal", as in Perl.
-    fn brace(&mut self) -> Result<(), Problem> {
+    fn brace(&mut self) -> Result<(), PatternProblem> {
         let Some((least, most, rest)) = repeat::counts(self.rest) else {
             self.skip(1);
             self.literal('{');
@@ -114,7 +114,7 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), Problem> {
+    fn escape(&mut self) -> Result<(), PatternProblem> {
         if let Some(quoted) = self.rest.strip_prefix(r"\Q") {
             let (text, rest) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
             text.chars().for_each(|c| self.literal(c));
@@ -133,7 +133,7 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn open(&mut self) -> Result<(), Problem> {
+    fn open(&mut self) -> Result<(), PatternProblem> {
         let Some(inside) = self.rest.strip_prefix("(?") else {
             self.skip(1);
             self.group("(");
@@ -163,11 +163,11 @@ impl<'p> Walk<'p> {
 
     fn group(&mut self, opening: &str) {
         self.out.push_str(opening);
-        self.levels.push(Level::default());
+        self.levels.push(GroupLevel::default());
     }
 
     /// Groups are only ever referred to by number, so the name is checked and left out.
-    fn named_group(&mut self, named: &'p str) -> Result<(), Problem> {
+    fn named_group(&mut self, named: &'p str) -> Result<(), PatternProblem> {
         let (name, rest) = named
             .split_once('>')
             .ok_or("a group's name is not closed")?;
@@ -180,7 +180,7 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Problem> {
+    fn close(&mut self) -> Result<(), PatternProblem> {
         self.skip(1);
         let inner = self
             .levels
@@ -195,7 +195,7 @@ impl<'p> Walk<'p> {
 
 /// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-`
 /// only before some.
-fn flags(text: &str) -> Result<String, Problem> {
+fn flags(text: &str) -> Result<String, PatternProblem> {
     let bad = || format!("`(?{text}` is not RE2 syntax").into();
     let (mut on, mut off) = (String::new(), String::new());
     let mut is_off = false;

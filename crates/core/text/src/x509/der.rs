@@ -2,7 +2,7 @@
 //! recursion.
 
 /// Why bytes are not the DER they should be, without a full stop.
-pub(super) type Flaw = &'static str;
+pub(super) type DerFlaw = &'static str;
 
 pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
@@ -16,7 +16,7 @@ pub(super) const SET: u8 = 0x31;
 
 /// The elements that are still to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct DerReader<'a>(&'a [u8]);
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Element<'a> {
     pub(super) whole: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DerReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next element, whatever it is.
-    pub(super) fn any(&mut self) -> Result<Element<'a>, Flaw> {
+    pub(super) fn any(&mut self) -> Result<Element<'a>, DerFlaw> {
         let [tag, first, ..] = *self.0 else {
             return Err("cut short");
         };
@@ -59,12 +59,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of the next element, which must have that tag.
-    pub(super) fn expect(&mut self, tag: u8) -> Result<&'a [u8], Flaw> {
+    pub(super) fn expect(&mut self, tag: u8) -> Result<&'a [u8], DerFlaw> {
         self.optional(tag)?.ok_or("an element of another kind")
     }
 
     /// The content of the next element when it has that tag; otherwise nothing is read.
-    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, Flaw> {
+    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, DerFlaw> {
         match self.0.first() {
             Some(&t) if t == tag => Ok(Some(self.any()?.content)),
             Some(_) => Ok(None),
@@ -73,13 +73,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The elements inside the next element, which must have that tag.
-    pub(super) fn inside(&mut self, tag: u8) -> Result<Reader<'a>, Flaw> {
-        self.expect(tag).map(Reader)
+    pub(super) fn inside(&mut self, tag: u8) -> Result<DerReader<'a>, DerFlaw> {
+        self.expect(tag).map(DerReader)
     }
 }
 
 /// The sizes of header and content, given the first byte of the length and all bytes behind it.
-fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
+fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), DerFlaw> {
     if first < 0x80 {
         return Ok((2, usize::from(first)));
     }
@@ -103,7 +103,7 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), Flaw> {
 }
 
 /// An object identifier as dotted numbers.
-pub(super) fn dotted(content: &[u8]) -> Result<String, Flaw> {
+pub(super) fn dotted(content: &[u8]) -> Result<String, DerFlaw> {
     let mut arcs = Vec::new();
     let mut arc = 0u64;
     let mut open = true;

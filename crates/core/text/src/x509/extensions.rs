@@ -2,11 +2,11 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::der::{self, Flaw, Reader};
+use super::der::{self, DerFlaw, DerReader};
 use super::name;
 
 /// Whether this is a CA, and the subject alternative names, from what follows the public key.
-pub(super) fn extensions(tbs: Reader<'_>) -> Result<(bool, Vec<String>), Flaw> {
+pub(super) fn extensions(tbs: DerReader<'_>) -> Result<(bool, Vec<String>), DerFlaw> {
     let (mut tbs, mut is_ca, mut sans) = (tbs, false, Vec::new());
     while !tbs.is_empty() {
         let field = tbs.any()?;
@@ -15,7 +15,7 @@ pub(super) fn extensions(tbs: Reader<'_>) -> Result<(bool, Vec<String>), Flaw> {
             EXTENSIONS => {}
             _ => return Err("an element of another kind"),
         }
-        let mut list = Reader::new(field.content).inside(der::SEQUENCE)?;
+        let mut list = DerReader::new(field.content).inside(der::SEQUENCE)?;
         while !list.is_empty() {
             let mut extension = list.inside(der::SEQUENCE)?;
             let oid = extension.expect(der::OBJECT_ID)?;
@@ -39,13 +39,13 @@ const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
 /// 2.5.29.17
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 
-fn basic_constraints(value: Reader<'_>) -> Result<bool, Flaw> {
+fn basic_constraints(value: DerReader<'_>) -> Result<bool, DerFlaw> {
     let mut value = value;
     let mut fields = value.inside(der::SEQUENCE)?;
     Ok(!fields.is_empty() && fields.optional(der::BOOLEAN)?.is_some_and(|ca| ca != [0]))
 }
 
-fn alternative_names(value: Reader<'_>) -> Result<Vec<String>, Flaw> {
+fn alternative_names(value: DerReader<'_>) -> Result<Vec<String>, DerFlaw> {
     let mut value = value;
     let mut names = value.inside(der::SEQUENCE)?;
     let mut sans = Vec::new();
@@ -56,21 +56,21 @@ fn alternative_names(value: Reader<'_>) -> Result<Vec<String>, Flaw> {
 }
 
 /// RFC 5280, 4.2.1.6: `GeneralName` is a choice of nine, told by the tag.
-fn alternative_name(name: der::Element<'_>) -> Result<String, Flaw> {
+fn alternative_name(name: der::Element<'_>) -> Result<String, DerFlaw> {
     let text = || name::printable(name.content);
     Ok(match name.tag {
         0x81 => format!("email:{}", text()),
         0x82 => format!("DNS:{}", text()),
         0xa4 => format!(
             "DirName:{}",
-            name::name(Reader::new(name.content).inside(der::SEQUENCE)?)?
+            name::name(DerReader::new(name.content).inside(der::SEQUENCE)?)?
         ),
         0x86 => format!("URI:{}", text()),
         0x87 => format!("IP:{}", address(name.content)),
         0x88 => format!("RID:{}", der::dotted(name.content)?),
         0xa0 => format!(
             "otherName:{}",
-            der::dotted(Reader::new(name.content).expect(der::OBJECT_ID)?)?
+            der::dotted(DerReader::new(name.content).expect(der::OBJECT_ID)?)?
         ),
         _ => format!("#{}", der::hex(name.whole)),
     })

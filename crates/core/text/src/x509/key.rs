@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::der::{self, Flaw, Reader};
+use super::der::{self, DerFlaw, DerReader};
 
 /// A public key, without the key. Shown as in `RSA 2048` or `ECDSA P-256`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct PublicKey {
     /// `RSA`, `ECDSA`, `Ed25519`, or the algorithm's object identifier.
     pub algorithm: String,
     /// The curve of an `ECDSA` key: `P-256`, or its object identifier.
@@ -15,7 +15,7 @@ pub struct Key {
     pub bits: Option<usize>,
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.curve, self.bits) {
             (Some(curve), _) => write!(f, "{} {curve}", self.algorithm),
@@ -26,7 +26,7 @@ impl fmt::Display for Key {
 }
 
 /// Reads a `SubjectPublicKeyInfo`.
-pub(super) fn key(info: Reader<'_>) -> Result<Key, Flaw> {
+pub(super) fn key(info: DerReader<'_>) -> Result<PublicKey, DerFlaw> {
     let mut info = info;
     let mut algorithm = info.inside(der::SEQUENCE)?;
     let oid = der::dotted(algorithm.expect(der::OBJECT_ID)?)?;
@@ -40,15 +40,15 @@ pub(super) fn key(info: Reader<'_>) -> Result<Key, Flaw> {
     })
 }
 
-fn of(algorithm: &str, bits: Option<usize>) -> Key {
-    Key {
+fn of(algorithm: &str, bits: Option<usize>) -> PublicKey {
+    PublicKey {
         algorithm: algorithm.to_owned(),
         curve: None,
         bits,
     }
 }
 
-fn elliptic(parameters: Reader<'_>) -> Result<Key, Flaw> {
+fn elliptic(parameters: DerReader<'_>) -> Result<PublicKey, DerFlaw> {
     let mut parameters = parameters;
     // A curve that is spelled out instead of named: RFC 5480 forbids it, OpenSSL can write it.
     let Some(oid) = parameters.optional(der::OBJECT_ID)? else {
@@ -62,7 +62,7 @@ fn elliptic(parameters: Reader<'_>) -> Result<Key, Flaw> {
         "1.3.132.0.35" => ("P-521", Some(521)),
         other => (other, None),
     };
-    Ok(Key {
+    Ok(PublicKey {
         curve: Some(curve.to_owned()),
         ..of("ECDSA", bits)
     })
@@ -70,7 +70,7 @@ fn elliptic(parameters: Reader<'_>) -> Result<Key, Flaw> {
 
 /// The size of the first of the two integers of an RSA key.
 fn modulus_bits(key: &[u8]) -> Option<usize> {
-    let modulus = Reader::new(key)
+    let modulus = DerReader::new(key)
         .inside(der::SEQUENCE)
         .ok()?
         .expect(der::INTEGER)

@@ -1,10 +1,10 @@
 //! Distinguished names as RFC 2253 writes them, with the type names Go uses.
 
-use super::der::{self, Element, Flaw, Reader};
+use super::der::{self, DerFlaw, DerReader, Element};
 
 /// `CN=web,O=shop`: the most specific part first, as in RFC 2253, section 2.1: "starting with the
 /// last element of the sequence and moving backwards toward the first".
-pub(super) fn name(rdns: Reader<'_>) -> Result<String, Flaw> {
+pub(super) fn name(rdns: DerReader<'_>) -> Result<String, DerFlaw> {
     let mut rdns = rdns;
     let mut parts = Vec::new();
     while !rdns.is_empty() {
@@ -15,7 +15,7 @@ pub(super) fn name(rdns: Reader<'_>) -> Result<String, Flaw> {
 }
 
 /// One relative name; a multi-valued one is joined with `+`.
-fn relative(attributes: Reader<'_>) -> Result<String, Flaw> {
+fn relative(attributes: DerReader<'_>) -> Result<String, DerFlaw> {
     let mut attributes = attributes;
     let mut parts = Vec::new();
     while !attributes.is_empty() {

@@ -6,7 +6,7 @@ use crate::tree::{Node, Value};
 #[derive(Debug, Default)]
 pub(super) struct Anchors {
     /// By the parser's number for the anchor. A value is put in once it is whole.
-    values: Vec<Option<Anchored>>,
+    values: Vec<Option<AnchorValue>>,
     /// How much has been copied, here and for aliases. Both count, or anchors inside anchors would
     /// multiply the document.
     copied: usize,
@@ -15,7 +15,7 @@ pub(super) struct Anchors {
 }
 
 #[derive(Clone, Debug)]
-struct Anchored {
+struct AnchorValue {
     /// None when it was too large to keep.
     value: Option<Value>,
     size: usize,
@@ -36,7 +36,7 @@ impl Anchors {
             self.values.resize(anchor + 1, None);
         }
         let value = (size <= left).then(|| node.value.clone());
-        self.values[anchor] = Some(Anchored { value, size, depth });
+        self.values[anchor] = Some(AnchorValue { value, size, depth });
     }
 
     /// A copy of what an anchor stands for, to be put where `room` more levels may follow.
@@ -50,10 +50,10 @@ impl Anchors {
         limit: usize,
     ) -> Result<Value, Option<String>> {
         match self.values.get(anchor) {
-            Some(Some(Anchored { depth, .. })) if *depth > room => {
+            Some(Some(AnchorValue { depth, .. })) if *depth > room => {
                 Err(Some("nested too deep".to_owned()))
             }
-            Some(Some(Anchored {
+            Some(Some(AnchorValue {
                 value: Some(value),
                 size,
                 ..

@@ -8,7 +8,7 @@ use granit_parser::{
 };
 
 use super::anchors::Anchors;
-use super::members::{Lines, Members};
+use super::members::{LineNumbers, MappingMembers};
 use super::split::StreamPart;
 use super::{YamlStream, gap, scalar};
 use crate::json::TextFault;
@@ -17,14 +17,14 @@ use crate::tree::{MAX_DEPTH, Member, Node, Value};
 
 /// How much one document may hold, so that a small text cannot fill the memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct YamlLimits {
     /// Values written in the document.
     pub(super) written: usize,
     /// Values that aliases repeat; a long text counts for several.
     pub(super) copied: usize,
 }
 
-impl Default for Limits {
+impl Default for YamlLimits {
     fn default() -> Self {
         // A list of everything in a large cluster has some hundred thousand values for each 10 MB.
         // Nobody repeats values by the thousand; go-yaml gives up at 400,000.
@@ -35,19 +35,19 @@ impl Default for Limits {
     }
 }
 
-pub(super) struct Builder<'a> {
+pub(super) struct EventReader<'a> {
     part: &'a StreamPart<'a>,
-    limits: Limits,
-    lines: Lines<'a>,
+    limits: YamlLimits,
+    lines: LineNumbers<'a>,
     loaded: YamlStream,
-    document: Document,
+    document: OpenDocument,
 }
 
 /// The document being read.
 #[derive(Default)]
-struct Document {
+struct OpenDocument {
     /// Its open collections, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     root: Option<Node>,
     anchors: Anchors,
     /// How many values it holds so far.
@@ -56,32 +56,32 @@ struct Document {
     reached: usize,
 }
 
-struct Open {
+struct OpenCollection {
     start: usize,
     /// Where its last child ends.
     end: usize,
     anchor: usize,
-    inside: Inside,
+    inside: Collection,
 }
 
-enum Inside {
+enum Collection {
     Sequence(Vec<Node>),
-    Mapping(Members, Option<Key>),
+    Mapping(MappingMembers, Option<PendingKey>),
 }
 
-enum Key {
+enum PendingKey {
     Name(Name, Range<usize>),
     Merge(Range<usize>),
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn new(part: &'a StreamPart<'a>, limits: Limits) -> Self {
+impl<'a> EventReader<'a> {
+    pub(super) fn new(part: &'a StreamPart<'a>, limits: YamlLimits) -> Self {
         Self {
             part,
             limits,
-            lines: Lines::new(part),
+            lines: LineNumbers::new(part),
             loaded: YamlStream::default(),
-            document: Document::default(),
+            document: OpenDocument::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl<'a> Builder<'a> {
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), TextFault> {
         let mut end = span.end;
         match event {
-            Event::DocumentStart(..) => self.document = Document::default(),
+            Event::DocumentStart(..) => self.document = OpenDocument::default(),
             Event::DocumentEnd => self.end_document(),
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(&span)?;
@@ -137,14 +137,14 @@ impl<'a> Builder<'a> {
                 self.count(&span)?;
                 let start = self.sequence_start(style, span.start);
                 end -= span.start - start;
-                self.open(start, anchor, Inside::Sequence(Vec::new()));
+                self.open(start, anchor, Collection::Sequence(Vec::new()));
             }
             Event::MappingStart(_, anchor, _) => {
                 self.count(&span)?;
                 self.open(
                     span.start,
                     anchor,
-                    Inside::Mapping(Members::default(), None),
+                    Collection::Mapping(MappingMembers::default(), None),
                 );
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -202,9 +202,9 @@ impl<'a> Builder<'a> {
         tag: Option<&Tag>,
         mut span: Range<usize>,
     ) {
-        let is_key = matches!(self.inside(), Some(Inside::Mapping(_, None)));
+        let is_key = matches!(self.inside(), Some(Collection::Mapping(_, None)));
         if is_key && scalar::is_merge(&text, style, tag) {
-            self.set_key(Key::Merge(span));
+            self.set_key(PendingKey::Merge(span));
             return;
         }
         match style {
@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
         self.complete(node);
     }
 
-    fn inside(&self) -> Option<&Inside> {
+    fn inside(&self) -> Option<&Collection> {
         self.document.open.last().map(|open| &open.inside)
     }
 
@@ -279,11 +279,14 @@ impl<'a> Builder<'a> {
     fn empty_scalar(&self, span: Range<usize>) -> Range<usize> {
         let text = self.part.text();
         let at = match self.inside() {
-            Some(Inside::Mapping(_, Some(Key::Name(_, key) | Key::Merge(key)))) => {
-                gap::behind_colon(text, key.end)
+            Some(Collection::Mapping(
+                _,
+                Some(PendingKey::Name(_, key) | PendingKey::Merge(key)),
+            )) => gap::behind_colon(text, key.end),
+            Some(Collection::Sequence(_)) => {
+                gap::find(text, self.document.reached, span.start, *b"--")
+                    .map_or(span.start, |dash| dash + 1)
             }
-            Some(Inside::Sequence(_)) => gap::find(text, self.document.reached, span.start, *b"--")
-                .map_or(span.start, |dash| dash + 1),
             _ => span.start,
         };
         at..at
@@ -293,15 +296,15 @@ impl<'a> Builder<'a> {
     /// at the `-`.
     fn sequence_start(&self, style: StructureStyle, start: usize) -> usize {
         match self.inside() {
-            Some(Inside::Mapping(..)) if style == StructureStyle::Block => {
+            Some(Collection::Mapping(..)) if style == StructureStyle::Block => {
                 gap::find(self.part.text(), self.document.reached, start, *b"--").unwrap_or(start)
             }
             _ => start,
         }
     }
 
-    fn open(&mut self, start: usize, anchor: usize, inside: Inside) {
-        self.document.open.push(Open {
+    fn open(&mut self, start: usize, anchor: usize, inside: Collection) {
+        self.document.open.push(OpenCollection {
             start,
             end: start,
             anchor,
@@ -310,7 +313,7 @@ impl<'a> Builder<'a> {
     }
 
     fn close(&mut self, span: Range<usize>) {
-        let Some(Open {
+        let Some(OpenCollection {
             start,
             end,
             anchor,
@@ -320,8 +323,8 @@ impl<'a> Builder<'a> {
             return;
         };
         let value = match inside {
-            Inside::Sequence(items) => Value::Array(items.into()),
-            Inside::Mapping(members, _) => {
+            Collection::Sequence(items) => Value::Array(items.into()),
+            Collection::Mapping(members, _) => {
                 Value::Object(members.finish(&mut self.lines, &mut self.loaded.problems))
             }
         };
@@ -346,15 +349,15 @@ impl<'a> Builder<'a> {
         };
         open.end = node.span.end();
         match &mut open.inside {
-            Inside::Sequence(items) => items.push(node),
-            Inside::Mapping(members, key) => match key.take() {
+            Collection::Sequence(items) => items.push(node),
+            Collection::Mapping(members, key) => match key.take() {
                 None => self.name(node),
-                Some(Key::Name(key, key_span)) => members.push(Member {
+                Some(PendingKey::Name(key, key_span)) => members.push(Member {
                     key,
                     key_span: key_span.into(),
                     value: node,
                 }),
-                Some(Key::Merge(_)) => {
+                Some(PendingKey::Merge(_)) => {
                     let at = node.span.start();
                     if !members.merge(node) {
                         self.problem(at, "`<<` needs a mapping or a list of mappings");
@@ -364,9 +367,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn set_key(&mut self, new: Key) {
-        if let Some(Open {
-            inside: Inside::Mapping(_, key),
+    fn set_key(&mut self, new: PendingKey) {
+        if let Some(OpenCollection {
+            inside: Collection::Mapping(_, key),
             ..
         }) = self.document.open.last_mut()
         {
@@ -389,6 +392,6 @@ impl<'a> Builder<'a> {
             ));
             self.part.text()[span.range()].into()
         };
-        self.set_key(Key::Name(name, span.range()));
+        self.set_key(PendingKey::Name(name, span.range()));
     }
 }

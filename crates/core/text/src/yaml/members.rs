@@ -9,13 +9,13 @@ use crate::tree::{Member, Node, Span, Value, edit};
 
 /// The members of a mapping while it is read.
 #[derive(Debug, Default)]
-pub(super) struct Members {
+pub(super) struct MappingMembers {
     all: Vec<Member>,
     /// Which of them a merge key brought.
     merged: Vec<Range<usize>>,
 }
 
-impl Members {
+impl MappingMembers {
     /// Members of which none was merged.
     pub(super) fn of(all: Vec<Member>) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Members {
     /// a merge key that stands behind the key it replaces; only keys written twice are a problem.
     pub(super) fn finish(
         mut self,
-        lines: &mut Lines<'_>,
+        lines: &mut LineNumbers<'_>,
         problems: &mut Vec<TextFault>,
     ) -> Box<[Member]> {
         let Self { all, merged } = &mut self;
@@ -68,7 +68,7 @@ impl Members {
 pub(super) fn settle(
     node: &mut Node,
     base: usize,
-    lines: &mut Lines<'_>,
+    lines: &mut LineNumbers<'_>,
     problems: &mut Vec<TextFault>,
 ) {
     shift(&mut node.span, base);
@@ -94,7 +94,7 @@ fn shift(span: &mut Span, by: usize) {
 fn last_wins(
     members: &mut Vec<Member>,
     merged: &[Range<usize>],
-    lines: &mut Lines<'_>,
+    lines: &mut LineNumbers<'_>,
     problems: &mut Vec<TextFault>,
 ) {
     if !any_repeated(members) {
@@ -138,12 +138,12 @@ fn any_repeated(members: &[Member]) -> bool {
 
 /// Line numbers for messages; counted once, and only when one is wanted.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct LineNumbers<'a> {
     part: &'a StreamPart<'a>,
     breaks: Option<Vec<usize>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineNumbers<'a> {
     pub(super) fn new(part: &'a StreamPart<'a>) -> Self {
         Self { part, breaks: None }
     }

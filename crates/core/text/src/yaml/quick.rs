@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
-use super::members::{Lines, Members};
+use super::members::{LineNumbers, MappingMembers};
 use super::scalars::Scalars;
 use super::split::{StreamPart, behind_marker};
-use super::{Limits, YamlStream, scalar};
+use super::{YamlLimits, YamlStream, scalar};
 use crate::json::TextFault;
 use crate::name::Name;
 use crate::tree::{MAX_DEPTH, Member, Node, Span, Value};
@@ -25,7 +25,7 @@ use crate::tree::{MAX_DEPTH, Member, Node, Span, Value};
 /// Reads a part; none when it takes a real parser to do so.
 pub(super) fn read(
     part: &StreamPart<'_>,
-    limits: Limits,
+    limits: YamlLimits,
     scalars: &mut Scalars,
 ) -> Option<YamlStream> {
     // No tabs and no carriage returns; and none of the bytes that lead to characters YAML forbids,
@@ -37,14 +37,14 @@ pub(super) fn read(
     }
     let start = part.range().end - behind_marker(part.as_str()).len();
     let bytes = &part.text().as_bytes()[..part.range().end];
-    let mut reader = Reader {
+    let mut reader = QuickReader {
         text: part.text(),
         bytes,
         at: start,
         indent: 0,
         depth: 0,
         left: limits.written,
-        lines: Lines::new(part),
+        lines: LineNumbers::new(part),
         scalars,
         items: Vec::new(),
         members: Vec::new(),
@@ -65,7 +65,7 @@ pub(super) fn read(
 /// Longer keys are no keys without a `?`: the limit is 1024 characters.
 const LONGEST_KEY: usize = 1000;
 
-struct Reader<'a> {
+struct QuickReader<'a> {
     text: &'a str,
     /// The text up to the end of the part.
     bytes: &'a [u8],
@@ -77,7 +77,7 @@ struct Reader<'a> {
     depth: usize,
     /// How many values the document may still hold.
     left: usize,
-    lines: Lines<'a>,
+    lines: LineNumbers<'a>,
     scalars: &'a mut Scalars,
     /// The items and members of the collections that are open: each takes its own off the end when
     /// it closes.
@@ -86,7 +86,7 @@ struct Reader<'a> {
     problems: Vec<TextFault>,
 }
 
-impl Reader<'_> {
+impl QuickReader<'_> {
     /// Moves to the next line with content, starting with the line at `from`.
     fn next_line(&mut self, from: usize) {
         let mut line = from;
@@ -198,7 +198,7 @@ impl Reader<'_> {
 
     /// The members since `first`, each name once.
     fn close(&mut self, first: usize) -> Box<[Member]> {
-        Members::of(self.members.drain(first..).collect())
+        MappingMembers::of(self.members.drain(first..).collect())
             .finish(&mut self.lines, &mut self.problems)
     }
 

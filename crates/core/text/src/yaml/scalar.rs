@@ -57,9 +57,9 @@ pub(super) fn key(value: Value) -> Option<Arc<str>> {
 
 fn plain(text: Cow<'_, str>) -> (Value, Option<String>) {
     match resolve(&text) {
-        Resolved::Text => (Value::String(text.into()), None),
-        Resolved::Value(value) => (value, None),
-        Resolved::NotFinite => {
+        Resolution::Text => (Value::String(text.into()), None),
+        Resolution::Value(value) => (value, None),
+        Resolution::NotFinite => {
             let problem = format!("`{text}` cannot be written as JSON");
             (Value::String(text.into()), Some(problem))
         }
@@ -94,7 +94,7 @@ fn binary(text: Cow<'_, str>) -> (Value, Option<String>) {
     }
 }
 
-enum Resolved {
+enum Resolution {
     Text,
     Value(Value),
     /// Infinite or not a number: go-yaml reads it, but JSON has no such thing.
@@ -102,19 +102,19 @@ enum Resolved {
 }
 
 /// Timestamps need no case of their own: go-yaml recognises them and then keeps their text.
-fn resolve(text: &str) -> Resolved {
+fn resolve(text: &str) -> Resolution {
     match text.as_bytes().first() {
-        None => Resolved::Value(Value::Null),
+        None => Resolution::Value(Value::Null),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
             word(text)
         }
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number(text),
-        Some(_) => Resolved::Text,
+        Some(_) => Resolution::Text,
     }
 }
 
-fn word(text: &str) -> Resolved {
-    Resolved::Value(match text {
+fn word(text: &str) -> Resolution {
+    Resolution::Value(match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             Value::Bool(true)
         }
@@ -122,14 +122,14 @@ fn word(text: &str) -> Resolved {
             Value::Bool(false)
         }
         "~" | "null" | "Null" | "NULL" => Value::Null,
-        _ => return Resolved::Text,
+        _ => return Resolution::Text,
     })
 }
 
-fn number(text: &str) -> Resolved {
+fn number(text: &str) -> Resolution {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Resolved::NotFinite;
+        return Resolution::NotFinite;
     }
     // go-yaml drops underscores wherever they stand, but leaves `.5_0` to Go, which wants digits on
     // both sides.
@@ -137,12 +137,12 @@ fn number(text: &str) -> Resolved {
     if text.starts_with('.')
         && (text.ends_with('_') || !text.as_bytes().windows(3).all(between_digits))
     {
-        return Resolved::Text;
+        return Resolution::Text;
     }
     let digits = without_underscores(text);
     integer(&digits)
         .or_else(|| float(&digits))
-        .map_or(Resolved::Text, |n| Resolved::Value(Value::Number(n)))
+        .map_or(Resolution::Text, |n| Resolution::Value(Value::Number(n)))
 }
 
 /// What Go's `strconv.ParseInt` and `ParseUint` with base 0 accept: a sign, `0x`, `0o`, `0b`, and

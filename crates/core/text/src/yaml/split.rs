@@ -42,39 +42,39 @@ impl<'a> StreamPart<'a> {
 pub fn split(text: &str) -> Vec<StreamPart<'_>> {
     let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut parts = Vec::new();
-    let (mut start, mut line, mut seen) = (bom, 1, Seen::Nothing);
+    let (mut start, mut line, mut seen) = (bom, 1, PartContent::Nothing);
     let (mut at, mut at_line) = (bom, 1);
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..])
             .map_or(text.len(), |newline| at + newline + 1);
         let here = &text.as_bytes()[at..end];
         if is_marker(here, *b"---") {
-            if seen == Seen::Content {
+            if seen == PartContent::Content {
                 parts.push(StreamPart {
                     text,
                     range: start..at,
                     line,
                 });
             }
-            if seen != Seen::Directive {
+            if seen != PartContent::Directive {
                 (start, line) = (at, at_line);
             }
-            seen = Seen::Content;
+            seen = PartContent::Content;
         } else if is_marker(here, *b"...") {
-            if seen != Seen::Nothing {
+            if seen != PartContent::Nothing {
                 parts.push(StreamPart {
                     text,
                     range: start..end,
                     line,
                 });
             }
-            (start, line, seen) = (end, at_line + 1, Seen::Nothing);
-        } else if seen != Seen::Content {
-            seen = seen.max(Seen::on(here));
+            (start, line, seen) = (end, at_line + 1, PartContent::Nothing);
+        } else if seen != PartContent::Content {
+            seen = seen.max(PartContent::on(here));
         }
         (at, at_line) = (end, at_line + 1);
     }
-    if seen != Seen::Nothing {
+    if seen != PartContent::Nothing {
         parts.push(StreamPart {
             text,
             range: start..text.len(),
@@ -95,7 +95,7 @@ pub(super) fn behind_marker(part: &str) -> &str {
 
 /// What the open part holds so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+enum PartContent {
     /// Blank lines and comments.
     Nothing,
     /// `%YAML` and the like, which belong to the document behind the next `---`.
@@ -103,7 +103,7 @@ enum Seen {
     Content,
 }
 
-impl Seen {
+impl PartContent {
     fn on(line: &[u8]) -> Self {
         match line.iter().find(|b| !b.is_ascii_whitespace()) {
             None | Some(b'#') => Self::Nothing,

@@ -288,7 +288,11 @@ fn json_is_read_the_same_with_and_without_a_yaml_parser() {
         let whole = format!("x: é\n---\n{text}\n");
         let part = &split(&whole)[1];
         let quick = part.json().expect("the document is JSON");
-        assert_eq!(quick, Builder::new(part, Limits::default()).run(), "{text}");
+        assert_eq!(
+            quick,
+            EventReader::new(part, YamlLimits::default()).run(),
+            "{text}"
+        );
         let value: serde_json::Value = serde_json::from_str(text).expect("the document is JSON");
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&json(&quick.documents[0])).ok(),

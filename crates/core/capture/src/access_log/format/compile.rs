@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::{JsonFormat, JsonKey, JsonValue, Slot, TextFormat};
-use crate::access_log::clock::Clock;
-use crate::access_log::field::{Class, LogField, of_operator};
+use crate::access_log::clock::TimeFormat;
+use crate::access_log::field::{FieldShape, LogField, of_operator};
 use meshladder_text::json::{Raw, ValueKind, check};
 
 /// Text: "command operators are used to extract values … `%%` is a percent sign".
@@ -63,10 +63,10 @@ fn slot(operator: &str) -> Result<Slot, String> {
         .map_or("", |(inner, _)| inner);
     let (field, class) = of_operator(name, argument);
     let clock =
-        (field == Some(LogField::Start) && !argument.is_empty()).then(|| Clock::new(argument));
+        (field == Some(LogField::Start) && !argument.is_empty()).then(|| TimeFormat::new(argument));
     // A time has blanks only where its format has them.
     let class = if clock.is_some() && !argument.contains([' ', '"']) {
-        Class::Name
+        FieldShape::Name
     } else {
         class
     };
@@ -75,8 +75,8 @@ fn slot(operator: &str) -> Result<Slot, String> {
         .rsplit_once(')')
         .map_or(operator, |(_, rest)| rest)
         .contains(':');
-    let class = if cut && class == Class::Details {
-        Class::Word
+    let class = if cut && class == FieldShape::Details {
+        FieldShape::Word
     } else {
         class
     };

@@ -6,7 +6,7 @@ use memchr::{memchr, memchr_iter};
 use regex::Regex;
 
 use super::{Slot, TextFormat};
-use crate::access_log::field::{Class, LogField};
+use crate::access_log::field::{FieldShape, LogField};
 use crate::access_log::record::AccessRecord;
 
 impl TextFormat {
@@ -26,7 +26,7 @@ impl TextFormat {
                 start + find(&bytes[start..], then)?
             };
             // What ends at a blank has none.
-            let is_word = slot.class == Class::Word && then.first() == Some(&b' ');
+            let is_word = slot.class == FieldShape::Word && then.first() == Some(&b' ');
             if !is_word && !slot.class.fits(&bytes[start..end]) {
                 return None;
             }
@@ -77,7 +77,7 @@ impl TextFormat {
         let mut pattern = format!("(?s)^{}", regex::escape(&self.lead));
         for slot in &self.slots {
             let class = if loose && slot.field == Some(LogField::Route) {
-                Class::Any
+                FieldShape::Any
             } else {
                 slot.class
             };

@@ -1,9 +1,9 @@
 //! GatewayClass.
 
 use super::{GROUP, NAME, OBJECT_REF};
-use crate::schema::describe::Type::{Of, Text as TextOf};
-use crate::schema::describe::{KindSchema, Message, may, must, plain};
-use crate::schema::text::Text;
+use crate::schema::describe::FieldType::{Of, Text as TextOf};
+use crate::schema::describe::{KindSchema, MessageSchema, may, must, plain};
+use crate::schema::text::TextRule;
 
 pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "GatewayClass",
@@ -13,11 +13,11 @@ pub(in crate::schema) static KIND: KindSchema = KindSchema {
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "GatewayClass",
     &[
         must("controllerName", NAME),
-        may("description", TextOf(Text::AtMost(256))),
+        may("description", TextOf(TextRule::AtMost(256))),
         may("parametersRef", Of(&OBJECT_REF)),
     ],
 );

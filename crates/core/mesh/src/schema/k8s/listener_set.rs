@@ -2,8 +2,8 @@
 
 use super::gateway::LISTENER;
 use super::{GROUP, OBJECT_REF};
-use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{KindSchema, Message, checked, must};
+use crate::schema::describe::FieldType::{List, Of};
+use crate::schema::describe::{KindSchema, MessageSchema, checked, must};
 use crate::schema::fields::{all_different, items};
 
 pub(in crate::schema) static KIND: KindSchema = KindSchema {
@@ -14,7 +14,7 @@ pub(in crate::schema) static KIND: KindSchema = KindSchema {
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "ListenerSet",
     &[
         must("listeners", List(&Of(&LISTENER), 1, 64)),

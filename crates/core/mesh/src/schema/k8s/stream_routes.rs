@@ -1,8 +1,10 @@
 //! TCPRoute, TLSRoute and UDPRoute.
 
 use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
-use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Field, KindSchema, Message, STRING, Type, may, must, plain};
+use crate::schema::describe::FieldType::{List, Of};
+use crate::schema::describe::{
+    FieldSchema, FieldType, KindSchema, MessageSchema, STRING, may, must, plain,
+};
 
 pub(in crate::schema) static TCP: KindSchema = KindSchema {
     kind: "TCPRoute",
@@ -28,23 +30,23 @@ pub(in crate::schema) static UDP: KindSchema = KindSchema {
     spec: &UDP_SPEC,
 };
 
-const FIELDS: &[Field] = &[
+const FIELDS: &[FieldSchema] = &[
     may("parentRefs", PARENT_REFS),
     must("rules", RULES),
     may("useDefaultGateways", STRING),
 ];
 
-static TCP_SPEC: Message = plain("TCPRoute", FIELDS);
+static TCP_SPEC: MessageSchema = plain("TCPRoute", FIELDS);
 
-static UDP_SPEC: Message = plain("UDPRoute", FIELDS);
+static UDP_SPEC: MessageSchema = plain("UDPRoute", FIELDS);
 
-static TLS_SPEC: Message = plain("TLSRoute", &TLS_FIELDS);
+static TLS_SPEC: MessageSchema = plain("TLSRoute", &TLS_FIELDS);
 
-static TLS_FIELDS: [Field; 4] = route_fields(must("rules", RULES));
+static TLS_FIELDS: [FieldSchema; 4] = route_fields(must("rules", RULES));
 
-const RULES: Type = List(&Of(&RULE), 1, 16);
+const RULES: FieldType = List(&Of(&RULE), 1, 16);
 
-static RULE: Message = plain(
+static RULE: MessageSchema = plain(
     "RouteRule",
     &[
         may("backendRefs", List(&Of(&BACKEND_REF), 0, 16)),

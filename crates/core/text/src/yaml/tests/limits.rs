@@ -71,7 +71,7 @@ fn long_texts_count_for_more_than_one_value() {
 fn a_document_may_hold_only_so_many_values() {
     let text = format!("[{}]\n", "x, ".repeat(100));
     let part = &split(&text)[0];
-    let run = |written| Builder::new(part, Limits { written, copied: 0 }).run();
+    let run = |written| EventReader::new(part, YamlLimits { written, copied: 0 }).run();
     assert_eq!((run(101).documents.len(), run(101).problems), (1, vec![]));
     let YamlStream {
         documents,
