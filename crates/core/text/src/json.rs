@@ -64,10 +64,7 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// When there is no value at all.
     pub fn of(doc: &'a str) -> Result<Self, TextFault> {
-        let start = skip_space(
-            doc.as_bytes(),
-            if doc.starts_with('\u{feff}') { 3 } else { 0 },
-        );
+        let start = skip_space(doc.as_bytes(), behind_bom(doc));
         if start == doc.len() {
             return Err(TextFault::new(start, "the document is empty"));
         }
@@ -137,7 +134,11 @@ impl<'a> Raw<'a> {
 
     /// The value at a path of member names.
     pub fn at<const N: usize>(self, path: [&str; N]) -> Option<Raw<'a>> {
-        path.iter().try_fold(self, |value, key| value.get(key))
+        let mut value = self;
+        for key in path {
+            value = value.get(key)?;
+        }
+        Some(value)
     }
 
     /// The elements of the array at `key`; nothing when there is none.
@@ -328,6 +329,12 @@ impl<'a> ItemWalk<'a> {
     }
 }
 
+/// Where a document starts behind its byte order mark. RFC 8259, 8.1: implementations "MAY ignore
+/// the presence of a byte order mark rather than treating it as an error".
+pub(crate) fn behind_bom(doc: &str) -> usize {
+    if doc.starts_with('\u{feff}') { 3 } else { 0 }
+}
+
 /// The first byte at or after `at` that is not white space.
 fn skip_space(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -360,6 +367,7 @@ pub fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
         if bytes[at] == b'"' {
             return Some(at + 1);
         }
+        // A backslash, and whatever it escapes: `\u` has no quote among its digits either.
         at += 2;
     }
 }

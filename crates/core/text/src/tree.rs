@@ -88,8 +88,10 @@ impl Span {
 
 impl From<Range<usize>> for Span {
     fn from(range: Range<usize>) -> Self {
-        let [start, end] = [range.start, range.end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
-        Self { start, end }
+        Self {
+            start: u32::try_from(range.start).unwrap_or(u32::MAX),
+            end: u32::try_from(range.end).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -102,7 +104,7 @@ impl Node {
         Self::from_json_with(raw, &mut Names::default())
     }
 
-    /// The same, with names that were read before.
+    /// As [`Node::from_json`], sharing the names that were read before.
     ///
     /// # Errors
     /// See [`Node::from_json`].
@@ -120,7 +122,11 @@ impl Node {
 
     /// The value at a path of member names.
     pub fn at<const N: usize>(&self, path: [&str; N]) -> Option<&Node> {
-        path.iter().try_fold(self, |node, key| node.get(key))
+        let mut node = self;
+        for key in path {
+            node = node.get(key)?;
+        }
+        Some(node)
     }
 
     /// The elements of an array; nothing for any other value.
@@ -178,17 +184,20 @@ impl Node {
 
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
-        let list = |parts: Vec<String>| parts.join(",");
+        let mut out = String::new();
+        self.write_json(&mut out);
+        out
+    }
+
+    fn write_json(&self, out: &mut String) {
         match &self.value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(value) => value.to_string(),
-            Value::Number(text) => text.to_string(),
-            Value::String(text) => json::escape(text),
-            Value::Array(items) => format!("[{}]", list(items.iter().map(Self::to_json).collect())),
-            Value::Object(members) => {
-                let member = |m: &Member| format!("{}:{}", json::escape(&m.key), m.value.to_json());
-                format!("{{{}}}", list(members.iter().map(member).collect()))
-            }
+            Value::Null => out.push_str("null"),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Number(text) => out.push_str(text),
+            Value::String(text) => json::escape_into(out, text),
+            Value::Array(items) => write_array(items, out),
+            Value::Object(members) => write_object(members, out),
         }
     }
 
@@ -197,14 +206,45 @@ impl Node {
         if pointer.is_empty() {
             return Some(self);
         }
-        pointer
-            .strip_prefix('/')?
-            .split('/')
-            .try_fold(self, |node, token| match &node.value {
-                Value::Array(items) => items.get(token.parse::<usize>().ok()?),
-                _ => node.get(&token.replace("~1", "/").replace("~0", "~")),
-            })
+        let mut node = self;
+        for token in pointer.strip_prefix('/')?.split('/') {
+            node = node.step(token)?;
+        }
+        Some(node)
     }
+
+    /// The element or member that one token of a pointer names.
+    fn step(&self, token: &str) -> Option<&Node> {
+        if let Value::Array(items) = &self.value {
+            return items.get(token.parse::<usize>().ok()?);
+        }
+        // RFC 6901, 4: `~1` is decoded before `~0`, so that `~01` becomes `~1` and not `/`.
+        self.get(&token.replace("~1", "/").replace("~0", "~"))
+    }
+}
+
+fn write_array(items: &[Node], out: &mut String) {
+    out.push('[');
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        item.write_json(out);
+    }
+    out.push(']');
+}
+
+fn write_object(members: &[Member], out: &mut String) {
+    out.push('{');
+    for (i, member) in members.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        json::escape_into(out, &member.key);
+        out.push(':');
+        member.value.write_json(out);
+    }
+    out.push('}');
 }
 
 /// Changes how many elements a list has.
@@ -220,17 +260,7 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, TextFaul
     }
     let value = match raw.kind() {
         ValueKind::Object => object(raw, depth, names)?,
-        ValueKind::Array => {
-            let mut elements = raw.elements();
-            let items = elements
-                .by_ref()
-                .map(|e| build(e, depth + 1, names))
-                .collect::<Result<_, _>>()?;
-            elements
-                .fault()
-                .cloned()
-                .map_or(Ok(Value::Array(items)), Err)?
-        }
+        ValueKind::Array => array(raw, depth, names)?,
         ValueKind::String => Value::String(raw.string().unwrap_or_default().into()),
         ValueKind::Scalar => scalar(raw)?,
     };
@@ -238,6 +268,18 @@ fn build(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Node, TextFaul
         value,
         span: (raw.offset()..raw.end()).into(),
     })
+}
+
+fn array(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
+    let mut walk = raw.elements();
+    let mut items = Vec::new();
+    while let Some(element) = walk.next() {
+        items.push(build(element, depth + 1, names)?);
+    }
+    match walk.fault() {
+        Some(fault) => Err(fault.clone()),
+        None => Ok(Value::Array(items.into())),
+    }
 }
 
 fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFault> {
@@ -251,18 +293,20 @@ fn object(raw: Raw<'_>, depth: usize, names: &mut Names) -> Result<Value, TextFa
             value: build(value, depth + 1, names)?,
         });
     }
-    walk.fault()
-        .cloned()
-        .map_or_else(|| Ok(Value::Object(members.into())), Err)
+    match walk.fault() {
+        Some(fault) => Err(fault.clone()),
+        None => Ok(Value::Object(members.into())),
+    }
 }
 
 fn scalar(raw: Raw<'_>) -> Result<Value, TextFault> {
     // The document's own value reaches to the end of the text, so a lone scalar may have white
     // space behind it.
     let text = raw.text().trim_end();
-    json::check(text).map_err(|f| {
-        TextFault::new(raw.offset() + f.at, format!("`{text}` is not a JSON value"))
-    })?;
+    if let Err(fault) = json::check(text) {
+        let at = raw.offset() + fault.at;
+        return Err(TextFault::new(at, format!("`{text}` is not a JSON value")));
+    }
     Ok(match text {
         "null" => Value::Null,
         "true" => Value::Bool(true),

@@ -1,8 +1,7 @@
 //! Bracketed classes. RE2 knows no set operations: `&&`, `--` and `~~` are characters like others.
 
 use super::escape;
-
-type PatternProblem = Box<str>;
+use super::repeat::PatternProblem;
 
 const NOT_CLOSED: &str = "a `[` is not closed";
 
@@ -36,6 +35,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternProblem> 
         return Ok(rest);
     }
     let (low, rest) = character(text)?;
+    // A `-` before the end of the class stands for itself.
     let (high, rest) = match rest.strip_prefix('-') {
         Some(behind) if !behind.starts_with(']') && !behind.is_empty() => character(behind)?,
         _ => (low, rest),
@@ -43,6 +43,7 @@ fn item<'p>(text: &'p str, out: &mut String) -> Result<&'p str, PatternProblem> 
     if high < low {
         return Err(format!("`{low}-{high}` is no range of characters").into());
     }
+    // Every character is written as a range of one, so that no two of them make a `&&` or a `--`.
     escape::push_literal(out, low);
     out.push('-');
     escape::push_literal(out, high);

@@ -1,6 +1,7 @@
 //! What RE2 lets a repeat stand behind, and how often it may repeat.
 
-type PatternProblem = Box<str>;
+/// What RE2 says against a pattern, in words.
+pub(super) type PatternProblem = Box<str>;
 
 /// "RE2 … rejects repetition counts above 1000", and products of nested ones.
 const MOST: u32 = 1000;

@@ -2,9 +2,7 @@
 
 use super::class;
 use super::escape::{self, Escape};
-use super::repeat::{self, GroupLevel};
-
-type PatternProblem = Box<str>;
+use super::repeat::{self, GroupLevel, PatternProblem};
 
 /// The pattern for the `regex` crate, with the same meaning and the same numbering of groups.
 ///
@@ -35,40 +33,36 @@ struct Translator<'p> {
 impl<'p> Translator<'p> {
     fn step(&mut self, c: char) -> Result<(), PatternProblem> {
         match c {
-            '(' => self.open(),
-            ')' => self.close(),
+            '(' => self.open()?,
+            ')' => self.close()?,
+            '{' => self.brace()?,
+            '\\' => self.escape()?,
             '|' => {
                 self.skip(1);
                 self.level().alternative();
                 self.out.push('|');
-                Ok(())
             }
             '*' | '+' | '?' => {
                 self.skip(1);
                 self.level().repeat_simply()?;
                 self.out.push(c);
                 self.lazy();
-                Ok(())
             }
-            '{' => self.brace(),
             '[' => {
                 let (class, rest) = class::translate(self.rest)?;
                 self.rest = rest;
                 self.atom(&class);
-                Ok(())
             }
-            '\\' => self.escape(),
             '.' | '^' | '$' => {
                 self.skip(1);
                 self.atom(c.encode_utf8(&mut [0; 4]));
-                Ok(())
             }
             c => {
                 self.skip(c.len_utf8());
                 self.literal(c);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -117,7 +111,9 @@ impl<'p> Translator<'p> {
     fn escape(&mut self) -> Result<(), PatternProblem> {
         if let Some(quoted) = self.rest.strip_prefix(r"\Q") {
             let (text, rest) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
-            text.chars().for_each(|c| self.literal(c));
+            for c in text.chars() {
+                self.literal(c);
+            }
             self.rest = rest;
             return Ok(());
         }
@@ -139,11 +135,11 @@ impl<'p> Translator<'p> {
             self.group("(");
             return Ok(());
         };
-        if let Some(named) = inside
-            .strip_prefix("P<")
-            .or_else(|| inside.strip_prefix('<'))
-        {
-            return self.named_group(named);
+        // `(?P<name>…)` is Python's spelling, `(?<name>…)` the one of others; RE2 takes both.
+        for opening in ["P<", "<"] {
+            if let Some(named) = inside.strip_prefix(opening) {
+                return self.named_group(named);
+            }
         }
         let end = inside.find([':', ')']).ok_or("a group is not closed")?;
         let flags = flags(&inside[..end])?;
@@ -182,13 +178,14 @@ impl<'p> Translator<'p> {
 
     fn close(&mut self) -> Result<(), PatternProblem> {
         self.skip(1);
-        let inner = self
-            .levels
-            .pop()
-            .filter(|_| !self.levels.is_empty())
-            .ok_or("an unexpected `)`")?;
+        // The first level is the pattern itself, which nothing closes.
+        if self.levels.len() < 2 {
+            return Err("an unexpected `)`".into());
+        }
+        let weight = self.level().heaviest();
+        self.levels.pop();
         self.out.push(')');
-        self.level().atom(inner.heaviest());
+        self.level().atom(weight);
         Ok(())
     }
 }
@@ -196,26 +193,30 @@ impl<'p> Translator<'p> {
 /// The flags between `(?` and `:` or `)`, in the order the `regex` crate wants them: each once, `-`
 /// only before some.
 fn flags(text: &str) -> Result<String, PatternProblem> {
-    let bad = || format!("`(?{text}` is not RE2 syntax").into();
-    let (mut on, mut off) = (String::new(), String::new());
+    let mut on = String::new();
+    let mut off = String::new();
     let mut is_off = false;
     for c in text.chars() {
         match c {
+            // Of a flag that stands there twice the last one counts.
             'i' | 'm' | 's' | 'U' => {
                 on.retain(|f| f != c);
                 off.retain(|f| f != c);
                 if is_off { off.push(c) } else { on.push(c) }
             }
             '-' if !is_off => is_off = true,
-            _ => return Err(bad()),
+            _ => return Err(not_flags(text)),
         }
     }
     if is_off && text.ends_with('-') {
-        return Err(bad());
+        return Err(not_flags(text));
     }
-    Ok(if off.is_empty() {
-        on
-    } else {
-        format!("{on}-{off}")
-    })
+    if off.is_empty() {
+        return Ok(on);
+    }
+    Ok(format!("{on}-{off}"))
+}
+
+fn not_flags(text: &str) -> PatternProblem {
+    format!("`(?{text}` is not RE2 syntax").into()
 }

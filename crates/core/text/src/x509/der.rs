@@ -41,6 +41,7 @@ impl<'a> DerReader<'a> {
         let [tag, first, ..] = *self.0 else {
             return Err("cut short");
         };
+        // X.690, 8.1.2.4: such a tag goes on in the next bytes, and X.509 has none.
         if tag & 0x1f == 0x1f {
             return Err("a tag number above 30");
         }
@@ -88,13 +89,14 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), DerFlaw> {
         return Err("an indefinite length");
     }
     // Four bytes are 4 GiB; no certificate comes near.
-    let bytes = behind
-        .get(..count)
-        .filter(|_| count <= 4)
-        .ok_or("a length out of range")?;
-    let length = bytes
-        .iter()
-        .fold(0usize, |sum, &b| sum << 8 | usize::from(b));
+    if count > 4 {
+        return Err("a length out of range");
+    }
+    let bytes = behind.get(..count).ok_or("a length out of range")?;
+    let mut length = 0usize;
+    for &byte in bytes {
+        length = length << 8 | usize::from(byte);
+    }
     // X.690, 10.1: "the length shall be encoded in the minimum number of octets".
     if bytes[0] == 0 || length < 0x80 {
         return Err("a length that is not in its shortest form");
@@ -104,6 +106,8 @@ fn length(first: u8, behind: &[u8]) -> Result<(usize, usize), DerFlaw> {
 
 /// An object identifier as dotted numbers.
 pub(super) fn dotted(content: &[u8]) -> Result<String, DerFlaw> {
+    // X.690, 8.19.2: each number is a series of bytes, seven bits a byte, and bit 8 is set in all
+    // of them but the last.
     let mut arcs = Vec::new();
     let mut arc = 0u64;
     let mut open = true;
@@ -136,9 +140,11 @@ pub(super) fn dotted(content: &[u8]) -> Result<String, DerFlaw> {
 
 /// Lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    bytes
-        .iter()
-        .flat_map(|b| [digit(b >> 4), digit(b & 15)])
-        .collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    out
 }

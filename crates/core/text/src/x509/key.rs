@@ -26,15 +26,15 @@ impl fmt::Display for PublicKey {
 }
 
 /// Reads a `SubjectPublicKeyInfo`.
-pub(super) fn key(info: DerReader<'_>) -> Result<PublicKey, DerFlaw> {
-    let mut info = info;
+pub(super) fn key(info: &[u8]) -> Result<PublicKey, DerFlaw> {
+    let mut info = DerReader::new(info).inside(der::SEQUENCE)?;
     let mut algorithm = info.inside(der::SEQUENCE)?;
     let oid = der::dotted(algorithm.expect(der::OBJECT_ID)?)?;
     let bits = info.expect(der::BIT_STRING)?;
     Ok(match &*oid {
         // The first byte of a BIT STRING counts the unused bits of its last one.
         "1.2.840.113549.1.1.1" => of("RSA", bits.get(1..).and_then(modulus_bits)),
-        "1.2.840.10045.2.1" => elliptic(algorithm)?,
+        "1.2.840.10045.2.1" => elliptic(&mut algorithm)?,
         "1.3.101.112" => of("Ed25519", Some(256)),
         _ => of(&oid, None),
     })
@@ -48,8 +48,7 @@ fn of(algorithm: &str, bits: Option<usize>) -> PublicKey {
     }
 }
 
-fn elliptic(parameters: DerReader<'_>) -> Result<PublicKey, DerFlaw> {
-    let mut parameters = parameters;
+fn elliptic(parameters: &mut DerReader<'_>) -> Result<PublicKey, DerFlaw> {
     // A curve that is spelled out instead of named: RFC 5480 forbids it, OpenSSL can write it.
     let Some(oid) = parameters.optional(der::OBJECT_ID)? else {
         return Ok(of("ECDSA", None));
@@ -70,11 +69,9 @@ fn elliptic(parameters: DerReader<'_>) -> Result<PublicKey, DerFlaw> {
 
 /// The size of the first of the two integers of an RSA key.
 fn modulus_bits(key: &[u8]) -> Option<usize> {
-    let modulus = DerReader::new(key)
-        .inside(der::SEQUENCE)
-        .ok()?
-        .expect(der::INTEGER)
-        .ok()?;
+    let mut numbers = DerReader::new(key).inside(der::SEQUENCE).ok()?;
+    let modulus = numbers.expect(der::INTEGER).ok()?;
+    // An integer is signed: a zero byte stands before one whose first bit is set.
     let zeros = modulus.iter().take_while(|&&b| b == 0).count();
     let top = modulus.get(zeros).map_or(0, |b| b.leading_zeros() as usize);
     Some((modulus.len() - zeros) * 8 - top)

@@ -188,10 +188,8 @@ fn common_name(tag: u8, value: &[u8]) -> Result<String, DerFlaw> {
         .concat()
     };
     let attribute = [vec![6, 3, 0x55, 4, 3], wrap(tag, value.to_vec())].concat();
-    name::name(DerReader::new(&wrap(
-        der::SET,
-        wrap(der::SEQUENCE, attribute),
-    )))
+    let set = wrap(der::SET, wrap(der::SEQUENCE, attribute));
+    name::name(&mut DerReader::new(&wrap(der::SEQUENCE, set)))
 }
 
 #[test]

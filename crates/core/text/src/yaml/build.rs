@@ -35,6 +35,7 @@ impl Default for YamlLimits {
     }
 }
 
+/// Takes the parser's events one by one and keeps what is open.
 pub(super) struct EventReader<'a> {
     part: &'a StreamPart<'a>,
     limits: YamlLimits,
@@ -92,10 +93,12 @@ impl<'a> EventReader<'a> {
         for next in Parser::new_from_str_with_options(self.part.as_str(), options) {
             let step = match next {
                 Ok((event, span)) => {
-                    self.take(event, self.absolute(span.byte_range().unwrap_or_default()))
+                    let span = self.absolute(span.byte_range().unwrap_or_default());
+                    self.take(event, span)
                 }
                 Err(error) => Err(self.syntax(&error)),
             };
+            // Behind a syntax error nothing can be trusted; what was whole before it stays.
             if let Err(fault) = step {
                 self.loaded.problems.push(fault);
                 break;
@@ -105,7 +108,8 @@ impl<'a> EventReader<'a> {
     }
 
     fn absolute(&self, span: Range<usize>) -> Range<usize> {
-        self.part.range().start + span.start..self.part.range().start + span.end
+        let base = self.part.range().start;
+        base + span.start..base + span.end
     }
 
     fn syntax(&self, error: &ScanError) -> TextFault {
@@ -187,11 +191,14 @@ impl<'a> EventReader<'a> {
     }
 
     fn end_document(&mut self) {
+        let Some(root) = self.document.root.take() else {
+            return;
+        };
         // The parser gives an empty document a null that stands nowhere.
-        let is_empty = |root: &Node| root.value == Value::Null && root.span.is_empty();
-        self.loaded
-            .documents
-            .extend(self.document.root.take().filter(|root| !is_empty(root)));
+        if root.value == Value::Null && root.span.is_empty() {
+            return;
+        }
+        self.loaded.documents.push(root);
     }
 
     fn scalar(
@@ -239,16 +246,16 @@ impl<'a> EventReader<'a> {
 
     fn alias(&mut self, id: usize, span: Range<usize>) {
         let room = MAX_DEPTH - self.document.open.len();
-        let value = self
-            .document
-            .anchors
-            .copy(id, room, self.limits.copied)
-            .unwrap_or_else(|refusal| {
-                self.loaded
-                    .problems
-                    .extend(refusal.map(|what| TextFault::new(span.start, what)));
+        let copy = self.document.anchors.copy(id, room, self.limits.copied);
+        let value = match copy {
+            Ok(value) => value,
+            Err(refusal) => {
+                if let Some(what) = refusal {
+                    self.problem(span.start, what);
+                }
                 Value::Null
-            });
+            }
+        };
         self.complete(Node {
             value,
             span: span.into(),
@@ -259,11 +266,11 @@ impl<'a> EventReader<'a> {
     /// missing line break, go-yaml does not.
     fn lacks_line_break(&self, span: &Range<usize>) -> bool {
         let text = self.part.text();
-        span.end == text.len()
-            && text
-                .rsplit('\n')
-                .next()
-                .is_some_and(|line| !line.trim_ascii_start().is_empty())
+        if span.end != text.len() {
+            return false;
+        }
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        !last_line.trim_ascii_start().is_empty()
     }
 
     /// The parser's span of a block scalar starts at its content and ends before the next token;
@@ -383,14 +390,12 @@ impl<'a> EventReader<'a> {
         if value == Value::Null {
             self.problem(span.start(), "null cannot be a key");
         }
-        let name = if let Some(name) = scalar::key(value) {
-            Name::from(name)
-        } else {
-            self.loaded.problems.push(TextFault::new(
-                span.start(),
-                "a mapping or a list cannot be a key",
-            ));
-            self.part.text()[span.range()].into()
+        let name = match scalar::key(value) {
+            Some(name) => Name::from(name),
+            None => {
+                self.problem(span.start(), "a mapping or a list cannot be a key");
+                self.part.text()[span.range()].into()
+            }
         };
         self.set_key(PendingKey::Name(name, span.range()));
     }

@@ -73,9 +73,11 @@ pub(super) fn settle(
 ) {
     shift(&mut node.span, base);
     match &mut node.value {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| settle(item, base, lines, problems)),
+        Value::Array(items) => {
+            for item in items {
+                settle(item, base, lines, problems);
+            }
+        }
         Value::Object(members) => {
             for member in &mut *members {
                 shift(&mut member.key_span, base);
@@ -107,8 +109,8 @@ fn last_wins(
         if let Some(before) = last.insert(&member.key, index) {
             keep[before] = false;
         }
-        let range = merged.get(merged.partition_point(|range| range.end <= index));
-        if range.is_some_and(|range| range.contains(&index)) {
+        // To be overridden is what merged members are for.
+        if is_merged(merged, index) {
             continue;
         }
         let first = *written.entry(&member.key).or_insert(index);
@@ -122,14 +124,21 @@ fn last_wins(
     members.retain(|_| keep.next().unwrap_or(true));
 }
 
+fn is_merged(merged: &[Range<usize>], index: usize) -> bool {
+    let at = merged.partition_point(|range| range.end <= index);
+    merged.get(at).is_some_and(|range| range.contains(&index))
+}
+
 fn any_repeated(members: &[Member]) -> bool {
     /// Below this many members comparing each with each is quicker than sorting.
     const FEW: usize = 16;
     if members.len() <= FEW {
-        return members
-            .iter()
-            .enumerate()
-            .any(|(i, m)| members[..i].iter().any(|before| before.key == m.key));
+        for (i, member) in members.iter().enumerate() {
+            if members[..i].iter().any(|before| before.key == member.key) {
+                return true;
+            }
+        }
+        return false;
     }
     let mut keys: Vec<&str> = members.iter().map(|m| &*m.key).collect();
     keys.sort_unstable();
@@ -149,8 +158,11 @@ impl<'a> LineNumbers<'a> {
     }
 
     fn of(&mut self, at: usize) -> usize {
-        let all = || memchr::memchr_iter(b'\n', self.part.as_str().as_bytes()).collect();
-        let breaks = self.breaks.get_or_insert_with(all);
-        self.part.line() + breaks.partition_point(|newline| self.part.range().start + newline < at)
+        let text = self.part.as_str().as_bytes();
+        let breaks = self
+            .breaks
+            .get_or_insert_with(|| memchr::memchr_iter(b'\n', text).collect());
+        let at = at.saturating_sub(self.part.range().start);
+        self.part.line() + breaks.partition_point(|newline| *newline < at)
     }
 }

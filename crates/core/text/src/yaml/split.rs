@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::json;
+
 /// A stretch of a text that holds one document, with the directives in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamPart<'a> {
@@ -40,7 +42,7 @@ impl<'a> StreamPart<'a> {
 /// Cuts a text into its documents. Each part can be loaded on its own, so on several threads at
 /// once; stretches with nothing but comments are left out.
 pub fn split(text: &str) -> Vec<StreamPart<'_>> {
-    let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let bom = json::behind_bom(text);
     let mut parts = Vec::new();
     let (mut start, mut line, mut seen) = (bom, 1, PartContent::Nothing);
     let (mut at, mut at_line) = (bom, 1);
@@ -49,6 +51,7 @@ pub fn split(text: &str) -> Vec<StreamPart<'_>> {
             .map_or(text.len(), |newline| at + newline + 1);
         let here = &text.as_bytes()[at..end];
         if is_marker(here, *b"---") {
+            // A part that has only directives so far goes on: they are the next document's.
             if seen == PartContent::Content {
                 parts.push(StreamPart {
                     text,
