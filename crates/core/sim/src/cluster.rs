@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use super::matcher::unmodelled;
 use super::tls::Transport;
 use super::{DecisionRecord, MatchCandidate, Tri};
-use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses};
-use meshladder_capture::envoy::dump::{Dump, Section, State};
+use meshladder_capture::envoy::clusters::{ClusterStatuses as Statuses, HostAddress};
+use meshladder_capture::envoy::dump::{Dump, ResourceState, Section};
 use meshladder_text::json::Raw;
 
 mod balance;
@@ -96,7 +96,7 @@ impl<'a> Clusters<'a> {
         let known = endpoint::KnownEndpoints::read(dump, statuses);
         let in_use = dump
             .of(Section::Clusters)
-            .filter(|c| matches!(c.state, State::Static | State::Active));
+            .filter(|c| matches!(c.state, ResourceState::Static | ResourceState::Active));
         let clusters = in_use.filter_map(|cluster| Cluster::read(cluster.raw?, &known));
         let sorted: BTreeMap<_, _> = clusters
             .map(|cluster| (cluster.name.clone(), cluster))
@@ -295,7 +295,7 @@ impl Endpoint<'_> {
     /// Its IP address and port; none for other kinds of address.
     pub fn socket(&self) -> Option<(IpAddr, u16)> {
         *self.parsed.get_or_init(|| {
-            let Address::Socket(ip, port) = &self.address else {
+            let HostAddress::Socket(ip, port) = &self.address else {
                 return None;
             };
             Some((ip.parse().ok()?, u16::try_from(*port).ok()?))
