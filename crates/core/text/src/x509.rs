@@ -81,8 +81,8 @@ impl Certificate {
             is_ca,
             sans,
             key,
-            key_sha256: der::hex(&Sha256::digest(info.whole)),
-            sha256: der::hex(&Sha256::digest(der)),
+            key_sha256,
+            sha256,
         })
     }
 
