@@ -4,6 +4,8 @@
 //! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see
 //! [`super::json`].
 
+mod build;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use super::text::Text;
 pub const MAX_DEPTH: usize = 128;
 
 /// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The value.
     pub value: Value,
@@ -32,7 +34,7 @@ pub struct Span {
 }
 
 /// A JSON value. Numbers keep their text: `1.10` stays `1.10`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `null`
     Null,
@@ -49,7 +51,7 @@ pub enum Value {
 }
 
 /// One member of an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The name.
     pub key: Name,
@@ -178,18 +180,7 @@ impl Node {
 
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
-        let list = |parts: Vec<String>| parts.join(",");
-        match &self.value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(value) => value.to_string(),
-            Value::Number(text) => text.to_string(),
-            Value::String(text) => json::escape(text),
-            Value::Array(items) => format!("[{}]", list(items.iter().map(Self::to_json).collect())),
-            Value::Object(members) => {
-                let member = |m: &Member| format!("{}:{}", json::escape(&m.key), m.value.to_json());
-                format!("{{{}}}", list(members.iter().map(member).collect()))
-            }
-        }
+        self.value.to_json()
     }
 
     /// The node at an RFC 6901 pointer.

@@ -1,7 +1,6 @@
 //! What was probably meant.
 
 use super::describe::{Kind, Message, Span, Type};
-use meshladder_text::json::escape;
 use meshladder_text::near;
 use meshladder_text::tree::{Node, Value};
 
@@ -100,16 +99,16 @@ fn homes(message: &'static Message, key: &str, path: &str, found: &mut Vec<Strin
     }
 }
 
-/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one
-/// entry as a list.
-pub(super) fn in_type(node: &Node, of: &Type) -> Option<String> {
+/// The value in the type that was asked for, where it is plain: a number in quotes, one entry as a
+/// list.
+pub(super) fn in_type(node: &Node, of: &Type) -> Option<Value> {
     match (of, &node.value) {
-        (Type::Text(_), Value::Number(text)) => Some(escape(text)),
+        (Type::Text(_), Value::Number(text)) => Some(Value::String(text.clone())),
         (Type::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
-            Some(text.to_string())
+            Some(Value::Bool(&**text == "true"))
         }
         (Type::List(Type::Text(_), ..), Value::String(_))
-        | (Type::List(Type::Of(_), ..), Value::Object(_)) => Some(format!("[{}]", node.to_json())),
+        | (Type::List(Type::Of(_), ..), Value::Object(_)) => Some(Value::list([node])),
         _ => None,
     }
 }

@@ -6,7 +6,6 @@ use super::fault::{Flaw, Found, Repair, shown};
 use super::guess;
 use super::text::Text;
 use crate::Object;
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node, Value};
 
 /// Where the walk is, and what it found.
@@ -69,8 +68,7 @@ impl<'n> Walk<'n> {
                 shown(node),
                 self.kind.kind
             );
-            self.fault(Flaw::InvalidValue, node, what).repair =
-                Some(Repair::Replace(escape(&best)));
+            self.fault(Flaw::InvalidValue, node, what).repair = Some(Repair::Replace(best.into()));
         }
         self.kind.only
     }
@@ -200,7 +198,7 @@ impl<'n> Walk<'n> {
                     shown(node)
                 );
                 self.fault(Flaw::LooselyWritten, node, what).repair =
-                    Some(Repair::Replace(value.to_string()));
+                    Some(Repair::Replace(Value::Number(value.clone())));
                 self.number(node, of, value);
             }
             (Type::Time(span), Value::String(value)) => self.time(node, *span, value),
@@ -284,7 +282,7 @@ impl<'n> Walk<'n> {
             None => format!("is {}, not one of {}", shown(node), names.join(", ")),
         };
         self.fault(Flaw::UnknownEnumValue, node, what).repair =
-            near.map(|near| Repair::Replace(escape(near)));
+            near.map(|near| Repair::Replace(near.into()));
     }
 
     fn position(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
@@ -294,7 +292,7 @@ impl<'n> Walk<'n> {
             return;
         };
         let what = format!("is {value}, where the API server takes the name {name}");
-        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(escape(name)));
+        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace((*name).into()));
     }
 
     fn list(

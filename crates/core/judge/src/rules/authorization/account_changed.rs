@@ -4,6 +4,7 @@ use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::PodFacts;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0903",
@@ -62,9 +63,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .hits(caller.reference())
         .hits(found.denial.server.reference());
     let name = &account.id.name;
-    let patch = format!(
-        r#"{{"spec":{{"template":{{"spec":{{"serviceAccountName":"{name}","serviceAccount":"{name}"}}}}}}}}"#
-    );
+    let account = Value::object([("serviceAccountName", name), ("serviceAccount", name)]);
+    let patch = Value::nested(["spec", "template", "spec"], account);
     if workload.kind != "Pod" {
         finding.fix(Fix::merge(&workload, patch));
     }

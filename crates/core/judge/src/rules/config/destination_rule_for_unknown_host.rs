@@ -6,7 +6,6 @@ use super::{DESTINATION_RULES, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, met, p
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::{Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -93,7 +92,7 @@ fn tell(
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
                 finding.hits(ObjectRef::new("Service", namespace, name));
             }
-            finding.fix(patch::replace(rule, node, &escape(&meant)));
+            finding.fix(patch::replace(rule, node, &meant));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{Destination, binds_mesh, destinations, hosts};
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0522",
@@ -74,6 +75,9 @@ fn tell(service: &Object, to: &Destination<'_>, owner: &Object, is_used: bool, o
         finding.severity(Severity::Info);
     }
     if !to.host.starts_with('*') {
-        finding.fix(Fix::merge(&owner.id, r#"{"spec":{"resolution":"DNS"}}"#));
+        finding.fix(Fix::merge(
+            &owner.id,
+            Value::nested(["spec", "resolution"], "DNS"),
+        ));
     }
 }

@@ -8,7 +8,6 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -102,7 +101,7 @@ fn judge(
         finding.see(Evidence::object(owner, "what has the name"));
     }
     if let Some(meant) = meant {
-        finding.fix(patch::replace(service, at, &escape(&meant)));
+        finding.fix(patch::replace(service, at, &meant));
     }
     finding.fix(Fix::advice(
         "write the full name of a Service that exists, or create a ServiceEntry for the host",

@@ -6,7 +6,6 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::services::Protocol;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -121,6 +120,6 @@ fn tell(
         .map(|(_, host)| host)
         .find(|host| !host.starts_with('*'));
     if let Some(host) = host {
-        finding.fix(patch::set(rule, tls, "sni", &escape(host)));
+        finding.fix(patch::set(rule, tls, "sni", host));
     }
 }

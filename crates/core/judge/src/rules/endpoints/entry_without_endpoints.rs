@@ -7,7 +7,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 const WORKLOAD_ENTRIES: &str = "k8s/workloadentries.networking.istio.io.json";
 
@@ -173,7 +173,7 @@ fn tell(mesh: &Mesh, entry: &Object, case: Option<&Case<'_>>, out: &mut Sink) {
             .spec_strings("hosts")
             .all(|host| !host.starts_with('*'))
     {
-        let dns = Fix::merge(&entry.id, "{\"spec\":{\"resolution\":\"DNS\"}}");
+        let dns = Fix::merge(&entry.id, Value::nested(["spec", "resolution"], "DNS"));
         finding.fix(dns.unchecked("whether DNS knows the host, no object tells"));
     }
     finding.fix(Fix::advice(

@@ -8,7 +8,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_sim::trace::Kind;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0728",
@@ -123,6 +123,6 @@ fn of_nodes(facts: &Facts<'_>, met: &Met<'_>, policy: &Node, has: &BTreeSet<&str
 fn everywhere(met: &Met<'_>) -> Fix {
     Fix::merge(
         &met.service.id,
-        "{\"spec\":{\"internalTrafficPolicy\":\"Cluster\"}}",
+        Value::nested(["spec", "internalTrafficPolicy"], "Cluster"),
     )
 }

@@ -4,7 +4,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{INJECTION, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0304",
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for label in [INJECTION, REVISION] {
             finding.fix(Fix::merge(
                 &namespace.id,
-                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+                Value::nested(["metadata", "labels", label], Value::Null),
             ));
         }
     }

@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::injection::Template;
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 /// What ended longer ago than a day does nobody harm now.
 const RECENT: i64 = 86_400;
@@ -74,7 +74,9 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .is_some()
             && workload.kind != "Pod"
         {
-            let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}"#;
+            let annotation = "sidecar.istio.io/proxyMemoryLimit";
+            let path = ["spec", "template", "metadata", "annotations", annotation];
+            let patch = Value::nested(path, "1Gi");
             finding.fix(
                 Fix::merge(&workload, patch).unchecked("how much the proxy needs, no object tells"),
             );

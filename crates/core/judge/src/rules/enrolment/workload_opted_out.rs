@@ -5,6 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::injection::INJECT;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0302",
@@ -76,9 +77,8 @@ fn tell(
         } else {
             "annotations"
         };
-        let patch = format!(
-            r#"{{"spec":{{"template":{{"metadata":{{"{field}":{{"{INJECT}":null}}}}}}}}}}"#
-        );
+        let path = ["spec", "template", "metadata", field, INJECT];
+        let patch = Value::nested(path, Value::Null);
         finding.fix(Fix::merge(&workload, patch));
     }
 }

@@ -4,6 +4,7 @@ use super::labels::{is_default, unlabelled};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2804",
@@ -36,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         )
         .fix(Fix::merge(
             &namespace.id,
-            r#"{"metadata":{"labels":{"istio-injection":"enabled"}}}"#,
+            Value::nested(["metadata", "labels", "istio-injection"], "enabled"),
         ));
     }
 }

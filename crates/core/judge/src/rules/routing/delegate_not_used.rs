@@ -6,6 +6,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::Delegate;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0623",
@@ -86,7 +87,7 @@ fn find(root: &Object, delegate: &Delegate<'_>, out: &mut Sink) {
         }
         finding.fix(Fix::merge(
             &target.id,
-            format!("{{\"spec\":{{\"{key}\":null}}}}"),
+            Value::nested(["spec", key], Value::Null),
         ));
     }
     finding.fix(Fix::advice(format!(

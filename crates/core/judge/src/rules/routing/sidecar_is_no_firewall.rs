@@ -5,7 +5,7 @@ use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::Object;
 use meshladder_mesh::config::is_registry_only;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0616",
@@ -57,7 +57,8 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             if passed.is_some() {
                 finding.severity(Severity::Warning);
             }
-            let patch = "{\"spec\":{\"outboundTrafficPolicy\":{\"mode\":\"REGISTRY_ONLY\"}}}";
+            let path = ["spec", "outboundTrafficPolicy", "mode"];
+            let patch = Value::nested(path, "REGISTRY_ONLY");
             finding.fix(Fix::merge(&object.id, patch));
         }
     }

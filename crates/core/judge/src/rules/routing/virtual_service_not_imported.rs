@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
 use super::effect;
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::traffic::StepKind;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0603",
@@ -47,10 +46,10 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .iter()
             .position(|listener| listener.get("port").is_none())
         {
-            let entry = escape(&format!("{}/*", service.namespace));
-            finding.fix(Fix::json_patch(
+            let entry = format!("{}/*", service.namespace);
+            finding.fix(Fix::patch(
                 &sidecar.id,
-                format!("[{{\"op\":\"add\",\"path\":\"/spec/egress/{place}/hosts/-\",\"value\":{entry}}}]"),
+                [Op::add(format!("/spec/egress/{place}/hosts/-"), entry)],
             ));
         }
     }
