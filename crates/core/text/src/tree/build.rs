@@ -1,8 +1,10 @@
 //! Values that stand in no document yet: what a patch puts into an object.
 
 use super::{Member, Node, Span, Value};
-use crate::json::escape_into;
+use crate::json::to_line;
 use crate::text::Text;
+use serde_core::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 impl Value {
     /// An object, its members in this order.
@@ -38,37 +40,37 @@ impl Value {
 
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
-        let mut out = String::new();
-        self.write_json(&mut out);
-        out
+        to_line(self)
     }
+}
 
-    fn write_json(&self, out: &mut String) {
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(true) => out.push_str("true"),
-            Self::Bool(false) => out.push_str("false"),
-            Self::Number(text) => out.push_str(text),
-            Self::String(text) => escape_into(out, text),
-            Self::Array(items) => {
-                out.push('[');
-                for (number, item) in items.iter().enumerate() {
-                    out.push_str(if number == 0 { "" } else { "," });
-                    item.value.write_json(out);
-                }
-                out.push(']');
-            }
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(text) => number(text, serializer),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items.iter().map(|item| &item.value)),
             Self::Object(members) => {
-                out.push('{');
-                for (number, member) in members.iter().enumerate() {
-                    out.push_str(if number == 0 { "" } else { "," });
-                    escape_into(out, &member.key);
-                    out.push(':');
-                    member.value.value.write_json(out);
-                }
-                out.push('}');
+                serializer.collect_map(members.iter().map(|m| (&*m.key, &m.value.value)))
             }
         }
+    }
+}
+
+/// The text of a number is kept: `1.10` stays `1.10`.
+fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    // Nearly all are plain, and need not be checked byte by byte.
+    if let Ok(plain) = text.parse::<u64>()
+        && !text.starts_with(['+', '0'])
+    {
+        return serializer.serialize_u64(plain);
+    }
+    match RawValue::from_string(text.to_owned()) {
+        Ok(raw) => raw.serialize(serializer),
+        // Whoever made it took text for a number; JSON has no such number.
+        Err(_) => serializer.serialize_str(text),
     }
 }
 
@@ -166,6 +168,8 @@ mod tests {
             value.to_json(),
             r#"{"spec":{"ports":[{"name":"tcp","port":80}]}}"#
         );
+        let numbers = ["0", "7", "1.10", "-1e3", "inf"].map(|text| Value::Number(text.into()));
+        assert_eq!(Value::list(numbers).to_json(), r#"[0,7,1.10,-1e3,"inf"]"#);
         let gone = Value::object([("a\"b", None::<bool>)]);
         assert_eq!(gone.to_json(), r#"{"a\"b":null}"#);
     }
