@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Table;
 use crate::json::to_line;
-use meshladder_capture::envoy::logging::{Level, Levels};
+use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
 use serde::Serialize;
 
 /// The levels of one proxy, or why they are not known.
@@ -14,7 +14,7 @@ pub struct Row {
     /// `pod.namespace`
     pub pod: String,
     /// What `/logging` tells.
-    pub levels: Result<Levels, String>,
+    pub levels: Result<LogLevels, String>,
 }
 
 /// A component of a proxy, or a scope of an istiod, that is not at its default.
@@ -52,7 +52,7 @@ pub fn levels(rows: &[Row]) -> Table<'_> {
     table
 }
 
-fn told(levels: &Levels) -> (String, String) {
+fn told(levels: &LogLevels) -> (String, String) {
     let Some(usual) = levels.usual() else {
         return ("unknown".to_owned(), String::new());
     };
@@ -82,14 +82,14 @@ pub fn levels_json(rows: &[Row]) -> String {
         let levels = row.levels.as_ref();
         pods.push(PodLevels {
             pod: &row.pod,
-            levels: levels.ok().map(|Levels(levels)| words(levels)),
+            levels: levels.ok().map(|LogLevels(levels)| words(levels)),
             unknown: levels.err().map(String::as_str),
         });
     }
     to_line(&LevelsJson { pods })
 }
 
-fn words(levels: &BTreeMap<String, Level>) -> BTreeMap<&str, String> {
+fn words(levels: &BTreeMap<String, ComponentLevel>) -> BTreeMap<&str, String> {
     let mut words = BTreeMap::new();
     for (component, level) in levels {
         words.insert(component.as_str(), level.to_string());
@@ -142,9 +142,10 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
-            .expect("levels");
-        let plain = Levels::parse("active loggers:\n  a: info\n").expect("levels");
+        let levels =
+            LogLevels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
+                .expect("levels");
+        let plain = LogLevels::parse("active loggers:\n  a: info\n").expect("levels");
         vec![
             Row {
                 pod: "cart-1.shop".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Table, age::human};
 use crate::json::to_pretty;
-use meshladder_capture::istiod::syncz::{Connection, Sync, Watch, short_type};
+use meshladder_capture::istiod::syncz::{SyncStatus, TypeSync, XdsConnection, short_type};
 use meshladder_text::time::Time;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Row<'a> {
     /// Its revision, when known.
     pub revision: String,
     /// The connection.
-    pub connection: Connection<'a>,
+    pub connection: XdsConnection<'a>,
 }
 
 /// The types every sidecar has, in the order people think of them; each has a column even when
@@ -65,7 +65,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     header.extend(wide.then_some(Cow::Borrowed("REVISION")));
     let mut table = Table::titled(5, header);
     for row in rows {
-        let Connection {
+        let XdsConnection {
             proxy,
             cluster,
             version,
@@ -205,7 +205,7 @@ struct ErrorState<'a> {
 }
 
 impl<'a> GenericXdsConfig<'a> {
-    fn new(url: &'a str, watch: &'a Watch<'_>) -> Self {
+    fn new(url: &'a str, watch: &'a TypeSync<'_>) -> Self {
         let last_error = Some(&*watch.last_error).filter(|error| !error.is_empty());
         Self {
             type_url: url,
@@ -218,14 +218,14 @@ impl<'a> GenericXdsConfig<'a> {
 
 fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
     let Some(watch) = row.connection.types.get(url) else {
-        return Sync::Ignored.word().to_owned();
+        return SyncStatus::Ignored.word().to_owned();
     };
     let sync = watch.sync();
     // How long it has been so matters as soon as something is wrong.
     let age = Time::parse(&watch.sent_time)
         .zip(now)
         .map(|(sent, now)| human(now.seconds_since(sent)));
-    match age.filter(|_| sync != Sync::NotSent && (with_age || sync != Sync::Synced)) {
+    match age.filter(|_| sync != SyncStatus::NotSent && (with_age || sync != SyncStatus::Synced)) {
         Some(age) => format!("{} ({age})", sync.word()),
         None => sync.word().to_owned(),
     }

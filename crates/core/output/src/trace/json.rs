@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::json::{API_VERSION, to_line, to_pretty};
 use crate::question::RequestJson;
 use meshladder_capture::snapshot::{DocId, Document, Snapshot};
-use meshladder_sim::Considered;
+use meshladder_sim::MatchCandidate;
 use meshladder_sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
 use meshladder_sim::walk::Call;
 use meshladder_text::json::pointer_to;
@@ -226,8 +226,8 @@ struct CandidateJson<'a> {
     why: &'a str,
 }
 
-impl<'a> From<&'a Considered> for CandidateJson<'a> {
-    fn from(candidate: &'a Considered) -> Self {
+impl<'a> From<&'a MatchCandidate> for CandidateJson<'a> {
+    fn from(candidate: &'a MatchCandidate) -> Self {
         Self {
             what: &candidate.what,
             matched: candidate.matched.word(),
