@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
@@ -171,12 +171,7 @@ impl Lead<'_> {
         };
         if let Some((_, number)) = best.or_else(only) {
             let path = format!("/spec/ports/{}/targetPort", self.index);
-            finding.fix(met::put(
-                self.met.service,
-                "add",
-                &path,
-                &number.to_string(),
-            ));
+            finding.fix(Fix::patch(&self.met.service.id, [Op::add(path, *number)]));
         }
         if let Some(pod) = self.pods.first() {
             let (namespace, name) = (&pod.id.namespace, &pod.id.name);
