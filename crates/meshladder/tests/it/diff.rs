@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::expect::root;
-use crate::support::{Run, meshladder, shared};
+use crate::meshes::{capture, captures};
+use crate::support::{Run, meshladder};
 
 fn demo() -> String {
     root()
@@ -138,22 +139,12 @@ const NOT_IN_OBJECTS: &[&str] = &[
 #[test]
 fn each_incident_differs_from_the_healthy_mesh_in_a_handful_of_objects_and_its_cause_is_among_them()
 {
-    let Some(shared) = shared() else { return };
-    let meshes = shared.join("meshes");
-    let bundle = |name: &str| {
-        meshes
-            .join(name)
-            .join("bundle.tar.gz")
-            .display()
-            .to_string()
-    };
-    let names = std::fs::read_dir(&meshes)
-        .expect("the meshes are there")
-        .filter_map(Result::ok);
+    let healthy = capture("healthy").bundle().display().to_string();
     let mut wrong = Vec::new();
-    for name in names.filter_map(|entry| entry.file_name().into_string().ok()) {
-        let truth = truth(&meshes.join(&name));
-        let (diff, _) = json(&[&bundle("healthy"), &bundle(&name)]);
+    for capture in captures() {
+        let name = &capture.id;
+        let truth = truth(&capture.folder);
+        let (diff, _) = json(&[&healthy, &capture.bundle().display().to_string()]);
         let changes = diff["changes"].as_array().expect("a list");
         let objects = changes
             .iter()

@@ -11,8 +11,9 @@ use meshladder_mesh::Mesh;
 use serde_json::Value;
 
 use crate::expect::root;
+use crate::meshes::captures;
 use crate::reports::{call, open};
-use crate::support::{meshladder, shared};
+use crate::support::meshladder;
 
 const DEMO: &str = "crates/meshladder/demo/canary-gets-no-traffic.tar.zst";
 
@@ -117,18 +118,17 @@ fn what_the_demo_offers_can_be_copied() {
 
 #[test]
 fn every_incident_that_objects_repair_is_offered_such_a_repair() {
-    let Some(shared) = shared() else { return };
     let (mut table, mut wrong) = (String::new(), Vec::new());
-    for entry in fs::read_dir(shared.join("meshes")).expect("the captures") {
-        let folder = entry.expect("a capture").path();
+    for capture in captures() {
+        let (folder, bundle) = (&capture.folder, capture.bundle());
         let incident = fs::read_to_string(folder.join("incident.json")).expect("an incident");
         let incident: Value = serde_json::from_str(&incident).expect("JSON");
-        let wanted = wanted(&incident["truth"], &folder);
+        let wanted = wanted(&incident["truth"], folder);
         if wanted.is_empty() {
             continue;
         }
         let id = incident["id"].as_str().expect("an id");
-        let fixes = offered(&words(&incident["ask"], &folder.join("bundle.tar.gz")));
+        let fixes = offered(&words(&incident["ask"], &bundle));
         let agrees =
             |fix: &&Offered| fix.kind == "patch" && wanted.iter().any(|wanted| fix.changes(wanted));
         let is_tried = |fix: &Offered| fix.is_checked || UNTRIED.contains(&id) && fix.is_excused;
