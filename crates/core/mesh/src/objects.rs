@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Change, reads};
 use crate::selector;
-use meshladder_capture::object::{self, ObjectView, Taken};
+use meshladder_capture::object::{self, ObjectView, PlacedObject};
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::text::Text;
 use meshladder_text::tree::{Node, Value};
@@ -81,7 +81,7 @@ impl Objects {
         let (kind, pointer) = (object.kind().into(), object.pointer.into());
         self.take(
             doc,
-            Taken {
+            PlacedObject {
                 node: object.node.clone(),
                 kind,
                 pointer,
@@ -89,8 +89,8 @@ impl Objects {
         );
     }
 
-    pub(super) fn take(&mut self, doc: &DocId, taken: Taken) {
-        let Taken {
+    pub(super) fn take(&mut self, doc: &DocId, taken: PlacedObject) {
+        let PlacedObject {
             mut node,
             kind,
             pointer,

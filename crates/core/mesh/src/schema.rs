@@ -33,11 +33,11 @@ mod wasm_plugin;
 mod workload_entry;
 mod workload_group;
 
-pub use describe::Kind;
-pub use fault::{Fault, Flaw};
+pub use describe::KindSchema;
+pub use fault::{Flaw, SchemaFault};
 
 /// Every kind that is known.
-pub static KINDS: [&Kind; 25] = [
+pub static KINDS: [&KindSchema; 25] = [
     &authorization_policy::KIND,
     &destination_rule::KIND,
     &envoy_filter::KIND,
@@ -66,13 +66,13 @@ pub static KINDS: [&Kind; 25] = [
 ];
 
 /// All that is wrong with the objects, kind by kind.
-pub fn faults(objects: &Objects) -> Vec<Fault> {
-    let of_kind = |kind: &'static Kind| {
+pub fn faults(objects: &Objects) -> Vec<SchemaFault> {
+    let of_kind = |kind: &'static KindSchema| {
         let objects = objects.of(kind.kind, kind.group);
         objects.flat_map(move |object| {
             walk::faults(object, kind)
                 .into_iter()
-                .map(fault::Found::told)
+                .map(fault::ObjectFault::told)
         })
     };
     KINDS.into_iter().flat_map(of_kind).collect()
@@ -80,11 +80,11 @@ pub fn faults(objects: &Objects) -> Vec<Fault> {
 
 /// The faults of a mesh, looked for when they are first asked for.
 #[derive(Debug, Default)]
-pub struct Faults(OnceLock<Vec<Fault>>);
+pub struct Faults(OnceLock<Vec<SchemaFault>>);
 
 impl Faults {
     /// The faults of the mesh, which is always the same one.
-    pub fn of(&self, mesh: &Mesh) -> &[Fault] {
+    pub fn of(&self, mesh: &Mesh) -> &[SchemaFault] {
         self.0.get_or_init(|| faults(&mesh.objects))
     }
 }

@@ -67,9 +67,9 @@ impl<'m> Objects<'m> {
     }
 
     /// What the evaluator takes.
-    pub(super) fn policies(self) -> policy::Objects<'m> {
+    pub(super) fn policies(self) -> policy::PolicyObjects<'m> {
         let of = |kind: &str| self.security(kind).map(|policy| &policy.node).collect();
-        policy::Objects {
+        policy::PolicyObjects {
             authorization_policies: of("AuthorizationPolicy"),
             request_authentications: of("RequestAuthentication"),
         }

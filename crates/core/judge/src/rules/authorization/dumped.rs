@@ -8,7 +8,7 @@ use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 /// The first enforced ALLOW policy in a pod's proxy: its name, and where it stands.
 pub(super) fn allow_policy(facts: &Facts<'_>, pod: &PodFacts) -> Option<(String, Evidence)> {
@@ -67,11 +67,11 @@ pub(super) fn of_each<'f>(
 /// An `RBAC` has `rules`, with the policies by name; "ALLOW" is the action when none is written.
 fn allowing(raw: Raw<'_>) -> Option<(String, usize)> {
     match raw.kind() {
-        Kind::Array => raw.elements().find_map(allowing),
-        Kind::Object => {
+        ValueKind::Array => raw.elements().find_map(allowing),
+        ValueKind::Object => {
             let rules = raw
                 .get("rules")
-                .filter(|rules| rules.kind() == Kind::Object);
+                .filter(|rules| rules.kind() == ValueKind::Object);
             let action = rules.and_then(|rules| rules.string_at("action"));
             let own = rules
                 .filter(|_| action.is_none_or(|action| action == "ALLOW"))

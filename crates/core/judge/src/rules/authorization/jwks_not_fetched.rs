@@ -6,7 +6,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{DocId, Document};
 use meshladder_mesh::Object;
-use meshladder_text::json::{Kind, Raw};
+use meshladder_text::json::{Raw, ValueKind};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0911",
@@ -226,10 +226,10 @@ fn stand_in(document: &Document, policy: &Object) -> Option<(Evidence, bool)> {
 /// The first provider of one of the issuers that has such a key.
 fn provider(raw: Raw<'_>, issuers: &[&str]) -> Option<(usize, bool)> {
     match raw.kind() {
-        Kind::Array => raw
+        ValueKind::Array => raw
             .elements()
             .find_map(|element| provider(element, issuers)),
-        Kind::Object => {
+        ValueKind::Object => {
             let is_theirs = raw
                 .get("issuer")
                 .and_then(Raw::string)

@@ -4,9 +4,9 @@ use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0709",
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
     let Ok(json) = clusters::as_json(&doc.text) else {
         return;
     };
-    let Ok(all) = Clusters::read(&json) else {
+    let Ok(all) = ClusterStatuses::read(&json) else {
         return;
     };
     let mut gone: Vec<(String, String)> = Vec::new();
@@ -96,7 +96,7 @@ fn is_current(fleet: &Fleet, proxy: &Proxy<'_>, namespace: &str, pod: &str) -> b
     let synced = |types: &std::collections::BTreeMap<String, crate::fleet::Watch>| {
         types
             .get("EDS")
-            .is_some_and(|watch| matches!(watch.sync, Sync::Synced))
+            .is_some_and(|watch| matches!(watch.sync, SyncStatus::Synced))
     };
     is_connected
         && (fleet.istiods.is_empty()

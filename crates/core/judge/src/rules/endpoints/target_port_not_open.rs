@@ -3,7 +3,7 @@
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
@@ -195,10 +195,10 @@ fn words(declared: &[(&str, u16)]) -> String {
 }
 
 /// The last time that a pod's proxy could not connect to its application on that port.
-fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<Line> {
+fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<AccessLine> {
     let log = met::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
-    let is_refusal = |line: &Line| {
+    let is_refusal = |line: &AccessLine| {
         let why = format!("{} {}", line.failure, line.details)
             .replace('_', " ")
             .to_ascii_lowercase();

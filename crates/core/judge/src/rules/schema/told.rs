@@ -2,7 +2,7 @@
 
 use crate::finding::{Evidence, Fix, Spot};
 use crate::rules::{Facts, Sink};
-use meshladder_mesh::schema::{Fault, Flaw, KINDS};
+use meshladder_mesh::schema::{Flaw, KINDS, SchemaFault};
 
 /// The kinds that are looked at, where a bundle keeps them.
 pub(super) const KINDS_READ: &[&str] = &[
@@ -42,7 +42,7 @@ pub(super) fn tell(facts: &Facts<'_>, flaw: Flaw, advice: &str, out: &mut Sink) 
 pub(super) fn tell_those(
     facts: &Facts<'_>,
     flaw: Flaw,
-    bears: impl Fn(&Fault) -> bool,
+    bears: impl Fn(&SchemaFault) -> bool,
     advice: &str,
     out: &mut Sink,
 ) {

@@ -3,7 +3,7 @@
 use super::told::{KINDS_READ, tell_those};
 use crate::finding::{Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
-use meshladder_mesh::schema::{Fault, Flaw};
+use meshladder_mesh::schema::{Flaw, SchemaFault};
 use meshladder_mesh::{Mesh, Object, policies, services};
 use meshladder_text::tree::{Member, Node};
 
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// Whether a policy's rule meets ports of HTTP alone, as far as the Services beside it tell: then
 /// it is as wide as it looks.
-fn meets_only_http(mesh: &Mesh, fault: &Fault) -> bool {
+fn meets_only_http(mesh: &Mesh, fault: &SchemaFault) -> bool {
     let policy = match mesh.objects.find(&fault.object) {
         Some(policy) if fault.place.starts_with("spec.rules") => policy,
         _ => return false,

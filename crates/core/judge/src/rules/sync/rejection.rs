@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Finding};
 use crate::rules::Facts;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::istiod::syncz::Sync;
+use meshladder_capture::istiod::syncz::SyncStatus;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::scope::is_router;
 use meshladder_mesh::{Object, PodFacts, gateways};
@@ -86,7 +86,7 @@ fn of_pod(facts: &Facts<'_>, pod: &PodFacts) -> Vec<(String, String, Evidence)> 
         let refused = stream
             .types
             .iter()
-            .filter(|(_, watch)| watch.sync == Sync::Error);
+            .filter(|(_, watch)| watch.sync == SyncStatus::Error);
         refused.map(move |(kind, watch)| {
             let proof = Evidence::offset(
                 &stream.doc,

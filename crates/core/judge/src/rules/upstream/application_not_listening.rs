@@ -4,7 +4,7 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
+fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) {
     let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
         return;
     };
@@ -143,7 +143,7 @@ fn misled(
     sidecar: &Object,
     node: &Node,
     port: Option<u16>,
-    line: &Line,
+    line: &AccessLine,
     out: &mut Sink,
 ) {
     let port = port.unwrap_or_default();
@@ -175,7 +175,7 @@ fn is_refused(text: &str) -> bool {
 }
 
 /// `inbound|8080||`
-fn port_of(line: &Line) -> Option<u16> {
+fn port_of(line: &AccessLine) -> Option<u16> {
     line.cluster.split('|').nth(1)?.parse().ok()
 }
 

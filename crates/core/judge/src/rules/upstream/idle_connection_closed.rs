@@ -4,7 +4,7 @@ use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -74,7 +74,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// Give or take half a second, in which the client did something.
-fn lasted(line: &Line, ms: u64) -> bool {
+fn lasted(line: &AccessLine, ms: u64) -> bool {
     ms > 0
         && line
             .duration

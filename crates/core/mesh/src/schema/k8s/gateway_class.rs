@@ -1,11 +1,11 @@
 //! GatewayClass.
 
 use super::{GROUP, NAME, OBJECT_REF};
-use crate::schema::describe::Type::{Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, may, must, plain};
-use crate::schema::text::Text;
+use crate::schema::describe::FieldType::{Of, Text as TextOf};
+use crate::schema::describe::{KindSchema, MessageSchema, may, must, plain};
+use crate::schema::text::TextRule;
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "GatewayClass",
     group: GROUP,
     versions: &["v1", "v1beta1"],
@@ -13,11 +13,11 @@ pub(in crate::schema) static KIND: Kind = Kind {
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "GatewayClass",
     &[
         must("controllerName", NAME),
-        may("description", TextOf(Text::AtMost(256))),
+        may("description", TextOf(TextRule::AtMost(256))),
         may("parametersRef", Of(&OBJECT_REF)),
     ],
 );

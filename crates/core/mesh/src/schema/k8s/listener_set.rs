@@ -2,11 +2,11 @@
 
 use super::gateway::LISTENER;
 use super::{GROUP, OBJECT_REF};
-use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, checked, must};
+use crate::schema::describe::FieldType::{List, Of};
+use crate::schema::describe::{KindSchema, MessageSchema, checked, must};
 use crate::schema::fields::{all_different, items};
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "ListenerSet",
     group: GROUP,
     versions: &["v1"],
@@ -14,7 +14,7 @@ pub(in crate::schema) static KIND: Kind = Kind {
     spec: &SPEC,
 };
 
-static SPEC: Message = checked(
+static SPEC: MessageSchema = checked(
     "ListenerSet",
     &[
         must("listeners", List(&Of(&LISTENER), 1, 64)),

@@ -1,10 +1,10 @@
 //! ReferenceGrant.
 
 use super::{GROUP, NAME};
-use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, STRING, may, must, plain};
+use crate::schema::describe::FieldType::{List, Of};
+use crate::schema::describe::{KindSchema, MessageSchema, STRING, may, must, plain};
 
-pub(in crate::schema) static KIND: Kind = Kind {
+pub(in crate::schema) static KIND: KindSchema = KindSchema {
     kind: "ReferenceGrant",
     group: GROUP,
     versions: &["v1beta1", "v1alpha2", "v1"],
@@ -12,7 +12,7 @@ pub(in crate::schema) static KIND: Kind = Kind {
     spec: &SPEC,
 };
 
-static SPEC: Message = plain(
+static SPEC: MessageSchema = plain(
     "ReferenceGrant",
     &[
         must("from", List(&Of(&FROM), 1, 16)),
@@ -20,7 +20,7 @@ static SPEC: Message = plain(
     ],
 );
 
-static FROM: Message = plain(
+static FROM: MessageSchema = plain(
     "ReferenceGrantFrom",
     &[
         must("group", STRING),
@@ -29,7 +29,7 @@ static FROM: Message = plain(
     ],
 );
 
-static TO: Message = plain(
+static TO: MessageSchema = plain(
     "ReferenceGrantTo",
     &[
         must("group", STRING),
