@@ -39,7 +39,7 @@ pub mod target;
 pub mod traffic;
 pub mod views;
 
-pub use change::{Change, Patch};
+pub use change::{Change, Op, Patch};
 pub use config::{MeshConfig, MeshNetworks};
 pub use domain::Domain;
 pub use files::Beside;

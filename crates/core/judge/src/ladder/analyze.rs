@@ -3,7 +3,7 @@
 use super::{Choice, Ran, Scope, coverage, lacking, missing, run, rung_outcome, verify};
 use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
-use crate::report::{self, Report, Verdict};
+use crate::report::{self, Report, Topic, Verdict};
 use crate::rules::{self, Facts, Rule};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
@@ -73,7 +73,7 @@ pub fn analyze(snapshot: &Snapshot, mesh: &Mesh, analysis: &Analysis) -> Report 
     verify::together(&mut findings, &facts);
     let coverage = coverage(rules.into_iter(), snapshot);
     Report {
-        question: "{\"objects\":true}".to_owned(),
+        question: Topic::Objects,
         about: "the objects".to_owned(),
         taken_at: snapshot.taken_at(),
         verdict: if findings.iter().any(Finding::is_loud) {

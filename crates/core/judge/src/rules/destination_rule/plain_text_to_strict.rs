@@ -7,7 +7,7 @@ use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2151",
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         ))
         .fix(Fix::merge(
             &clash.rule.id,
-            r#"{"spec":{"trafficPolicy":{"tls":{"mode":"ISTIO_MUTUAL"}}}}"#,
+            Value::nested(["spec", "trafficPolicy", "tls", "mode"], "ISTIO_MUTUAL"),
         ));
     }
 }

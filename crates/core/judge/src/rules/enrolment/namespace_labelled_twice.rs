@@ -6,7 +6,7 @@ use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{INJECTION, REVISION};
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0304",
@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         for label in [INJECTION, REVISION] {
             finding.fix(Fix::merge(
                 &namespace.id,
-                format!(r#"{{"metadata":{{"labels":{{"{label}":null}}}}}}"#),
+                Value::nested(["metadata", "labels", label], Value::Null),
             ));
         }
     }

@@ -1,13 +1,11 @@
 //! See the page beside this file.
 
 use super::bound::{self, Bound};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
-use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2008",
@@ -51,8 +49,11 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 .in_namespace(Kind::Gateway, namespace)
                 .map(|gateway| gateway.id.name.as_str());
             if let Some(near) = nearest(name, near) {
-                let meant = escape(&format!("{namespace}/{near}"));
-                finding.fix(met::put(service, "replace", &service.path_of(node), &meant));
+                let meant = format!("{namespace}/{near}");
+                finding.fix(Fix::patch(
+                    &service.id,
+                    [Op::replace(service.path_of(node), meant)],
+                ));
             }
             finding.fix(Fix::advice(
                 "name a Gateway that exists, as namespace/name, or mesh for sidecars",
