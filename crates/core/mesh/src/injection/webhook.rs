@@ -3,8 +3,9 @@
 use super::{Decision, PodTemplate, REVISION};
 use crate::namespaces::Selected;
 use crate::selector;
+use crate::views::MutatingWebhook;
+use crate::views::webhook::Webhook;
 use crate::{Mesh, Object, present};
-use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 use meshladder_text::tri::Tri;
 
@@ -55,24 +56,19 @@ pub enum Stage {
 
 /// Every injector webhook.
 pub(super) fn all(mesh: &Mesh) -> Vec<Injector<'_>> {
-    let configs = mesh.objects.of_kind(Kind::MutatingWebhook).iter();
-    let hooks = configs.flat_map(|config| {
-        let hooks = config
-            .node
-            .get("webhooks")
-            .map_or(&[][..], Node::items)
-            .iter();
-        hooks
-            .filter(|hook| is_injector(hook))
-            .map(move |node| Injector {
-                config,
-                node,
-                name: node.str_at("name").unwrap_or_default(),
-                revision: config.label(REVISION),
-                tag: config.label("istio.io/tag"),
-            })
-    });
-    hooks.collect()
+    let mut injectors = Vec::new();
+    for config in MutatingWebhook::all(&mesh.objects) {
+        for hook in config.webhooks().filter(|hook| is_injector(hook.node)) {
+            injectors.push(Injector {
+                config: config.object,
+                node: hook.node,
+                name: hook.name(),
+                revision: config.object.label(REVISION),
+                tag: config.object.label("istio.io/tag"),
+            });
+        }
+    }
+    injectors
 }
 
 /// Other meshes have injectors too; `/inject` is the path istiod serves, and `istio.io` ends the
@@ -97,7 +93,7 @@ fn is_injector(hook: &Node) -> bool {
 impl<'m> Injector<'m> {
     /// Whether a pod is refused when the webhook does not answer. "Defaults to Fail."
     pub fn fails_closed(self) -> bool {
-        self.node.str_at("failurePolicy") != Some("Ignore")
+        Webhook::of(self.node).fails_closed()
     }
 
     /// The revisions and tags that its selectors ask for.
