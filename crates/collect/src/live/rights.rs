@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meshladder_capture::snapshot::Need;
-use meshladder_judge::rules::{self, Rule};
+use meshladder_judge::rules::{self, Lens, Rule};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -93,20 +93,24 @@ impl Purpose {
 
     /// The kinds of fact it reads.
     pub fn needs(self) -> BTreeSet<Need> {
-        let of = |keep: fn(&Rule) -> bool| {
-            let rules = rules::all().filter(move |rule| keep(rule));
-            rules
-                .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+        let of = |lens: Lens<'_>| {
+            let is_asked = |rule: &&Rule| match lens {
+                Lens::Objects => rule.is_of_objects(),
+                Lens::Mesh | Lens::Request(_) => rule.is_of_traffic(),
+            };
+            rules::all()
+                .filter(is_asked)
+                .flat_map(|rule| rule.needs(lens).iter().chain(rule.uses(lens)))
                 .map(|path| Need::of_path(path))
                 .collect()
         };
         let some = |paths: &[&str]| paths.iter().map(|path| Need::of_path(path)).collect();
         match self {
-            Self::Check | Self::Why | Self::Describe => of(|rule| !rule.is_of_objects()),
+            Self::Check | Self::Why | Self::Describe => of(Lens::Mesh),
             // What runs all day and is read by many stays away from Secrets: what only they can
             // tell is skipped.
             Self::Monitor => {
-                let mut needs: BTreeSet<Need> = of(|rule| !rule.is_of_objects());
+                let mut needs: BTreeSet<Need> = of(Lens::Mesh);
                 needs.remove(&Need::of_path("k8s/secrets.json"));
                 needs
             }
@@ -117,7 +121,7 @@ impl Purpose {
                 .collect(),
             Self::Canary => some(&WEIGHTS),
             Self::Flags => some(&["k8s/services.json"]),
-            Self::Analyze => of(Rule::is_of_objects),
+            Self::Analyze => of(Lens::Objects),
             Self::ProxyStatus => some(&["k8s/pods.json", "istiod/"]),
             Self::ProxyConfig | Self::LogLevel => some(&WORKLOADS),
             Self::Snapshot => {

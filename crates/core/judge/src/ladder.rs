@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
-use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
+use crate::rules::{self, Case, Check, Facts, Lens, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, ObjectRef, reads};
@@ -82,7 +82,8 @@ pub fn climb_along(
     let case = trace
         .as_ref()
         .map(|(call, trace)| case::build(&facts, call, trace, question.seen.as_ref()));
-    ran.extend(climbed().filter_map(|rule| run(rule, &facts, case.as_ref())));
+    let lens = Lens::of_climb(case.as_ref());
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, lens)));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran
         .iter()
@@ -122,7 +123,7 @@ pub fn climb_along(
         attribute::causes(&mut findings);
     }
     verify::fixes(&mut findings, &facts, case.as_ref(), question);
-    let coverage = coverage(climbed(), snapshot);
+    let coverage = coverage(climbed(), Lens::Mesh, snapshot);
     Report {
         question: question.scope.to_json(question.seen.as_ref()),
         about: question.scope.in_words(),
@@ -162,7 +163,7 @@ fn visit_proxies(
         .iter()
         .map(|rule| Ran {
             rule,
-            skipped: lacking(rule, snapshot, mesh),
+            skipped: lacking(rule, Lens::Mesh, snapshot, mesh),
             sink: Sink::new(rule),
         })
         .collect();
@@ -199,15 +200,13 @@ fn visit(
     (proxy.summary(), sinks)
 }
 
-/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Option<Ran> {
-    let skipped = lacking(rule, facts.snapshot, facts.mesh);
-    let sink = match (rule.check, case) {
+/// Asks a rule through a lens; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<Ran> {
+    let skipped = lacking(rule, lens, facts.snapshot, facts.mesh);
+    let sink = match (rule.check, lens.case()) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
-        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
+        _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
     let mut ran = Ran {
         rule,
@@ -216,12 +215,12 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
     };
     let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
     let in_part = rule
-        .needs
+        .needs(lens)
         .iter()
         .any(|path| matches!(coverage(&path), Coverage::Partial(_)));
     if in_part
         || rule
-            .uses
+            .uses(lens)
             .iter()
             .any(|path| matches!(coverage(&path), Coverage::Denied(_)))
     {
@@ -260,15 +259,19 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
 
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
-fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|path| {
+fn lacking(
+    rule: &Rule,
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Option<(Need, Coverage)> {
+    let is_of_files = matches!(lens, Lens::Objects) && snapshot.is_files();
+    rule.needs(lens).iter().find_map(|path| {
         let need = Need::of_path(path);
         match snapshot.coverage(&need) {
             Coverage::Complete => None,
-            Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
-                analyze::is_not_in_files(rule, path, mesh)
-                    .then(|| (need, Coverage::Partial("the files have none".to_owned())))
-            }
+            Coverage::Partial(_) if is_of_files => analyze::is_not_in_files(rule, path, mesh)
+                .then(|| (need, Coverage::Partial("the files have none".to_owned()))),
             Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => {
                 None
             }
@@ -411,18 +414,19 @@ fn rung_outcome(
     }
 }
 
-/// The rules of the ladder; those of objects are `analyze`'s.
+/// The rules of the ladder; those of objects alone are `analyze`'s.
 fn climbed() -> impl Iterator<Item = &'static Rule> {
-    rules::all().filter(|rule| !rule.is_of_objects())
+    rules::all().filter(|rule| rule.is_of_traffic())
 }
 
 /// Everything that any of the rules needs or uses.
 fn coverage(
     rules: impl Iterator<Item = &'static Rule>,
+    lens: Lens<'_>,
     snapshot: &Snapshot,
 ) -> Vec<(Need, Coverage)> {
     let needs: std::collections::BTreeSet<Need> = rules
-        .flat_map(|rule| rule.needs.iter().chain(rule.uses))
+        .flat_map(|rule| rule.needs(lens).iter().chain(rule.uses(lens)))
         .map(|path| Need::of_path(path))
         .collect();
     needs

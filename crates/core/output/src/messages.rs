@@ -29,7 +29,7 @@ pub fn to_log(report: &Report, paint: Paint) -> String {
         let _ = writeln!(
             out,
             "{level} [{}] ({}{place}) {}",
-            rules::shown_code(told.finding.code),
+            rules::shown_code(&told.finding),
             told.finding.subject,
             told.finding.message
         );
@@ -70,7 +70,7 @@ fn array(report: &Report) -> String {
 }
 
 fn message(told: &Told) -> String {
-    let code = rules::shown_code(told.finding.code);
+    let code = rules::shown_code(&told.finding);
     let url = if code.starts_with("IST") {
         let code = code.to_lowercase();
         format!("https://istio.io/latest/docs/reference/config/analysis/{code}/")

@@ -1,6 +1,7 @@
 //! Which rules `analyze` runs: chosen by code, by name, or by the start of a code.
 
-use crate::rules::{self, CODES, Rule};
+use crate::finding::Finding;
+use crate::rules::{self, CODES, Rule, retired};
 
 /// Some of the rules.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +19,11 @@ impl Choice {
     /// # Errors
     /// The first word that names no rule of `analyze`.
     pub fn new(select: &[String], ignore: &[String]) -> Result<Self, String> {
-        let unknown =
-            |word: &&String| !rules::all().any(|rule| rule.is_of_objects() && is_named(rule, word));
+        let is_of = |rule: &Rule, word: &str| {
+            let mut ists = rule.ists().map(Some).chain([None]);
+            rule.is_of_objects() && ists.any(|ist| is_named(rule, ist, word))
+        };
+        let unknown = |word: &&String| !rules::all().any(|rule| is_of(rule, word));
         match select.iter().chain(ignore).find(unknown) {
             Some(word) => Err(format!("no rule of analyze is called `{word}`")),
             None => Ok(Self {
@@ -29,8 +33,20 @@ impl Choice {
         }
     }
 
+    /// Whether the rule is run: one of its findings may be told.
     pub(super) fn has(&self, rule: &Rule) -> bool {
-        let any = |words: &[String]| words.iter().any(|word| is_named(rule, word));
+        let mut ists = rule.ists().map(Some).chain([None]);
+        ists.any(|ist| self.passes(rule, ist))
+    }
+
+    /// Whether a finding is told: of a rule that istioctl has several codes for, some may be left
+    /// out.
+    pub(super) fn tells(&self, finding: &Finding) -> bool {
+        rules::named(finding.code).is_none_or(|rule| self.passes(rule, finding.ist))
+    }
+
+    fn passes(&self, rule: &Rule, ist: Option<&str>) -> bool {
+        let any = |words: &[String]| words.iter().any(|word| is_named(rule, ist, word));
         (self.select.is_empty() || any(&self.select)) && !any(&self.ignore)
     }
 }
@@ -43,13 +59,29 @@ pub fn is_known(word: &str) -> bool {
         || rules::named(word).is_some()
 }
 
-fn is_named(rule: &Rule, word: &str) -> bool {
-    let starts = |code: &&str| {
+/// The codes of a finding: ours, those that were given up for it, and other tools'.
+pub(super) fn codes(finding: &Finding) -> impl Iterator<Item = &'static str> {
+    rules::named(finding.code)
+        .into_iter()
+        .flat_map(|rule| codes_of(rule, finding.ist))
+}
+
+/// Of istioctl's codes only the one that is meant, where a rule has several.
+fn codes_of(rule: &Rule, ist: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let foreign = rule.aka.iter().copied();
+    let foreign = foreign.filter(move |aka| !aka.starts_with("IST") || ist == Some(aka));
+    let old = retired::of(rule).map(|old| old.code);
+    std::iter::once(rule.code).chain(old).chain(foreign)
+}
+
+fn is_named(rule: &Rule, ist: Option<&str>, word: &str) -> bool {
+    let starts = |code: &str| {
         code.get(..word.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
-    !word.is_empty()
-        && (rule.name.eq_ignore_ascii_case(word) || [rule.code].iter().chain(rule.aka).any(starts))
+    let is_called = rule.name.eq_ignore_ascii_case(word)
+        || retired::of(rule).any(|old| old.name.eq_ignore_ascii_case(word));
+    !word.is_empty() && (is_called || codes_of(rule, ist).any(starts))
 }
 
 #[cfg(test)]

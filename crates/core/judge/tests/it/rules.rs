@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_judge::rules::{self, Rule};
+use meshladder_judge::rules::{self, Lens, Rule};
 
 use crate::expect::{expect_file, root};
 
+mod codes;
 mod example;
 mod files;
 
@@ -89,8 +90,14 @@ fn every_rule_fires_on_its_examples_and_stays_quiet_on_the_others() {
 fn a_rule_declares_every_kind_of_object_it_reads() {
     let mut wrong = Vec::new();
     for rule in rules::all() {
-        let declared: BTreeSet<&str> = rule.needs.iter().chain(rule.uses).copied().collect();
         for example in Example::all(rule.docs) {
+            let lens = if example.is_of_objects(rule) {
+                Lens::Objects
+            } else {
+                Lens::Mesh
+            };
+            let declared = rule.needs(lens).iter().chain(rule.uses(lens));
+            let declared: BTreeSet<&str> = declared.copied().collect();
             let read = example.kinds_read(rule);
             let missing: Vec<_> = read
                 .iter()
