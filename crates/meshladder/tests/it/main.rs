@@ -25,6 +25,7 @@ mod logs;
 mod monitor;
 mod objects_and_dumps;
 mod reports;
+mod rule_book;
 mod runbook;
 mod schema;
 mod secrets;

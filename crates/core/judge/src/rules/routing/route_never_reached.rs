@@ -15,7 +15,7 @@ use meshladder_text::tree::Node;
 pub(super) static RULE: Rule = Rule {
     code: "ML0607",
     name: "route-never-reached",
-    aka: &["IST0130", "IST0131"],
+    aka: &["IST0130"],
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every route of a VirtualService can be reached",
