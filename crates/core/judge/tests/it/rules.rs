@@ -30,10 +30,11 @@ fn codes_are_unique_and_in_order_and_names_tell_the_problem() {
     let mut sorted = codes.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    assert_eq!(
-        codes, sorted,
-        "codes in the order of the families, none twice"
-    );
+    assert_eq!(codes, sorted, "codes in order, none twice");
+    for family in rules::FAMILIES {
+        let is_sorted = family.windows(2).all(|pair| pair[0].code < pair[1].code);
+        assert!(is_sorted, "the family of {}", family[0].code);
+    }
     let names: BTreeSet<&str> = rules::all().map(|rule| rule.name).collect();
     assert_eq!(names.len(), codes.len(), "a name twice");
     for rule in rules::all() {
