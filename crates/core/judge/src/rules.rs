@@ -3,7 +3,7 @@
 
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
-use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::schema::{Fault, Faults};
 use meshladder_mesh::{Mesh, ObjectRef};
 
@@ -70,11 +70,10 @@ pub struct Rule {
     pub severity: Severity,
     /// The healthy opposite: "every subset selects a pod".
     pub claim: &'static str,
-    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When
-    /// one was refused or never asked for, the rule is skipped.
-    pub needs: &'static [&'static str],
+    /// What it cannot do without. When one was refused or never asked for, the rule is skipped.
+    pub needs: Inputs,
     /// What it also looks at when it is there.
-    pub uses: &'static [&'static str],
+    pub uses: Inputs,
     /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when
     /// they hit the same pods or objects.
     pub explains: &'static [&'static str],
@@ -121,9 +120,9 @@ pub struct Alone {
     /// How bad a finding is then: as bad as istioctl calls it.
     pub severity: Severity,
     /// What it cannot do without.
-    pub needs: &'static [&'static str],
+    pub needs: Inputs,
     /// What it also looks at when it is there.
-    pub uses: &'static [&'static str],
+    pub uses: Inputs,
 }
 
 /// All that a rule may look at.
@@ -145,9 +144,9 @@ impl<'s> Facts<'s> {
         self.faults.of(self.mesh)
     }
 
-    /// What cannot be read of a path of the bundle layout, in words; none when it can.
-    pub fn unread(&self, path: &str) -> Option<String> {
-        let need = Need::of_path(path);
+    /// What cannot be read of a kind or a part of the bundle, in words; none when it can.
+    pub fn unread(&self, need: impl Into<Need>) -> Option<String> {
+        let need = need.into();
         match self.snapshot.coverage(&need) {
             Coverage::Complete | Coverage::Partial(_) => None,
             coverage => Some(coverage.lack(&need)),
@@ -212,12 +211,12 @@ impl Rule {
     }
 
     /// What it cannot do without when it is asked through a lens.
-    pub fn needs(&self, lens: Lens<'_>) -> &'static [&'static str] {
+    pub fn needs(&self, lens: Lens<'_>) -> Inputs {
         self.alone(lens).map_or(self.needs, |alone| alone.needs)
     }
 
     /// What it also looks at when it is asked through a lens.
-    pub fn uses(&self, lens: Lens<'_>) -> &'static [&'static str] {
+    pub fn uses(&self, lens: Lens<'_>) -> Inputs {
         self.alone(lens).map_or(self.uses, |alone| alone.uses)
     }
 
@@ -232,6 +231,11 @@ impl Rule {
             (Check::Lens(_, alone) | Check::Wide(_, alone), Lens::Objects) => Some(alone),
             _ => None,
         }
+    }
+
+    /// All that it looks at when it is asked through a lens.
+    pub fn inputs(&self, lens: Lens<'_>) -> impl Iterator<Item = Need> + use<> {
+        self.needs(lens).iter().chain(self.uses(lens).iter())
     }
 
     /// istioctl's code for it; the first, where it has several.

@@ -45,7 +45,13 @@ fn a_retired_code_still_selects_ignores_and_suppresses() {
         let run = with_stdin(&[&["analyze", "-"], words].concat(), yaml.as_bytes());
         run.stdout.contains("[IST0101]")
     };
-    for word in ["ML2201", "ml2201", "selector-finds-no-pod", "ML22", "ML0507"] {
+    for word in [
+        "ML2201",
+        "ml2201",
+        "selector-finds-no-pod",
+        "ML22",
+        "ML0507",
+    ] {
         assert!(tells(&["--select", word], NOBODY), "{word}");
         assert!(!tells(&["--ignore", word], NOBODY), "{word}");
     }

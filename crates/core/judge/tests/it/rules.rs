@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_judge::rules::{self, Lens, Rule};
 
 use crate::expect::{expect_file, root};
@@ -97,12 +98,13 @@ fn a_rule_declares_every_kind_of_object_it_reads() {
             } else {
                 Lens::Mesh
             };
-            let declared = rule.needs(lens).iter().chain(rule.uses(lens));
-            let declared: BTreeSet<&str> = declared.copied().collect();
+            let (needs, uses) = (rule.needs(lens), rule.uses(lens));
+            let declared: BTreeSet<Kind> =
+                needs.kinds().iter().chain(uses.kinds()).copied().collect();
             let read = example.kinds_read(rule);
             let missing: Vec<_> = read
                 .iter()
-                .filter(|path| !declared.contains(path.as_str()))
+                .filter(|kind| !declared.contains(kind))
                 .collect();
             if !missing.is_empty() {
                 wrong.push(format!(

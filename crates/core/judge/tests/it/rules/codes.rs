@@ -63,10 +63,7 @@ const SHARED: &[(&[&str], &str)] = &[
         &["IST0175"],
         "that istiod may fetch keys from anywhere is one claim, that it could not fetch them another",
     ),
-    (
-        &["KIA0002", "KIA0003"],
-        "Kiali has one code for all kinds",
-    ),
+    (&["KIA0002", "KIA0003"], "Kiali has one code for all kinds"),
     (
         &["KIA0105"],
         "a policy for servers without mutual TLS is one claim, a caller that does not use it another",

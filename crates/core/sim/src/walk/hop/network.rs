@@ -8,7 +8,7 @@ use crate::network::{NetworkFilter, Outcome, Tcp};
 use crate::rbac::{Decision, details};
 use crate::request::Request;
 use crate::state::{Caller, State};
-use crate::trace::{DryRun, End, Kind};
+use crate::trace::{DryRun, End, EndKind};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
 use crate::{Record, Tri};
@@ -95,7 +95,7 @@ impl<'a> Crossing<'_, 'a> {
                     Some(filter.at),
                 );
                 vec![Way::end(End::new(
-                    Kind::Answered,
+                    EndKind::Answered,
                     0,
                     "",
                     format!("the filter {} answers by itself", filter.name),
@@ -104,7 +104,7 @@ impl<'a> Crossing<'_, 'a> {
             Outcome::Nothing => {
                 self.step("network", || "none".to_owned(), record, None);
                 vec![Way::end(End::new(
-                    Kind::Reset,
+                    EndKind::Reset,
                     0,
                     "",
                     "no network filter takes the connection",
@@ -152,7 +152,7 @@ impl<'a> Crossing<'_, 'a> {
                     .map(|way| {
                         let goes_on = match &way.next {
                             Next::Forward(_) => true,
-                            Next::End(end) => end.kind == Kind::Forwarded,
+                            Next::End(end) => end.kind == EndKind::Forwarded,
                         };
                         let next = match &refused {
                             Some(end) if goes_on => Next::End(end.clone()),
@@ -174,5 +174,5 @@ impl<'a> Crossing<'_, 'a> {
 
 /// A connection that network RBAC closes.
 fn denied(policy: Option<&str>) -> End {
-    End::new(Kind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
+    End::new(EndKind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
 }
