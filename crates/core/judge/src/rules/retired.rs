@@ -52,4 +52,30 @@ const fn retired(code: &'static str, name: &'static str, into: &'static str) -> 
 }
 
 /// All of them, by old code.
-pub static RETIRED: &[Retired] = &[];
+pub static RETIRED: &[Retired] = &[
+    retired("ML2001", "destination-unknown", "ML0505"),
+    retired("ML2002", "destination-port-unknown", "ML0506"),
+    retired("ML2004", "hosts-claimed-twice", "ML0605"),
+    retired("ML2005", "gateway-lacks-hosts", "ML0502"),
+    retired("ML2007", "subset-undefined", "ML0504"),
+    retired("ML2008", "gateway-unknown", "ML0501"),
+    retired("ML2010", "rule-never-reached", "ML0607"),
+    retired("ML2103", "subset-finds-no-pod", "ML0701"),
+    retired("ML2104", "host-unknown", "ML0513"),
+    retired("ML2151", "plain-text-to-strict", "ML0805"),
+    retired("ML2152", "mutual-tls-to-plain-text", "ML0805"),
+    retired("ML2201", "selector-finds-no-pod", "ML0507"),
+    retired("ML2202", "port-not-on-service", "ML0509"),
+    retired("ML2203", "gateways-claim-one-host", "ML0508"),
+    retired("ML2204", "certificate-in-two-gateways", "ML0511"),
+    retired("ML2205", "credential-unknown", "ML0801"),
+    retired("ML2206", "credential-unusable", "ML0801"),
+    retired("ML2401", "tcp-entry-without-address", "ML0519"),
+    retired("ML2402", "hosts-disagree-on-protocol", "ML0524"),
+    retired("ML2403", "entry-has-services-name", "ML0720"),
+    retired("ML2601", "policy-for-nobody", "ML0919"),
+    retired("ML2802", "pod-without-proxy", "ML0307"),
+    retired("ML2803", "namespace-asks-twice", "ML0304"),
+    retired("ML2805", "application-has-proxys-uid", "ML0308"),
+    retired("ML3802", "target-port-in-no-container", "ML0706"),
+];

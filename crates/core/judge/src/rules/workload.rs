@@ -2,10 +2,6 @@
 
 use super::Rule;
 
-mod target_port_in_no_container;
 mod workload_without_policy;
 
-pub(super) static RULES: &[&Rule] = &[
-    &workload_without_policy::RULE,
-    &target_port_in_no_container::RULE,
-];
+pub(super) static RULES: &[&Rule] = &[&workload_without_policy::RULE];

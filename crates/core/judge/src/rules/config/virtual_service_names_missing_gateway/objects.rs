@@ -1,0 +1,58 @@
+//! As the objects alone show it.
+
+use crate::finding::{Evidence, Fix, Severity};
+use crate::rules::config::nearest::nearest;
+use crate::rules::endpoints::met;
+use crate::rules::virtual_service::bound::{self, Bound};
+use crate::rules::{Alone, Facts, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
+use meshladder_text::json::escape;
+
+pub(super) const ALONE: Alone = Alone {
+    severity: Severity::Error,
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::NONE,
+};
+
+pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
+        for Bound {
+            node,
+            namespace,
+            name,
+        } in bound::to_gateways(service)
+        {
+            out.examined();
+            if facts
+                .mesh
+                .objects
+                .get(Kind::Gateway, namespace, name)
+                .is_some()
+            {
+                continue;
+            }
+            let message = format!(
+                "{} names Gateway {namespace}/{name}, and there is none",
+                service.id
+            );
+            let finding = out.find(
+                service.id.clone(),
+                message,
+                Evidence::of(service, node, "the Gateway it names"),
+            );
+            let near = facts
+                .mesh
+                .objects
+                .in_namespace(Kind::Gateway, namespace)
+                .map(|gateway| gateway.id.name.as_str());
+            if let Some(near) = nearest(name, near) {
+                let meant = escape(&format!("{namespace}/{near}"));
+                finding.fix(met::put(service, "replace", &service.path_of(node), &meant));
+            }
+            finding.fix(Fix::advice(
+                "name a Gateway that exists, as namespace/name, or mesh for sidecars",
+            ));
+        }
+    }
+}
