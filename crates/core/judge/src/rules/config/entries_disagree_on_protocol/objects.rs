@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Severity};
 use crate::rules::analyzed::scopes;
-use crate::rules::service_entry::Key;
+use crate::rules::service::Key;
 use crate::rules::{Alone, Facts, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
