@@ -12,7 +12,7 @@ use meshladder_text::json::escape;
 pub(super) const ALONE: Alone = Alone {
     severity: Severity::Error,
     needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
-    uses: Inputs::NONE,
+    uses: Inputs::of(&[Kind::K8sGateway]),
 };
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
@@ -24,12 +24,9 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            if facts
-                .mesh
-                .objects
-                .get(Kind::Gateway, namespace, name)
-                .is_some()
-            {
+            // One of the Gateway API is named as well, though istiod does not look there.
+            let exists = |kind: Kind| facts.mesh.objects.get(kind, namespace, name).is_some();
+            if exists(Kind::Gateway) || exists(Kind::K8sGateway) {
                 continue;
             }
             let message = format!(
