@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use super::cidr::Cidr;
 use super::inspect::Seen;
 use super::matcher::unmodelled;
-use super::{Considered, Record};
+use super::{Record, StepCandidate};
 use meshladder_text::json::Raw;
 
 mod index;
@@ -109,8 +109,8 @@ impl<'a> FilterChains<'a> {
         for (number, chain) in self.chains.iter().enumerate() {
             let rows: Vec<_> = self.rows.iter().filter(|row| row.chain == number).collect();
             let (matched, why) = why::of_chain(number, &rows, path, seen);
-            record.add(|| Considered {
-                what: chain.label(&rows),
+            record.add(|| StepCandidate {
+                what: chain.label(&rows).into(),
                 matched,
                 why,
                 at: chain.at,
@@ -118,8 +118,8 @@ impl<'a> FilterChains<'a> {
         }
         if let Some(default) = &self.default {
             let (matched, why) = why::of_default(&path.end);
-            record.add(|| Considered {
-                what: default.label(&[]),
+            record.add(|| StepCandidate {
+                what: default.label(&[]).into(),
                 matched,
                 why,
                 at: default.at,

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use super::matcher::unmodelled;
 use super::tls::Transport;
-use super::{Considered, Record, Tri};
+use super::{Record, StepCandidate, Tri};
 use meshladder_capture::envoy::clusters::{Address, Clusters as Statuses};
 use meshladder_capture::envoy::dump::{Dump, Section, State};
 use meshladder_text::json::Raw;
@@ -247,8 +247,8 @@ impl<'a> Cluster<'a> {
             };
             let what = endpoint.address.to_string();
             let at = endpoint.at.unwrap_or(self.at);
-            record.add(|| Considered {
-                what,
+            record.add(|| StepCandidate {
+                what: what.into(),
                 matched: share.is_some().into(),
                 why,
                 at,
@@ -256,8 +256,8 @@ impl<'a> Cluster<'a> {
         }
         if let Choice::Unknown(fact) = &self.choice {
             let matched = Tri::Unknown(fact.clone());
-            record.add(|| Considered {
-                what: self.name.to_string(),
+            record.add(|| StepCandidate {
+                what: self.name.to_string().into(),
                 matched,
                 why: fact.to_string(),
                 at: self.at,
@@ -273,7 +273,8 @@ impl Endpoint<'_> {
         Self: 'e,
     {
         match &self.health {
-            Health::Unhealthy(why) => why.to_string(),
+            Health::Ejected => "ejected by outlier detection".to_owned(),
+            Health::Unhealthy(why) => (*why).to_owned(),
             health
                 if picked
                     .any(|other| other.priority == self.priority && other.health == *health) =>

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::answer::Answer;
 use super::matcher::{HeaderMatcher, PathMatch, QueryParameterMatcher, without_query_and_fragment};
 use super::state::{Known, State};
-use super::{Considered, Record, Request, Tri};
+use super::{Record, Request, StepCandidate, Tri};
 use meshladder_text::json::Raw;
 use meshladder_text::time::Time;
 
@@ -164,8 +164,8 @@ impl JwtAuthn {
     ) -> Result<Option<&Requirement>, Box<str>> {
         for rule in &self.rules {
             let (matched, why) = rule.matches.matches(request);
-            record.add(|| Considered {
-                what: format!("JWT rule {}", rule.matches.describe()),
+            record.add(|| StepCandidate {
+                what: format!("JWT rule {}", rule.matches.describe()).into(),
                 matched: matched.clone(),
                 why: why(),
                 at: rule.at,

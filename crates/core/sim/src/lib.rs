@@ -32,9 +32,9 @@ pub use state::State;
 
 /// One candidate of a decision: what it is, whether it matched, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Considered {
-    /// The candidate as a user would name it: a filter chain's name, `prefix /api`, a policy.
-    pub what: String,
+pub struct StepCandidate {
+    /// The candidate as a user would name it.
+    pub what: CandidateName,
     /// Whether it matched.
     pub matched: Tri,
     /// The one thing that decided, as in `header x-canary is absent`.
@@ -43,13 +43,42 @@ pub struct Considered {
     pub at: usize,
 }
 
+/// What a candidate is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CandidateName {
+    /// A policy of an RBAC filter.
+    Policy {
+        /// Its name in the filter.
+        name: String,
+        /// In how many conditions it fails; none where it matches or may match.
+        failures: usize,
+    },
+    /// Anything else: a filter chain's name, `prefix /api`.
+    Other(String),
+}
+
+impl std::fmt::Display for CandidateName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Policy { name, .. } => write!(f, "policy {name}"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<String> for CandidateName {
+    fn from(name: String) -> Self {
+        Self::Other(name)
+    }
+}
+
 /// Where losers and reasons are kept. Rehearsing many requests keeps none, and pays nothing for
 /// them.
 #[derive(Debug, Default)]
 pub struct Record {
     keep: bool,
     /// Every candidate that was looked at, in order.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<StepCandidate>,
 }
 
 impl Record {
@@ -67,7 +96,7 @@ impl Record {
     }
 
     /// Adds a candidate; `make` is only called when somebody will read it.
-    pub fn add(&mut self, make: impl FnOnce() -> Considered) {
+    pub fn add(&mut self, make: impl FnOnce() -> StepCandidate) {
         if self.keep {
             self.considered.push(make());
         }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::chain::{FilterChains, Found};
 use super::inspect::{ListenerFilters, Seen};
 use super::request::Connection;
-use super::{Considered, Record, Tri};
+use super::{Record, StepCandidate, Tri};
 use meshladder_capture::envoy::dump::{Dump, Resource, Section, State};
 use meshladder_text::json::Raw;
 
@@ -234,8 +234,8 @@ impl<'a> Listeners<'a> {
                 .filter(|address| address.port == port)
             {
                 let why = address.why_not(ip);
-                record.add(|| Considered {
-                    what: listener.name.to_string(),
+                record.add(|| StepCandidate {
+                    what: listener.name.to_string().into(),
                     matched: Tri::No,
                     why,
                     at: listener.at,
@@ -357,8 +357,8 @@ fn taken<'c, 'a>(
     from: Option<&'c Listener<'a>>,
     record: &mut Record,
 ) -> Accepted<'c, 'a> {
-    record.add(|| Considered {
-        what: listener.name.to_string(),
+    record.add(|| StepCandidate {
+        what: listener.name.to_string().into(),
         matched: Tri::Yes,
         why: how.words().to_owned(),
         at: listener.at,

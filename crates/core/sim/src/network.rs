@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::matcher::unmodelled;
-use super::{Considered, Record, Tri};
+use super::{Record, StepCandidate, Tri};
 use meshladder_text::json::Raw;
 
 mod kind;
@@ -155,8 +155,8 @@ impl<'a> NetworkFilter<'a> {
     }
 
     fn note(&self, record: &mut Record, matched: Tri, why: &str) {
-        record.add(|| Considered {
-            what: self.name.to_string(),
+        record.add(|| StepCandidate {
+            what: self.name.to_string().into(),
             matched,
             why: why.to_owned(),
             at: self.at,

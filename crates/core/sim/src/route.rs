@@ -3,7 +3,7 @@
 
 use super::filters::Scope;
 use super::runtime::Runtime;
-use super::{Answer, Considered, Record, Request, State, Tri};
+use super::{Answer, Record, Request, State, StepCandidate, Tri};
 use meshladder_text::json::Raw;
 
 mod action;
@@ -243,9 +243,9 @@ impl<'a> RouteTable<'a> {
         }
     }
 
-    fn no_virtual_host(&self, request: &Request) -> Considered {
-        Considered {
-            what: format!("route table {}", self.name),
+    fn no_virtual_host(&self, request: &Request) -> StepCandidate {
+        StepCandidate {
+            what: format!("route table {}", self.name).into(),
             matched: Tri::No,
             why: format!("no virtual host has the domain `{}`", request.authority),
             at: self.raw.offset(),

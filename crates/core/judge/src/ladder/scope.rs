@@ -226,10 +226,7 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
         .map(|pod| pod.reference())
         .collect();
     for hop in &case.trace.hops {
-        let pod = hop
-            .proxy
-            .split_once('/')
-            .and_then(|(namespace, name)| facts.mesh.pod(namespace, name));
+        let pod = facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod);
         on_path.extend(pod.map(PodFacts::reference));
     }
     // A Service whose pods were never made is on the way too.

@@ -5,13 +5,13 @@ use super::{Case, Facts};
 use crate::finding::{Evidence, Fix};
 use meshladder_capture::access_log::Line;
 use meshladder_capture::envoy::name::ClusterName;
-use meshladder_capture::snapshot::{DocId, ProxyRef};
+use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_sim::trace::{Branch, Hop, Kind};
+use meshladder_sim::trace::{Branch, Hop, HopDirection, Kind, StepOutcome};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
 
@@ -174,10 +174,8 @@ fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> To
         .rev()
         .find(ends)
         .or(case.trace.hops.last());
-    let is_inbound = hop.is_some_and(|hop| hop.direction == "inbound");
-    let pod = hop
-        .and_then(|hop| hop.proxy.split_once('/'))
-        .and_then(|(ns, name)| facts.mesh.pod(ns, name));
+    let is_inbound = hop.is_some_and(|hop| hop.direction == HopDirection::Inbound);
+    let pod = hop.and_then(|hop| facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod));
     Told {
         side: if is_inbound {
             Side::Server
@@ -203,7 +201,7 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         hop.steps
             .iter()
             .rev()
-            .find(|step| step.chosen.contains(": answers "))
+            .find(|step| step.outcome == StepOutcome::Answered)
             .cloned()
     };
     let step = hop.as_ref().and_then(answers);
@@ -221,31 +219,18 @@ fn dump_shows(hop: Option<&Hop>, branch: &Branch) -> Evidence {
         .or(step.as_ref().and_then(|step| step.evidence.first()))
     {
         Some(at) => Evidence::offset(&at.doc, at.offset, shows),
-        None => Evidence::document(&dump_of(hop.map_or("", |hop| hop.proxy.as_str())), shows),
+        None => {
+            let proxy = hop.map(|hop| hop.proxy.clone()).unwrap_or_default();
+            Evidence::document(&DocId::of_proxy(&proxy, "config_dump.json"), shows)
+        }
     }
-}
-
-fn dump_of(proxy: &str) -> DocId {
-    let (namespace, pod) = proxy.split_once('/').unwrap_or_default();
-    let proxy = ProxyRef {
-        source: String::new(),
-        namespace: namespace.to_owned(),
-        pod: pod.to_owned(),
-    };
-    DocId::of_proxy(&proxy, "config_dump.json")
 }
 
 /// The pod whose proxy calls the server: the caller, or the gateway that it comes through.
 pub(super) fn caller<'r>(facts: &Facts<'r>, case: &Case<'r>) -> Option<&'r PodFacts> {
-    let first = || {
-        case.trace
-            .hops
-            .first()
-            .filter(|hop| hop.direction != "inbound")
-    };
     case.client.or_else(|| {
-        let (namespace, name) = first()?.proxy.split_once('/')?;
-        facts.mesh.pod(namespace, name)
+        let proxy = &case.trace.sender()?.proxy;
+        facts.mesh.pod(&proxy.namespace, &proxy.pod)
     })
 }
 

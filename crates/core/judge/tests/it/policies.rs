@@ -141,7 +141,7 @@ fn decide(texts: &[String], traffic: Traffic, state: &State<'_>) -> (&'static st
         .considered
         .iter()
         .filter(|c| c.matched != Tri::No)
-        .map(|c| c.what.clone());
+        .map(|c| c.what.to_string());
     let word = match verdict {
         Verdict::Allowed { .. } => "allowed",
         Verdict::Denied { .. } | Verdict::Refused(_) => "denied",

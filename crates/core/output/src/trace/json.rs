@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{self, Style};
 use meshladder_capture::snapshot::{DocId, Document, Snapshot};
-use meshladder_sim::Considered;
+use meshladder_sim::StepCandidate;
 use meshladder_sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
 use meshladder_text::json::{Raw, escape, pointer_to};
 use meshladder_text::place::Place;
@@ -71,9 +71,10 @@ fn branch_json(branch: &Branch) -> String {
     let weight = branch.weight.map_or("null".to_owned(), |w| {
         format!("{}", (w * 1e6).round() / 1e6)
     });
+    let endpoint = branch.endpoint.map(|(ip, port)| format!("{ip}:{port}"));
     let (cluster, endpoint) = (
         optional(branch.cluster.as_deref()),
-        optional(branch.endpoint.as_deref()),
+        optional(endpoint.as_deref()),
     );
     format!(
         "{{\"weight\":{weight},\"cluster\":{cluster},\"endpoint\":{endpoint},{}}}",
@@ -94,8 +95,11 @@ fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
         .endpoints
         .iter()
         .map(|e| {
-            let (address, health, cluster) =
-                (escape(&e.address), escape(&e.health), escape(&e.cluster));
+            let (address, health, cluster) = (
+                escape(&e.address),
+                escape(e.health.word()),
+                escape(&e.cluster),
+            );
             format!("{{\"address\":{address},\"health\":{health},\"cluster\":{cluster}}}")
         })
         .collect();
@@ -106,8 +110,8 @@ fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
         .collect();
     format!(
         "{{\"proxy\":{},\"direction\":\"{}\",\"listener\":{},\"filterChain\":{},\"routeConfig\":{},\"virtualHost\":{},\"route\":{},\"clusters\":[{}],\"endpoints\":[{}],\"tls\":\"{}\",\"log\":{},\"steps\":[{}]}}",
-        escape(&hop.proxy),
-        hop.direction,
+        escape(&hop.proxy.namespaced_name()),
+        hop.direction.word(),
         optional(hop.listener.as_deref()),
         optional(hop.filter_chain.as_deref()),
         optional(hop.route_config.as_deref()),
@@ -115,7 +119,7 @@ fn hop_json(hop: &Hop, evidence: &mut dyn FnMut(&At) -> String) -> String {
         optional(hop.route.as_deref()),
         clusters.join(","),
         endpoints.join(","),
-        hop.tls,
+        hop.tls.word(),
         log_json(&hop.log),
         steps.join(",")
     )
@@ -137,7 +141,7 @@ fn step_json(step: &Step, evidence: &mut dyn FnMut(&At) -> String) -> String {
     let found: Vec<_> = step.evidence.iter().map(evidence).collect();
     format!(
         "{{\"stage\":\"{}\",\"chosen\":{},\"object\":{},\"considered\":[{}],\"evidence\":[{}]}}",
-        step.stage,
+        step.stage.word(),
         escape(&step.chosen),
         optional(step.object.as_deref()),
         considered.join(","),
@@ -145,8 +149,8 @@ fn step_json(step: &Step, evidence: &mut dyn FnMut(&At) -> String) -> String {
     )
 }
 
-fn considered_json(candidate: &Considered) -> String {
-    let (what, why) = (escape(&candidate.what), escape(&candidate.why));
+fn considered_json(candidate: &StepCandidate) -> String {
+    let (what, why) = (escape(&candidate.what.to_string()), escape(&candidate.why));
     format!(
         "{{\"what\":{what},\"matched\":\"{}\",\"why\":{why}}}",
         candidate.matched.word()

@@ -25,9 +25,10 @@ pub(super) enum Place {
 }
 
 /// What a request travels in, in Istio's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Plain text.
+    #[default]
     None,
     /// Mutual TLS with the workload's own certificate.
     Istio,

@@ -6,7 +6,7 @@ use super::{Action, RouteMatch, facts};
 use crate::filters::Scope;
 use crate::matcher::unmodelled;
 use crate::runtime::Runtime;
-use crate::{Considered, Request, Tri};
+use crate::{Request, StepCandidate, Tri};
 use meshladder_capture::envoy::name::istio_config;
 use meshladder_text::json::Raw;
 
@@ -117,10 +117,10 @@ impl<'a> VirtualHost<'a> {
         }
     }
 
-    pub(super) fn considered(&self, request: &Request, domain: usize) -> Considered {
+    pub(super) fn considered(&self, request: &Request, domain: usize) -> StepCandidate {
         let domain = &self.domains[domain];
-        Considered {
-            what: format!("virtual host {}", self.name),
+        StepCandidate {
+            what: format!("virtual host {}", self.name).into(),
             matched: Tri::Yes,
             why: format!("host `{}` has its domain `{domain}`", request.authority),
             at: self.raw.offset(),
@@ -172,15 +172,15 @@ impl<'a> Route<'a> {
         route
     }
 
-    pub(super) fn considered(&self, matched: &Tri, context: &Context<'_>) -> Considered {
+    pub(super) fn considered(&self, matched: &Tri, context: &Context<'_>) -> StepCandidate {
         let what = self.route_match.describe();
         let what = if self.name.is_empty() {
             what
         } else {
             format!("route {}: {what}", self.name)
         };
-        Considered {
-            what,
+        StepCandidate {
+            what: what.into(),
             matched: matched.clone(),
             why: self.route_match.why(context),
             at: self.raw.offset(),

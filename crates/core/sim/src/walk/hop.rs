@@ -12,7 +12,7 @@ use crate::rbac::policy_in;
 use crate::request::Request;
 use crate::state::Caller;
 use crate::tls::Handshake;
-use crate::trace::{At, Branch, End, Hop, Kind, Step};
+use crate::trace::{At, Branch, End, Hop, HopDirection, Kind, Step, StepOutcome, TraceStage};
 use crate::{Answer, Record};
 use meshladder_text::time::Time;
 
@@ -95,7 +95,6 @@ pub(super) fn branch(
     endpoint: Option<(IpAddr, u16)>,
     end: End,
 ) -> Branch {
-    let endpoint = endpoint.map(|(ip, port)| format!("{ip}:{port}"));
     Branch {
         weight,
         cluster: cluster.map(str::to_owned),
@@ -124,7 +123,11 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "outbound", now, detail).cross(Side::Outbound, request, is_tcp)
+        Crossing::new(self, HopDirection::Outbound, now, detail).cross(
+            Side::Outbound,
+            request,
+            is_tcp,
+        )
     }
 
     /// A connection from another pod.
@@ -135,7 +138,11 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "inbound", now, detail).cross(Side::Inbound, request, is_tcp)
+        Crossing::new(self, HopDirection::Inbound, now, detail).cross(
+            Side::Inbound,
+            request,
+            is_tcp,
+        )
     }
 
     /// A connection from outside the mesh to a gateway.
@@ -145,28 +152,27 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, "gateway", now, detail).cross(Side::Inbound, request, false)
+        Crossing::new(self, HopDirection::Gateway, now, detail).cross(Side::Inbound, request, false)
     }
 }
 
 impl<'p, 'a> Crossing<'p, 'a> {
     fn new(
         proxy: &'p Proxy<'a>,
-        direction: &'static str,
+        direction: HopDirection,
         now: Option<Time>,
         detail: Detail,
     ) -> Self {
         let hop = Hop {
-            proxy: proxy.name.to_owned(),
+            proxy: proxy.id.clone(),
             direction,
-            tls: "none",
             ..Hop::default()
         };
         Self {
             proxy,
             now,
             detail,
-            inbound: direction == "inbound",
+            inbound: direction == HopDirection::Inbound,
             says_http: false,
             hop,
         }
@@ -182,7 +188,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
 
     fn step(
         &mut self,
-        stage: &'static str,
+        stage: TraceStage,
+        outcome: StepOutcome,
         chosen: impl FnOnce() -> String,
         record: Record,
         at: Option<usize>,
@@ -200,6 +207,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let considered = record.considered;
         self.hop.steps.push(Step {
             stage,
+            outcome,
             chosen: chosen(),
             considered,
             evidence,
@@ -235,7 +243,13 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let taken = match proxy.listeners.accept(side, connection, &mut record) {
             Accepted::Taken(taken) => taken,
             Accepted::NotCaptured(why) => {
-                self.step("listener", || format!("none: {why}"), record, None);
+                self.step(
+                    TraceStage::Listener,
+                    StepOutcome::GoesOn,
+                    || format!("none: {why}"),
+                    record,
+                    None,
+                );
                 let sent = Rc::new(Sent {
                     request: request.clone(),
                     is_tcp,
@@ -251,7 +265,13 @@ impl<'p, 'a> Crossing<'p, 'a> {
                 }];
             }
             Accepted::NoListener => {
-                self.step("listener", || "none".to_owned(), record, None);
+                self.step(
+                    TraceStage::Listener,
+                    StepOutcome::Ended,
+                    || "none".to_owned(),
+                    record,
+                    None,
+                );
                 return vec![Way::end(End::new(
                     Kind::NoListener,
                     0,
@@ -263,14 +283,21 @@ impl<'p, 'a> Crossing<'p, 'a> {
         let listener = taken.listener;
         self.note(|hop| hop.listener = Some(listener.name.to_string()));
         let words = || format!("{}: {}", listener.name, taken.how.words());
-        self.step("listener", words, record, Some(listener.at));
+        self.step(
+            TraceStage::Listener,
+            StepOutcome::GoesOn,
+            words,
+            record,
+            Some(listener.at),
+        );
         self.object(|| object::of(listener.raw));
         let mut record = self.record();
         let chain = match taken.chain(connection, &mut record) {
             Found::Chain(chain) => chain,
             Found::None => {
                 self.step(
-                    "filter-chain",
+                    TraceStage::FilterChain,
+                    StepOutcome::Ended,
                     || "none".to_owned(),
                     record,
                     Some(listener.at),
@@ -282,7 +309,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             }
             Found::Undecided(fact) => {
                 self.step(
-                    "filter-chain",
+                    TraceStage::FilterChain,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     record,
                     Some(listener.at),
@@ -294,7 +322,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
             hop.filter_chain = (!chain.name.is_empty()).then(|| chain.name.to_string())
         });
         self.step(
-            "filter-chain",
+            TraceStage::FilterChain,
+            StepOutcome::GoesOn,
             || listener.chains.label(chain),
             record,
             Some(chain.at),
@@ -305,12 +334,19 @@ impl<'p, 'a> Crossing<'p, 'a> {
             Handshake::Plain { .. } => Caller::Plain,
             Handshake::Terminated { peer, .. } => Caller::Tls(peer.unwrap_or_default().to_vec()),
             Handshake::Failed { why, .. } => {
-                self.step("tls", || why.clone(), Record::dropping(), Some(chain.at));
+                self.step(
+                    TraceStage::Tls,
+                    StepOutcome::Ended,
+                    || why.clone(),
+                    Record::dropping(),
+                    Some(chain.at),
+                );
                 return vec![Way::end(End::new(Kind::TlsMismatch, 0, "", why))];
             }
             Handshake::Unknown(fact) => {
                 self.step(
-                    "tls",
+                    TraceStage::Tls,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     Record::dropping(),
                     Some(chain.at),

@@ -12,8 +12,10 @@ use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
 use meshladder_mesh::{Object, PodFacts};
+use meshladder_sim::cluster::Mode;
 use meshladder_sim::rbac::{PolicyName, policy_in};
 use meshladder_sim::request::{Claims, Connection, Request, Tls};
+use meshladder_sim::trace::HopDirection;
 use meshladder_sim::walk::Scheme;
 use meshladder_sim::{Record, State};
 use meshladder_text::tree::{Node, Value};
@@ -171,7 +173,7 @@ pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFact
         .trace
         .hops
         .iter()
-        .any(|hop| hop.direction != "inbound" && hop.tls == "none");
+        .any(|hop| hop.direction != HopDirection::Inbound && hop.tls == Mode::None);
     let bypasses = |pod: &PodFacts| {
         let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
         stored.is_some_and(|stored| bypassed(stored, case).is_some())

@@ -98,7 +98,7 @@ fn is_asked(case: Option<&Case<'_>>, namespace: &str, name: &str) -> bool {
                 .trace
                 .hops
                 .first()
-                .is_some_and(|hop| hop.proxy == format!("{namespace}/{name}"));
+                .is_some_and(|hop| hop.proxy.is_of(namespace, name));
         is_server || is_gateway
     })
 }

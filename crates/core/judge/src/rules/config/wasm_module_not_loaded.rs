@@ -50,12 +50,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 fn is_asked(case: Option<&Case<'_>>, pod: &PodFacts) -> bool {
     case.is_none_or(|case| {
-        let is =
-            |hop: &str| hop.split_once('/') == Some((pod.namespace.as_str(), pod.name.as_str()));
+        let mut hops = case.trace.hops.iter();
         case.servers
             .iter()
             .any(|server| server.reference() == pod.reference())
-            || case.trace.hops.iter().any(|hop| is(&hop.proxy))
+            || hops.any(|hop| hop.proxy.is_of(&pod.namespace, &pod.name))
     })
 }
 

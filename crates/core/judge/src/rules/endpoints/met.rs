@@ -196,12 +196,8 @@ fn is_control_plane(service: &Object) -> bool {
 
 /// The pod whose proxy sends the request on: the client's, or the gateway's.
 pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Option<&'f Object> {
-    let hop = case
-        .trace
-        .hops
-        .first()
-        .filter(|hop| hop.direction != "inbound");
-    let of_hop = hop.and_then(|hop| hop.proxy.split_once('/'));
+    let sender = case.trace.sender().map(|hop| &hop.proxy);
+    let of_hop = sender.map(|proxy| (proxy.namespace.as_str(), proxy.pod.as_str()));
     let of_client = case
         .client
         .map(|pod| (pod.namespace.as_str(), pod.name.as_str()));

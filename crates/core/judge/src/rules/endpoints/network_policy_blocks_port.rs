@@ -10,8 +10,9 @@ use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::access_log::{self, Line};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, ProxyRef};
 use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
+use meshladder_sim::trace::HopDirection;
 use meshladder_sim::walk::Caller;
 
 pub(super) static RULE: Rule = Rule {
@@ -214,16 +215,12 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
         .trace
         .hops
         .iter()
-        .filter(|hop| hop.direction != "inbound");
+        .filter(|hop| hop.direction != HopDirection::Inbound);
     let between = sends.flat_map(|hop| {
-        let pod = hop
-            .proxy
-            .split_once('/')
-            .and_then(|(ns, name)| facts.mesh.objects.get("Pod", ns, name));
-        let addresses = hop
-            .endpoints
-            .iter()
-            .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
+        let ProxyRef { namespace, pod, .. } = &hop.proxy;
+        let pod = facts.mesh.objects.get("Pod", namespace, pod);
+        let sockets = hop.endpoints.iter().filter_map(|endpoint| endpoint.socket);
+        let addresses = sockets.map(SocketAddr::from);
         let addresses = addresses.filter(|address| !address.ip().is_loopback());
         addresses.filter_map(move |address| Some(way(facts, End::Pod(pod?), address)))
     });
@@ -237,9 +234,8 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
     let port = case.call.to.port;
     let (from, service) = match (&case.call.from, case.client, first) {
         (Caller::Outside, _, Some(gateway)) => {
-            let is_gateway = |pod: &&meshladder_mesh::PodFacts| {
-                format!("{}/{}", pod.namespace, pod.name) == gateway.proxy
-            };
+            let is_gateway =
+                |pod: &&meshladder_mesh::PodFacts| gateway.proxy.is_of(&pod.namespace, &pod.name);
             let mut services = facts.mesh.services.iter();
             let leads = services.find(|service| {
                 service.ports.iter().any(|(number, _)| *number == port)
@@ -248,7 +244,9 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
             (End::Unknown("a caller outside the cluster"), leads)
         }
         (_, Some(client), hop)
-            if hop.is_none_or(|hop| hop.direction == "inbound" || hop.endpoints.is_empty()) =>
+            if hop.is_none_or(|hop| {
+                hop.direction == HopDirection::Inbound || hop.endpoints.is_empty()
+            }) =>
         {
             let Some(pod) = facts
                 .mesh

@@ -6,6 +6,8 @@ use crate::rules::config::SERVER_FIRST;
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
+use meshladder_sim::cluster::Mode;
+use meshladder_sim::trace::HopDirection;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0816",
@@ -29,12 +31,11 @@ pub(super) static RULE: Rule = Rule {
 /// the greeting.
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let plain = case.client.is_some_and(|client| !client.has_proxy)
-        || case
-            .trace
-            .hops
-            .first()
-            .is_some_and(|hop| hop.direction == "outbound" && hop.tls == "none");
+    let plain =
+        case.client.is_some_and(|client| !client.has_proxy)
+            || case.trace.hops.first().is_some_and(|hop| {
+                hop.direction == HopDirection::Outbound && hop.tls == Mode::None
+            });
     let failed = case.seen.is_some_and(|seen| !seen.is_success());
     if !plain || !failed {
         return;

@@ -8,7 +8,7 @@ use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::traffic::{StepKind, hosts};
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::{HopDirection, Kind, TraceStage};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -49,11 +49,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         None if outcome.kind == Kind::NoListener && case.client.is_none() => {
             no_port(facts.mesh, case, out)
         }
-        None if case
-            .trace
-            .hops
-            .first()
-            .is_some_and(|hop| hop.direction == "outbound" && hop.virtual_host.is_none()) =>
+        None if case.trace.hops.first().is_some_and(|hop| {
+            hop.direction == HopDirection::Outbound && hop.virtual_host.is_none()
+        }) =>
         {
             let message = format!(
                 "the client's proxy has no virtual host for {host} on port {}",
@@ -328,7 +326,7 @@ fn proof(case: &Case<'_>) -> Evidence {
     let hop = case.trace.hops.first();
     let steps = hop.into_iter().flat_map(|hop| hop.steps.iter().rev());
     let mut places = steps
-        .filter(|step| step.stage == "route")
+        .filter(|step| step.stage == TraceStage::Route)
         .flat_map(|step| &step.evidence);
     if let Some(at) = places.next().or(case.trace.outcome.evidence.first()) {
         return Evidence::offset(
@@ -337,7 +335,7 @@ fn proof(case: &Case<'_>) -> Evidence {
             "the route configuration: no virtual host fits",
         );
     }
-    let proxy = hop.map_or("", |hop| &hop.proxy);
+    let proxy = hop.map_or_else(String::new, |hop| hop.proxy.namespaced_name());
     Evidence::document(
         &DocId::new(format!("proxies/{proxy}/config_dump.json")),
         "no virtual host fits",

@@ -52,7 +52,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let service = case
         .service
         .and_then(|service| facts.mesh.service(&service.namespace, &service.name));
-    let proxy = case.trace.hops.first().map_or("", |hop| &hop.proxy);
+    let hop = case.trace.hops.first();
+    let proxy = hop.map_or_else(String::new, |hop| hop.proxy.namespaced_name());
     let dump = || {
         Evidence::document(
             &DocId::new(format!("proxies/{proxy}/config_dump.json")),

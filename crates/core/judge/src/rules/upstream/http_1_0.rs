@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .trace
         .hops
         .first()
-        .map_or("the proxy", |hop| hop.proxy.as_str());
+        .map_or_else(|| "the proxy".to_owned(), |hop| hop.proxy.namespaced_name());
     let message =
         format!("the caller speaks HTTP/1.0, which {first} answers with 426 before any routing");
     let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
@@ -52,11 +52,12 @@ fn is_low(code: u16, details: &str) -> bool {
 
 /// Such a request is refused before its path is known, so its line fits no question.
 fn logged(facts: &Facts<'_>, case: &Case<'_>) -> Evidence {
-    let logs = case
-        .trace
-        .hops
-        .iter()
-        .map(|hop| DocId::new(format!("logs/{}/istio-proxy.log", hop.proxy)));
+    let logs = case.trace.hops.iter().map(|hop| {
+        DocId::new(format!(
+            "logs/{}/istio-proxy.log",
+            hop.proxy.namespaced_name()
+        ))
+    });
     let line = logs
         .filter_map(|id| facts.snapshot.open(&id).ok())
         .find_map(|doc| {

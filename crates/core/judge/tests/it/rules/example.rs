@@ -9,14 +9,15 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, ProxyRef, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
 use meshladder_mesh::{Beside, Mesh, reads};
+use meshladder_sim::cluster::Mode;
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, Hop, HopDirection, Kind, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -204,17 +205,25 @@ impl Example {
             .collect();
         told.by = attribute(&self.info, "by");
         let cluster = attribute(&self.info, "cluster");
-        let proxy = attribute(&self.info, "proxy").unwrap_or_else(|| match &call.from {
-            Caller::Pod { namespace, name } => format!("{namespace}/{name}"),
-            _ => String::new(),
-        });
+        let named = attribute(&self.info, "proxy");
+        let (namespace, pod) = match (&named, &call.from) {
+            (Some(name), _) => name.split_once('/').unwrap_or_default(),
+            (None, Caller::Pod { namespace, name }) => (namespace.as_str(), name.as_str()),
+            (None, _) => ("", ""),
+        };
         let hop = Hop {
-            proxy,
-            direction: if call.from == Caller::Outside {
-                "gateway"
-            } else {
-                "outbound"
+            proxy: ProxyRef {
+                source: String::new(),
+                namespace: namespace.to_owned(),
+                pod: pod.to_owned(),
             },
+            direction: if call.from == Caller::Outside {
+                HopDirection::Gateway
+            } else {
+                HopDirection::Outbound
+            },
+            // What a mesh does unless it is told otherwise.
+            tls: Mode::Istio,
             route: attribute(&self.info, "route"),
             clusters: cluster.iter().map(|name| (name.clone(), None)).collect(),
             ..Hop::default()

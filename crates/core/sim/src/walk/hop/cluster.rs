@@ -11,7 +11,7 @@ use crate::request::{Request, Tls};
 use crate::route::{Branch, RouteDecision};
 use crate::state::State;
 use crate::tls::Transport;
-use crate::trace::{End, EndpointFact, Kind};
+use crate::trace::{End, EndpointFact, EndpointHealth, Kind, StepOutcome, TraceStage};
 use crate::{Answer, Record};
 
 /// What goes to a cluster.
@@ -122,7 +122,13 @@ impl<'a> Crossing<'_, 'a> {
         let proxy = self.proxy;
         let Some(cluster) = proxy.clusters.find(name) else {
             let because = format!("there is no cluster {name}");
-            self.step("cluster", || because.clone(), Record::dropping(), None);
+            self.step(
+                TraceStage::Cluster,
+                StepOutcome::Ended,
+                || because.clone(),
+                Record::dropping(),
+                None,
+            );
             let code = outgoing.not_found.unwrap_or_default();
             return vec![Way::end(outgoing.failed(
                 Kind::NoCluster,
@@ -133,7 +139,8 @@ impl<'a> Crossing<'_, 'a> {
             ))];
         };
         self.step(
-            "cluster",
+            TraceStage::Cluster,
+            StepOutcome::GoesOn,
             || words(cluster),
             Record::dropping(),
             Some(cluster.at),
@@ -145,7 +152,8 @@ impl<'a> Crossing<'_, 'a> {
         match selected {
             Selected::None(why) => {
                 self.step(
-                    "endpoint",
+                    TraceStage::Endpoint,
+                    StepOutcome::Ended,
                     || format!("none: {why}"),
                     record,
                     Some(cluster.at),
@@ -161,7 +169,8 @@ impl<'a> Crossing<'_, 'a> {
             }
             Selected::Unknown(fact) => {
                 self.step(
-                    "endpoint",
+                    TraceStage::Endpoint,
+                    StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
                     record,
                     Some(cluster.at),
@@ -170,7 +179,13 @@ impl<'a> Crossing<'_, 'a> {
             }
             Selected::Original(ip, port) => {
                 let words = || format!("{ip}:{port}, where the client wanted to go");
-                self.step("endpoint", words, record, Some(cluster.at));
+                self.step(
+                    TraceStage::Endpoint,
+                    StepOutcome::GoesOn,
+                    words,
+                    record,
+                    Some(cluster.at),
+                );
                 vec![self.forward(cluster, None, (ip, port), outgoing, 1.0)]
             }
             Selected::Endpoints { picks, lost } => {
@@ -179,7 +194,13 @@ impl<'a> Crossing<'_, 'a> {
                     .first()
                     .and_then(|pick| pick.endpoint.at)
                     .unwrap_or(cluster.at);
-                self.step("endpoint", words, record, Some(at));
+                self.step(
+                    TraceStage::Endpoint,
+                    StepOutcome::GoesOn,
+                    words,
+                    record,
+                    Some(at),
+                );
                 self.picked(cluster, &picks, lost, outgoing)
             }
         }
@@ -230,16 +251,17 @@ impl<'a> Crossing<'_, 'a> {
         }
         for endpoint in &cluster.endpoints {
             let health = match &endpoint.health {
-                Health::Healthy => "HEALTHY",
-                Health::Degraded => "DEGRADED",
-                Health::Unhealthy(why) if why.contains("outlier") => "EJECTED",
-                Health::Unhealthy(_) => "UNHEALTHY",
+                Health::Healthy => EndpointHealth::Healthy,
+                Health::Degraded => EndpointHealth::Degraded,
+                Health::Ejected => EndpointHealth::Ejected,
+                Health::Unhealthy(_) => EndpointHealth::Unhealthy,
             };
             let (cluster, address) = (cluster.name.to_string(), endpoint.address.to_string());
             self.hop.endpoints.push(EndpointFact {
                 cluster,
                 address,
-                health: health.to_owned(),
+                socket: endpoint.socket(),
+                health,
             });
         }
     }
@@ -297,17 +319,27 @@ impl<'a> Crossing<'_, 'a> {
 
     /// How an endpoint is talked to; a step where that is new.
     fn note_transport(&mut self, transport: &Transport<'a>, cluster: &Cluster<'a>) {
-        let word = Mode::of(transport).map_or("none", Mode::word);
-        let is_noted =
-            self.hop.tls == word && self.hop.steps.iter().any(|step| step.stage == "tls");
-        self.hop.tls = word;
+        let mode = Mode::of(transport).unwrap_or_default();
+        let is_noted = self.hop.tls == mode
+            && self
+                .hop
+                .steps
+                .iter()
+                .any(|step| step.stage == TraceStage::Tls);
+        self.hop.tls = mode;
         if !is_noted {
             let at = if let Transport::Tls(context) = transport {
                 context.at
             } else {
                 cluster.at
             };
-            self.step("tls", || word.to_owned(), Record::dropping(), Some(at));
+            self.step(
+                TraceStage::Tls,
+                StepOutcome::GoesOn,
+                || mode.word().to_owned(),
+                Record::dropping(),
+                Some(at),
+            );
         }
     }
 }

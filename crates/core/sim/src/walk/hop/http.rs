@@ -13,7 +13,7 @@ use crate::rbac::policy_in;
 use crate::request::Request;
 use crate::route::{RouteTable, Routed};
 use crate::state::{Caller, State};
-use crate::trace::{DryRun, End};
+use crate::trace::{DryRun, End, StepOutcome, TraceStage};
 use crate::walk::Detail;
 use crate::walk::proxy::Manager;
 use crate::{Answer, Record};
@@ -33,7 +33,8 @@ impl<'a> Crossing<'_, 'a> {
                     format!("the client is sent to {l}")
                 });
                 self.step(
-                    "path",
+                    TraceStage::Path,
+                    StepOutcome::Answered,
                     || because.clone(),
                     Record::dropping(),
                     Some(manager.at),
@@ -43,12 +44,19 @@ impl<'a> Crossing<'_, 'a> {
         };
         if (&entered.path, &entered.authority) != (&request.path, &request.authority) {
             let words = || format!("taken for {}{}", entered.authority, entered.path);
-            self.step("path", words, Record::dropping(), Some(manager.at));
+            self.step(
+                TraceStage::Path,
+                StepOutcome::GoesOn,
+                words,
+                Record::dropping(),
+                Some(manager.at),
+            );
         }
         let Some(table) = &manager.table else {
             let because = "the proxy does not have the route configuration".to_owned();
             self.step(
-                "route",
+                TraceStage::Route,
+                StepOutcome::Ended,
                 || format!("none: {because}"),
                 Record::dropping(),
                 Some(manager.at),
@@ -94,7 +102,8 @@ impl<'a> Crossing<'_, 'a> {
     {
         if let Some(answer) = manager.upgrades.refusal(&state.request, leaf.routed) {
             self.step(
-                "filter",
+                TraceStage::Filter,
+                StepOutcome::Answered,
                 || "the upgrade is not allowed".to_owned(),
                 Record::dropping(),
                 Some(manager.at),
@@ -220,6 +229,11 @@ impl<'a> Crossing<'_, 'a> {
             &[]
         };
         for step in steps {
+            let outcome = match &step.verdict {
+                Verdict::Answered(..) => StepOutcome::Answered,
+                Verdict::Undecided(_) => StepOutcome::Undecided,
+                _ => StepOutcome::GoesOn,
+            };
             let (word, object): (Cow<'_, str>, _) = match &step.verdict {
                 Verdict::Skipped(_) => continue,
                 Verdict::Passed(why) => (why.clone(), None),
@@ -240,11 +254,17 @@ impl<'a> Crossing<'_, 'a> {
                 .hop
                 .steps
                 .iter()
-                .any(|other| other.stage == "filter" && other.chosen == chosen)
+                .any(|other| other.stage == TraceStage::Filter && other.chosen == chosen)
             {
                 continue;
             }
-            self.step("filter", || chosen, Record::dropping(), Some(step.at));
+            self.step(
+                TraceStage::Filter,
+                outcome,
+                || chosen,
+                Record::dropping(),
+                Some(step.at),
+            );
             self.object(|| object);
             last = self.hop.steps.len().checked_sub(1);
         }

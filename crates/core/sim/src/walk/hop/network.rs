@@ -8,7 +8,7 @@ use crate::network::{NetworkFilter, Outcome, Tcp};
 use crate::rbac::{Decision, details};
 use crate::request::Request;
 use crate::state::{Caller, State};
-use crate::trace::{DryRun, End, Kind};
+use crate::trace::{DryRun, End, Kind, StepOutcome, TraceStage};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
 use crate::{Record, Tri};
@@ -64,7 +64,8 @@ impl<'a> Crossing<'_, 'a> {
         match outcome {
             Outcome::Http(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::GoesOn,
                     || filter.name.to_string(),
                     record,
                     Some(filter.at),
@@ -79,7 +80,8 @@ impl<'a> Crossing<'_, 'a> {
             Outcome::Tcp(tcp) => self.tcp(&tcp, denial.as_deref(), record, request, original),
             Outcome::Denied(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::Ended,
                     || format!("{}: closes the connection", filter.name),
                     record,
                     Some(filter.at),
@@ -89,7 +91,8 @@ impl<'a> Crossing<'_, 'a> {
             }
             Outcome::Answered(filter) => {
                 self.step(
-                    "network",
+                    TraceStage::Network,
+                    StepOutcome::Answered,
                     || format!("{}: answers by itself", filter.name),
                     record,
                     Some(filter.at),
@@ -102,7 +105,13 @@ impl<'a> Crossing<'_, 'a> {
                 ))]
             }
             Outcome::Nothing => {
-                self.step("network", || "none".to_owned(), record, None);
+                self.step(
+                    TraceStage::Network,
+                    StepOutcome::Ended,
+                    || "none".to_owned(),
+                    record,
+                    None,
+                );
                 vec![Way::end(End::new(
                     Kind::Reset,
                     0,
@@ -111,7 +120,13 @@ impl<'a> Crossing<'_, 'a> {
                 ))]
             }
             Outcome::Undecided(fact) => {
-                self.step("network", || format!("it depends on {fact}"), record, None);
+                self.step(
+                    TraceStage::Network,
+                    StepOutcome::Undecided,
+                    || format!("it depends on {fact}"),
+                    record,
+                    None,
+                );
                 vec![Way::end(End::undecided(&fact))]
             }
         }
@@ -126,7 +141,8 @@ impl<'a> Crossing<'_, 'a> {
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         self.step(
-            "network",
+            TraceStage::Network,
+            StepOutcome::GoesOn,
             || tcp.filter.name.to_string(),
             record,
             Some(tcp.filter.at),

@@ -5,7 +5,7 @@ use meshladder_sim::path::{BeforeRouting, Entered};
 use meshladder_sim::route::{Action, Branch, RouteDecision, RouteTable, Routed, Target};
 use meshladder_sim::runtime::Runtime;
 use meshladder_sim::upgrade::Upgrades;
-use meshladder_sim::{Answer as LocalReply, Considered, Record, Request, State};
+use meshladder_sim::{Answer as LocalReply, Record, Request, State, StepCandidate};
 
 use super::requests::Sent;
 use super::tables::CLUSTERS;
@@ -32,7 +32,7 @@ pub(super) struct Observed {
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     pub(super) outcomes: Vec<Observed>,
-    pub(super) considered: Vec<Considered>,
+    pub(super) considered: Vec<StepCandidate>,
     /// Facts that are missing to tell.
     pub(super) undecided: Vec<String>,
 }
