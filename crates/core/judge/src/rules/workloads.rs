@@ -4,8 +4,8 @@
 use super::Facts;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::absence::holds;
 use super::analyzed::{DEPLOYMENTS, PODS, has_proxy};
-use super::held::holds;
 use meshladder_mesh::injection::{INJECTION, REVISION, Template};
 use meshladder_mesh::policies::{age, selector};
 use meshladder_mesh::selector::has_labels;

@@ -3,9 +3,9 @@
 use super::denial;
 use super::unmatched::{self, Unmatched, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::identity::{bypassed, drop_annotation};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_mesh::{Object, PodFacts};
 
 pub(super) static RULE: Rule = Rule {
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     else {
         return;
     };
-    let Some(caller) = witness::caller(facts, case) else {
+    let Some(caller) = accounts::caller(facts, case) else {
         return;
     };
     let pod = facts
@@ -101,7 +101,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                     message,
                     Evidence::of(policy, mode, "no mutual TLS"),
                 );
-                finding.fix(met::put(
+                finding.fix(called_service::put(
                     policy,
                     "replace",
                     &policy.path_of(mode),

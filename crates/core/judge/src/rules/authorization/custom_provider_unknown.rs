@@ -4,7 +4,7 @@ use super::denial::{self, As, is_dry_run};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::policy::Verdict;
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
@@ -147,7 +147,7 @@ fn provider_of(facts: &Facts<'_>, policy: &Object, pods: &[&Object], out: &mut S
         known.filter(|known| config.authorization_provider(known).is_some()),
     );
     if let (Some(near), Some(node)) = (near, node) {
-        finding.fix(met::put(
+        finding.fix(called_service::put(
             policy,
             "replace",
             &policy.path_of(node),

@@ -4,7 +4,7 @@ use super::denial::{self, As};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::policy::Verdict;
 use crate::rules::endpoints::meant_pods;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
 use meshladder_sim::trace::Kind;
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "once that is repaired, {} will still deny {} at {}",
         stored.id,
-        witness::call(case),
+        accounts::call(case),
         server.workload()
     );
     let rules = stored.spec_at(["rules"]).unwrap_or(&stored.node);

@@ -2,7 +2,7 @@
 
 use super::unmatched::{self, Why};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let policy = found.policies[0];
     let message = format!(
         "{} has no token, and {} admits only callers with one",
-        witness::call(case),
+        accounts::call(case),
         policy.id
     );
     let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);

@@ -3,7 +3,7 @@
 use super::denial::{action_of, fields, is_dry_run};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_mesh::services::{ports, target_port};
@@ -121,7 +121,7 @@ fn principal(
         message,
         Evidence::of(policy, item, "the principal"),
     );
-    finding.fix(met::put(
+    finding.fix(called_service::put(
         policy,
         "replace",
         &policy.path_of(item),
@@ -167,7 +167,7 @@ fn namespace(
         message,
         Evidence::of(policy, item, "the namespace"),
     );
-    finding.fix(met::put(
+    finding.fix(called_service::put(
         policy,
         "replace",
         &policy.path_of(item),
@@ -221,7 +221,7 @@ fn account(
         .strip_suffix(name)
         .map(|head| format!("{head}{meant}"))
         .unwrap_or_default();
-    finding.fix(met::put(
+    finding.fix(called_service::put(
         policy,
         "replace",
         &policy.path_of(item),
@@ -267,7 +267,7 @@ fn port(
         message,
         Evidence::of(policy, item, "the port"),
     );
-    finding.fix(met::put(
+    finding.fix(called_service::put(
         policy,
         "replace",
         &policy.path_of(item),

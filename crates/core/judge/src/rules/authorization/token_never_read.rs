@@ -3,8 +3,8 @@
 use super::denial::{self, action_of, fields, is_dry_run, is_of_token};
 use super::token_refused;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::endpoints::called_service;
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, selector};
 use meshladder_text::json::escape;
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             continue;
         };
         // Who reads tokens with a filter of their own needs no RequestAuthentication.
-        if !witness::envoy_filters(facts, pod, "envoy.extensions.filters.http.jwt_authn.")
+        if !accounts::envoy_filters(facts, pod, "envoy.extensions.filters.http.jwt_authn.")
             .is_empty()
         {
             continue;
@@ -197,7 +197,7 @@ fn tell<'o>(
                 message,
                 Evidence::of(reader, issuer, "whose tokens are read"),
             );
-            let patch = met::put(
+            let patch = called_service::put(
                 reader,
                 "replace",
                 &reader.path_of(issuer),
@@ -288,7 +288,7 @@ fn same_selector(policy: &Object, reader: &Object) -> Option<Fix> {
     } else {
         "add"
     };
-    Some(met::put(
+    Some(called_service::put(
         reader,
         op,
         path,

@@ -2,7 +2,7 @@
 
 use super::token_slip;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Told};
+use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::policies::Workload;
@@ -71,8 +71,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// The refusals of tokens: Envoy's words, and who tells them.
-pub(super) fn refusals<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<(String, Told<'r>)> {
-    let told = witness::told(facts, case).into_iter();
+pub(super) fn refusals<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<(String, Account<'r>)> {
+    let told = accounts::of(facts, case).into_iter();
     told.filter_map(|told| {
         let reason = told
             .details

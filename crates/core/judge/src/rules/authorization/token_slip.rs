@@ -3,7 +3,7 @@
 use crate::finding::Fix;
 use crate::rules::Case;
 use crate::rules::config::nearest::{distance, nearest};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use meshladder_mesh::Object;
 use meshladder_sim::jwt::Token;
 use meshladder_sim::request::Claims;
@@ -78,7 +78,7 @@ fn issuer<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Slip<
             "it names the issuer {wanted}, and the token says {}",
             token.issuer
         ),
-        fix: met::put(
+        fix: called_service::put(
             policy,
             "replace",
             &policy.path_of(node),
@@ -98,7 +98,7 @@ fn audience<'r>(policy: &'r Object, rule: &'r Node, token: &Token) -> Option<Sli
                 "it names the audience {}, and the token is for {meant}",
                 node.str()?
             ),
-            fix: met::put(policy, "replace", &policy.path_of(node), &escape(meant)),
+            fix: called_service::put(policy, "replace", &policy.path_of(node), &escape(meant)),
         })
     })
 }

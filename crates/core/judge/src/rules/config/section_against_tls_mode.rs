@@ -2,7 +2,7 @@
 
 use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met::put;
+use crate::rules::endpoints::called_service::put;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;

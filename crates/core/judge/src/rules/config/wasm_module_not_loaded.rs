@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::{Object, PodFacts};
@@ -62,7 +62,7 @@ fn module(facts: &Facts<'_>, plugin: &Object, pod: &Object, out: &mut Sink) {
     let Some(url) = plugin.spec_at(["url"]) else {
         return;
     };
-    let Some(log) = met::proxy_log(facts, pod) else {
+    let Some(log) = called_service::proxy_log(facts, pod) else {
         return;
     };
     let Some(line) = failure(&log.text, url.str().unwrap_or_default()) else {

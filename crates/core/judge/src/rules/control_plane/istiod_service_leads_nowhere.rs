@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
@@ -76,7 +76,7 @@ fn wrong_selector(service: &Object, selector: &Node, pod: &Object, out: &mut Sin
     let message = format!(
         "{} selects {}, which {} does not have, so nobody reaches istiod",
         service.id,
-        met::labels_in_words(selector),
+        called_service::labels_in_words(selector),
         pod.id
     );
     let finding = out.find(
@@ -136,7 +136,7 @@ fn wrong_port(
         (
             what,
             own.node,
-            met::put(service, "add", &path, &target.to_string()),
+            called_service::put(service, "add", &path, &target.to_string()),
         )
     } else {
         let value = format!(
@@ -145,7 +145,7 @@ fn wrong_port(
         (
             format!("has no port {port}"),
             list,
-            met::put(service, "add", "/spec/ports/-", &value),
+            called_service::put(service, "add", "/spec/ports/-", &value),
         )
     };
     let message = format!("{} {what}, so {harm}", service.id);

@@ -2,8 +2,8 @@
 
 use super::peers::{Reach, reach, tls_mode};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
-use crate::rules::held::{CONFIG_MAPS, PEER_AUTHENTICATIONS, holds};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::Workload;
 

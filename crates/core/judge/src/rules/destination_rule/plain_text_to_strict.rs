@@ -2,8 +2,8 @@
 
 use super::peers::clashes;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::PEER_AUTHENTICATIONS;
 use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
-use crate::rules::held::PEER_AUTHENTICATIONS;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;

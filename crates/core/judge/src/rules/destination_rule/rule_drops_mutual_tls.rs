@@ -2,8 +2,8 @@
 
 use super::peers::tls_mode;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::CONFIG_MAPS;
 use crate::rules::analyzed::{DESTINATION_RULES, SERVICES};
-use crate::rules::held::CONFIG_MAPS;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::specificity;

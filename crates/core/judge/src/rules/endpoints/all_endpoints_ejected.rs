@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use super::{met, outliers};
+use super::{called_service, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::envoy::name::ClusterName;
@@ -25,14 +25,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let Some(client) = met::client_pod(facts, case) else {
+    let Some(client) = called_service::client_pod(facts, case) else {
         return;
     };
-    let Some(doc) = met::clusters_of(facts, &client.id.namespace, &client.id.name) else {
+    let Some(doc) = called_service::clusters_of(facts, &client.id.namespace, &client.id.name)
+    else {
         return;
     };
     for cluster in case.clusters() {
-        let Some((hosts, proof)) = met::hosts_of(&doc, cluster) else {
+        let Some((hosts, proof)) = called_service::hosts_of(&doc, cluster) else {
             continue;
         };
         out.examined();
@@ -57,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             rule.id,
             name.host,
             client.id,
-            met::count(hosts.len(), "endpoint")
+            called_service::count(hosts.len(), "endpoint")
         );
         let finding = out.find(
             rule.id.clone(),
@@ -70,7 +71,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         }
         if hosts.len() > 1 {
             let path = format!("{}/maxEjectionPercent", rule.path_of(detection));
-            finding.fix(met::put(rule, "add", &path, "50"));
+            finding.fix(called_service::put(rule, "add", &path, "50"));
         } else {
             let remove = format!(
                 "[{{\"op\":\"remove\",\"path\":\"{}\"}}]",
@@ -79,6 +80,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             finding.fix(Fix::json_patch(&rule.id, remove));
             finding.fix(Fix::advice("a single endpoint cannot be spared"));
         }
-        finding.fix(met::restart(facts.mesh, client));
+        finding.fix(called_service::restart(facts.mesh, client));
     }
 }

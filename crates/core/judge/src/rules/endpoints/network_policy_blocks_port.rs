@@ -5,7 +5,7 @@ mod wanted;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::met;
+use super::called_service;
 use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
@@ -113,7 +113,7 @@ fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
         let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
             continue;
         };
-        let Some(log) = met::proxy_log(facts, stored) else {
+        let Some(log) = called_service::proxy_log(facts, stored) else {
             continue;
         };
         let outbound = access_log::lines(&log).filter(|line| line.cluster.starts_with("outbound|"));
@@ -350,7 +350,7 @@ fn named(facts: &Facts<'_>, end: End<'_>) -> String {
         End::Pod(pod) => format!(
             "{}/{}",
             pod.id.namespace,
-            met::workload_ref(facts.mesh, pod).name
+            called_service::workload_ref(facts.mesh, pod).name
         ),
         End::Address(address) => address.to_string(),
         End::Unknown(what) => what.to_owned(),

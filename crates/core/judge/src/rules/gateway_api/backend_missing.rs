@@ -7,8 +7,8 @@ use super::references::{
     parents, routes,
 };
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::holds_in;
 use crate::rules::analyzed::SERVICES;
-use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;

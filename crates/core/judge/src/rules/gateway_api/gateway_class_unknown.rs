@@ -2,8 +2,8 @@
 
 use super::references::{GATEWAYS, gateways};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::holds;
 use crate::rules::analyzed;
-use crate::rules::held::holds;
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {

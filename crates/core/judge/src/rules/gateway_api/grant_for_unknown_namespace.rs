@@ -2,8 +2,8 @@
 
 use super::references::REFERENCE_GRANTS;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{holds, is_complete};
 use crate::rules::analyzed::NAMESPACES;
-use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {

@@ -4,8 +4,8 @@ use super::references::{
     GATEWAYS, GROUP, GRPC_ROUTES, HTTP_ROUTES, Reference, TCP_ROUTES, TLS_ROUTES, parents, routes,
 };
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::holds_in;
 use crate::rules::analyzed::{self, NAMESPACES};
-use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::host::overlaps;
 use meshladder_mesh::services::number;

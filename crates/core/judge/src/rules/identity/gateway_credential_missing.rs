@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_mesh::gateways::{Server, servers};
@@ -179,7 +179,7 @@ fn tell(
                 .collect();
             if let [own] = own.as_slice() {
                 let path = server.gateway.path_of(name);
-                finding.fix(met::put(
+                finding.fix(called_service::put(
                     server.gateway,
                     "replace",
                     &path,
@@ -212,7 +212,8 @@ fn tell(
 
 /// Whether a request to a gateway from outside is decrypted by this server.
 fn is_met(facts: &Facts<'_>, case: &Case<'_>, server: Server<'_>) -> bool {
-    let Some(pod) = met::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
+    let Some(pod) =
+        called_service::client_pod(facts, case).filter(|_| case.call.to.scheme == Scheme::Https)
     else {
         return false;
     };

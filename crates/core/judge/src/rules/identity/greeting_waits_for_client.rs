@@ -3,7 +3,7 @@
 use super::servers;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::config::SERVER_FIRST;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_sim::cluster::Mode;
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     };
     let message = format!(
         "{} takes plain text and mutual TLS on port {} ({speaks}), so its proxy waits for the client to speak, and the client in plain text waits for the server",
-        met::workload_ref(facts.mesh, server.pod),
+        called_service::workload_ref(facts.mesh, server.pod),
         server.port
     );
     let (subject, proof) = match server.mode.by {
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             Evidence::of(policy, mode, "both are taken"),
         ),
         None => (
-            met::workload_ref(facts.mesh, server.pod),
+            called_service::workload_ref(facts.mesh, server.pod),
             Evidence::object(server.pod, "no PeerAuthentication is for it"),
         ),
     };

@@ -2,7 +2,7 @@
 
 use super::tls_port;
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_sim::walk::Scheme;
 
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             message,
             Evidence::of(port.object, protocol, "the protocol"),
         );
-        if let Some(client) = case.and_then(|case| met::client_pod(facts, case)) {
+        if let Some(client) = case.and_then(|case| called_service::client_pod(facts, case)) {
             finding.hits(client.id.clone());
         }
         if case.is_none() {
@@ -57,6 +57,11 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             finding.severity(Severity::Info);
         }
         let path = format!("{}/protocol", port.object.path_of(port.node));
-        finding.fix(met::put(port.object, "replace", &path, "\"TLS\""));
+        finding.fix(called_service::put(
+            port.object,
+            "replace",
+            &path,
+            "\"TLS\"",
+        ));
     }
 }

@@ -3,8 +3,8 @@
 use super::port_level::{self, Misplaced};
 use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::missed::{for_nobody, slip};
+use crate::rules::endpoints::called_service;
+use crate::rules::selector_misses::{for_nobody, slip};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::Object;
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let message = format!(
             "{} would let plain text in to {}, but selects {}, which nothing has, so {} refuses {}",
             exempt.id,
-            met::workload_ref(facts.mesh, first.pod),
+            called_service::workload_ref(facts.mesh, first.pod),
             label.str().unwrap_or_default(),
             policy.id,
             client.workload()
@@ -73,7 +73,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         );
         finding.see(Evidence::of(policy, mode, "only mutual TLS is taken"));
         finding.hits(client.reference()).hits(first.pod.id.clone());
-        finding.fix(met::put(
+        finding.fix(called_service::put(
             exempt,
             "replace",
             &exempt.path_of(label),
@@ -85,7 +85,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let message = format!(
             "{} would let plain text in to {} on port {}, but the workload listens on {}, so {} refuses {}",
             misplaced.policy.id,
-            met::workload_ref(facts.mesh, first.pod),
+            called_service::workload_ref(facts.mesh, first.pod),
             misplaced.entry.key,
             first.port,
             policy.id,
@@ -105,7 +105,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let message = format!(
         "{} demands mutual TLS of {} on port {}, and {} has no proxy to speak it: its plain text is refused",
         policy.id,
-        met::workload_ref(facts.mesh, first.pod),
+        called_service::workload_ref(facts.mesh, first.pod),
         first.port,
         client.workload()
     );
@@ -144,7 +144,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             ));
         }
     }
-    let open = met::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\"");
+    let open = called_service::put(policy, "replace", &policy.path_of(mode), "\"PERMISSIVE\"");
     let inject = Fix::advice(format!(
         "give {} a proxy: label its namespace {} for injection and restart it",
         client.workload(),
@@ -215,7 +215,7 @@ fn refusal(
     server: &Object,
     client: &meshladder_mesh::PodFacts,
 ) -> Option<(DocId, usize)> {
-    let log = met::proxy_log(facts, server)?;
+    let log = called_service::proxy_log(facts, server)?;
     let from = |remote: &str| {
         remote
             .rsplit_once(':')

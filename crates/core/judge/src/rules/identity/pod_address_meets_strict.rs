@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
 use meshladder_mesh::peer_authentication::MutualTls;
@@ -92,6 +92,6 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             )));
         }
     }
-    let workload = met::workload_ref(facts.mesh, server.pod);
+    let workload = called_service::workload_ref(facts.mesh, server.pod);
     finding.fix(Fix::advice(format!("where the address must be called, exempt the port: a PeerAuthentication for {workload} with portLevelMtls {}: PERMISSIVE", server.port)));
 }

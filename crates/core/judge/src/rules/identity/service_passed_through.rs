@@ -2,7 +2,7 @@
 
 use super::servers;
 use crate::finding::{Evidence, Rung, Severity};
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_text::json::escape;
@@ -26,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
-    let (Some(client), Some(service)) = (met::client_pod(facts, case), case.service) else {
+    let (Some(client), Some(service)) = (called_service::client_pod(facts, case), case.service)
+    else {
         return;
     };
     out.examined();
@@ -69,5 +70,10 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.severity(Severity::Error);
     }
     let entry = escape(&format!("{}/{host}", service.id.namespace));
-    finding.fix(met::put(sidecar, "add", "/spec/egress/0/hosts/-", &entry));
+    finding.fix(called_service::put(
+        sidecar,
+        "add",
+        "/spec/egress/0/hosts/-",
+        &entry,
+    ));
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::witness::{self, Side};
+use crate::rules::accounts::{self, Side};
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::json::escape;
@@ -56,7 +56,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if case.seen.is_some_and(Symptom::is_success) {
         return;
     }
-    let rule = witness::client_setting(facts, case, "tls");
+    let rule = accounts::client_setting(facts, case, "tls");
     let failure = failure(facts, case);
     let servers: Vec<&PodFacts> = case
         .servers
@@ -106,7 +106,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     finding.evidence.extend(proof);
     finding
         .hits
-        .extend(witness::caller(facts, case).map(PodFacts::reference));
+        .extend(accounts::caller(facts, case).map(PodFacts::reference));
     if cause == Cause::Plain {
         let path = escape(&rule.path_of(tls));
         finding.fix(Fix::json_patch(
@@ -169,7 +169,7 @@ impl Cause {
 
 /// How the handshake failed, with the line that says so; what was seen may say it too.
 fn failure(facts: &Facts<'_>, case: &Case<'_>) -> Option<(Cause, Option<Evidence>)> {
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .filter(|told| told.side == Side::Client);
     let logged = told.filter_map(|told| {
@@ -233,7 +233,7 @@ fn tell_name(
     }
     let path = object.path_of(names);
     if let [own] = own.as_slice() {
-        finding.fix(met::put(
+        finding.fix(called_service::put(
             object,
             "replace",
             &path,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::PEER_AUTHENTICATIONS;
+use crate::rules::absence::PEER_AUTHENTICATIONS;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::{age, selector};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::listed::of_operations;
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{AUTHORIZATION_POLICIES, holds};
 use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES};
-use crate::rules::held::{AUTHORIZATION_POLICIES, holds};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Mesh;
 

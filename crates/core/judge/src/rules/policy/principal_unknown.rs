@@ -4,10 +4,10 @@ use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use super::listed::of_sources;
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS};
-use crate::rules::held::{
+use crate::rules::absence::{
     AUTHORIZATION_POLICIES, SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in, is_complete,
 };
+use crate::rules::analyzed::{DEPLOYMENTS, GATEWAYS, NAMESPACES, PODS};
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::{Mesh, Object};

@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS, is_complete};
 use crate::rules::analyzed::{DEPLOYMENTS, ENVOY_FILTERS, PODS};
-use crate::rules::held::{PEER_AUTHENTICATIONS, WORKLOAD_GROUPS, is_complete};
-use crate::rules::missed::selecting;
+use crate::rules::selector_misses::selecting;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::policies::selector;

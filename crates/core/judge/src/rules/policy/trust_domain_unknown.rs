@@ -2,8 +2,8 @@
 
 use super::accounts::{is_of_several_clusters, principals, trust_domain};
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{AUTHORIZATION_POLICIES, CONFIG_MAPS};
 use crate::rules::analyzed::GATEWAYS;
-use crate::rules::held::{AUTHORIZATION_POLICIES, CONFIG_MAPS};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::PEER_AUTHENTICATIONS;
+use crate::rules::absence::PEER_AUTHENTICATIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{age, selector};

@@ -3,7 +3,7 @@
 use super::listed::of_operations;
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::AUTHORIZATION_POLICIES;
+use crate::rules::absence::AUTHORIZATION_POLICIES;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_text::json::escape;
 

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{holds, holds_in};
 use crate::rules::analyzed::{SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES};
-use crate::rules::held::{holds, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::{Mesh, Object};
 

@@ -1,8 +1,8 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::endpoints::met;
-use crate::rules::witness;
+use crate::rules::accounts;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::access_log::{self, Line};
 use meshladder_capture::snapshot::DocId;
@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if let Some(case) = case {
         out.examined();
-        let told = witness::told(facts, case)
+        let told = accounts::of(facts, case)
             .into_iter()
             .find(|told| told.is_of_application() && told.has("UF"));
         if let Some((pod, line)) = told.and_then(|told| Some((told.pod?, told.line?))) {
@@ -84,7 +84,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
          the application is down or bound to 127.0.0.1",
         pod.workload()
     );
-    let finding = out.find(pod.workload(), message, witness::line_shows(line));
+    let finding = out.find(pod.workload(), message, accounts::line_shows(line));
     finding.hits(pod.reference());
     for (_, node) in declared {
         finding.see(Evidence::of(stored, node, "a port that the pod declares"));
@@ -102,7 +102,7 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
             node,
             "it is told to listen on the loopback address only",
         ));
-        let patch = met::put(
+        let patch = called_service::put(
             workload,
             "replace",
             &workload.path_of(node),
@@ -158,8 +158,10 @@ fn misled(
         message,
         Evidence::of(sidecar, node, "where it leads"),
     );
-    finding.see(witness::line_shows(line)).hits(pod.reference());
-    finding.fix(met::put(
+    finding
+        .see(accounts::line_shows(line))
+        .hits(pod.reference());
+    finding.fix(called_service::put(
         sidecar,
         "replace",
         &sidecar.path_of(node),

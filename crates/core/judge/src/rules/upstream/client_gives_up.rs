@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::witness::{self, Side};
+use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::ObjectRef;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case);
+    let told = accounts::of(facts, case);
     let gave_up = |flag: &str| ["DC", "DR"].contains(&flag);
     let at_client = told
         .iter()
@@ -59,7 +59,7 @@ fn tell(case: &Case<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
         .unwrap_or_default();
     let message = format!(
         "the caller of {} hangs up{after}, before the answer is there",
-        witness::call(case)
+        accounts::call(case)
     );
     let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
     finding.fix(Fix::advice(

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::access_log;
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::ObjectRef;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case)
+    let told = accounts::of(facts, case)
         .into_iter()
         .find(|told| is_low(told.code, told.details));
     let is_seen = case.saw(426);
@@ -62,7 +62,7 @@ fn logged(facts: &Facts<'_>, case: &Case<'_>) -> Evidence {
         .filter_map(|id| facts.snapshot.open(&id).ok())
         .find_map(|doc| {
             let line = access_log::lines(&doc).find(|line| is_low(line.code, &line.details))?;
-            Some(witness::line_shows(&line))
+            Some(accounts::line_shows(&line))
         });
     line.unwrap_or_else(|| {
         Evidence::document(&DocId::new("logs/"), "no line of it was kept: 426 was seen")

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
@@ -60,7 +60,7 @@ const FORMS: [(&str, &str); 12] = [
 
 fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     out.examined();
-    let told = witness::told(facts, case).into_iter().find_map(|told| {
+    let told = accounts::of(facts, case).into_iter().find_map(|told| {
         let (_, what) = FORMS
             .iter()
             .find(|(details, _)| told.details.contains(details))?;
@@ -75,7 +75,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map_or_else(|| case.host.clone(), |pod| pod.workload().to_string());
     let message = format!(
         "the proxy of {at} refuses {} with {}: {what}",
-        witness::call(case),
+        accounts::call(case),
         told.code
     );
     let details = told.details.to_owned();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::access_log::Line;
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, ObjectRef};
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let Some(lines) = repeated(&case.server_log) else {
         return;
     };
-    let services = witness::virtual_services(facts, case);
+    let services = accounts::virtual_services(facts, case);
     let retries = services
         .iter()
         .find_map(|service| retries(service).map(|node| (*service, node)));
@@ -51,17 +51,17 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 service.id.clone(),
                 Evidence::of(service, node, "it does not turn retries off"),
             ),
-            None => (service_of(case), witness::line_shows(lines[0])),
+            None => (service_of(case), accounts::line_shows(lines[0])),
         };
     let message = format!(
         "{} ran {} times for one call: the caller's proxy retries it",
-        witness::call(case),
+        accounts::call(case),
         lines.len()
     );
     let finding = out.find(subject.clone(), message, proof);
     finding.confidence(Confidence::Likely);
     for line in lines.iter().take(3) {
-        finding.see(witness::line_shows(line));
+        finding.see(accounts::line_shows(line));
     }
     if let Some((service, node)) = retries {
         let at = service.path_of(node);

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, witness};
+use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, accounts};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::trace::Kind;
@@ -107,7 +107,7 @@ fn log_wanted(case: &Case<'_>, seen: &Symptom) -> String {
 fn is_logged(facts: &Facts<'_>, case: &Case<'_>) -> bool {
     let success = case.seen.is_some_and(Symptom::is_success);
     success
-        || witness::told(facts, case)
+        || accounts::of(facts, case)
             .iter()
             .any(|told| told.line.is_some() && told.details != "via_upstream")
         || super::application_answers_error::answer(facts, case).is_some()

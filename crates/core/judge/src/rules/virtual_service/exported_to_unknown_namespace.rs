@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::{holds, is_complete};
 use crate::rules::analyzed::{
     DESTINATION_RULES, NAMESPACES, SERVICE_ENTRIES, SERVICES, VIRTUAL_SERVICES,
 };
-use crate::rules::held::{holds, is_complete};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::export::{Export, export_node};
 

@@ -4,7 +4,7 @@ use super::bound::{self, Bound};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_text::json::escape;
 
@@ -50,7 +50,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 .map(|gateway| gateway.id.name.as_str());
             if let Some(near) = nearest(name, near) {
                 let meant = escape(&format!("{namespace}/{near}"));
-                finding.fix(met::put(service, "replace", &service.path_of(node), &meant));
+                finding.fix(called_service::put(
+                    service,
+                    "replace",
+                    &service.path_of(node),
+                    &meant,
+                ));
             }
             finding.fix(Fix::advice(
                 "name a Gateway that exists, as namespace/name, or mesh for sidecars",

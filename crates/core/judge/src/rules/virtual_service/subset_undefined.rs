@@ -4,7 +4,7 @@ use super::destination;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::{DESTINATION_RULES, VIRTUAL_SERVICES};
 use crate::rules::config::nearest::nearest;
-use crate::rules::endpoints::met;
+use crate::rules::endpoints::called_service;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 use meshladder_text::json::escape;
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
                 Evidence::of(service, at, "the subset"),
             );
             if let Some(near) = nearest(name, defined.into_iter()) {
-                finding.fix(met::put(
+                finding.fix(called_service::put(
                     service,
                     "replace",
                     &service.path_of(at),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::rules::absence::AUTHORIZATION_POLICIES;
 use crate::rules::analyzed::NAMESPACES;
-use crate::rules::held::AUTHORIZATION_POLICIES;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::injection::Template;

@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in};
+use crate::rules::absence::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in};
 use crate::rules::{Check, Facts, Rule, Sink};
 
 pub(super) static RULE: Rule = Rule {

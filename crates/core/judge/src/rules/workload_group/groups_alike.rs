@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::WORKLOAD_GROUPS;
+use crate::rules::absence::WORKLOAD_GROUPS;
 use crate::rules::{Check, Facts, Rule, Sink};
 use meshladder_mesh::Object;
 

@@ -17,7 +17,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// One account of how the request ended.
 #[derive(Debug)]
-pub(super) struct Told<'r> {
+pub(super) struct Account<'r> {
     pub(super) side: Side,
     pub(super) code: u16,
     pub(super) flags: Vec<&'r str>,
@@ -39,7 +39,7 @@ pub(super) enum Side {
     Server,
 }
 
-impl Told<'_> {
+impl Account<'_> {
     pub(super) fn has(&self, flag: &str) -> bool {
         self.flags.contains(&flag)
     }
@@ -55,7 +55,7 @@ impl Told<'_> {
 
 /// Every account of an end like the one that was seen: the servers' logs first, then the client's,
 /// then the walk. Without anything seen the last line of each log counts. Nothing after a success.
-pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
+pub(super) fn of<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Account<'r>> {
     if case.seen.is_some_and(super::Symptom::is_success) {
         return Vec::new();
     }
@@ -100,13 +100,13 @@ fn fits(case: &Case<'_>, code: u16, flags: &[impl AsRef<str>], side: Side) -> bo
     code == seen.code && (seen.flags.is_empty() || relayed || shared)
 }
 
-fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Told<'r> {
+fn logged<'r>(facts: &Facts<'r>, line: &'r Line, side: Side) -> Account<'r> {
     let details = if line.details.is_empty() {
         &line.termination
     } else {
         &line.details
     };
-    Told {
+    Account {
         side,
         code: line.code,
         flags: line.flags.iter().map(String::as_str).collect(),
@@ -164,7 +164,7 @@ pub(super) fn line_shows(line: &Line) -> Evidence {
     )
 }
 
-fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Told<'r> {
+fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> Account<'r> {
     let ends =
         |hop: &&Hop| hop.log.details == branch.end.details && hop.log.code == branch.end.code;
     let hop = case
@@ -176,7 +176,7 @@ fn foreseen<'r>(facts: &Facts<'r>, case: &'r Case<'_>, branch: &'r Branch) -> To
         .or(case.trace.hops.last());
     let is_inbound = hop.is_some_and(|hop| hop.direction == HopDirection::Inbound);
     let pod = hop.and_then(|hop| facts.mesh.pod(&hop.proxy.namespace, &hop.proxy.pod));
-    Told {
+    Account {
         side: if is_inbound {
             Side::Server
         } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::config::nearest::nearest;
-use super::endpoints::met;
+use super::endpoints::called_service;
 use super::workloads::Selectors;
 use super::{Case, Facts, Sink, workloads};
 use crate::finding::{Evidence, Fix, Severity};
@@ -70,7 +70,7 @@ pub(super) fn tell_nobody(
     let Some(wanted) = selector(policy.spec()) else {
         return;
     };
-    let words = met::labels_in_words(wanted);
+    let words = called_service::labels_in_words(wanted);
     let is_asked = |pod: &&Object| {
         case.is_none_or(|case| {
             case.servers
@@ -81,7 +81,7 @@ pub(super) fn tell_nobody(
     let pods = || facts.mesh.objects.of_kind("Pod").iter().filter(is_asked);
     let near = pods().find_map(|pod| Some((pod, slip(policy, pod)?)));
     if let Some((pod, (label, own))) = near {
-        let workload = met::workload_ref(facts.mesh, pod);
+        let workload = called_service::workload_ref(facts.mesh, pod);
         let message = format!(
             "{} selects {words}, which nothing has: {workload} has {own}",
             policy.id
@@ -92,7 +92,7 @@ pub(super) fn tell_nobody(
             Evidence::of(policy, label, "what it selects"),
         );
         finding.hits(pod.id.clone());
-        finding.fix(met::put(
+        finding.fix(called_service::put(
             policy,
             "replace",
             &policy.path_of(label),
@@ -105,7 +105,7 @@ pub(super) fn tell_nobody(
         let message = format!(
             "{} selects {words}, which {} has, but a policy reaches only its own namespace",
             policy.id,
-            met::workload_ref(facts.mesh, pod)
+            called_service::workload_ref(facts.mesh, pod)
         );
         let finding = out.find(
             policy.id.clone(),

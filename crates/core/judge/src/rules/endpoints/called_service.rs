@@ -15,7 +15,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
 #[derive(Clone, Debug)]
-pub(in crate::rules) struct Met<'f> {
+pub(in crate::rules) struct CalledService<'f> {
     pub(in crate::rules) service: &'f Object,
     /// The port that is asked for; none for all.
     pub(in crate::rules) port: Option<u16>,
@@ -23,7 +23,7 @@ pub(in crate::rules) struct Met<'f> {
     pub(in crate::rules) subset: String,
 }
 
-impl<'f> Met<'f> {
+impl<'f> CalledService<'f> {
     /// `cart.shop.svc.cluster.local`
     pub(in crate::rules) fn host(&self, facts: &Facts<'_>) -> String {
         facts
@@ -101,7 +101,10 @@ impl<'f> Met<'f> {
 
 /// The Services that a request is sent to, port and subset included; without a request all there
 /// are.
-pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>) -> Vec<Met<'f>> {
+pub(in crate::rules) fn services<'f>(
+    facts: &Facts<'f>,
+    case: Option<&Case<'_>>,
+) -> Vec<CalledService<'f>> {
     let mesh = facts.mesh;
     let Some(case) = case else {
         let all = mesh
@@ -109,7 +112,7 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
             .of("Service", "")
             .filter(|service| !is_control_plane(service));
         return all
-            .map(|service| Met {
+            .map(|service| CalledService {
                 service,
                 port: None,
                 subset: String::new(),
@@ -119,42 +122,42 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
     let of_cluster = |cluster: &str| {
         let name = ClusterName::parse(cluster)?;
         let service = mesh.service_of_host(name.host)?;
-        Some(Met {
+        Some(CalledService {
             service,
             port: name.port.parse().ok(),
             subset: name.subset.to_owned(),
         })
     };
-    let mut met: Vec<Met<'f>> = case.clusters().filter_map(of_cluster).collect();
-    if met.is_empty() {
+    let mut called: Vec<CalledService<'f>> = case.clusters().filter_map(of_cluster).collect();
+    if called.is_empty() {
         let service = case
             .service
             .and_then(|service| mesh.service(&service.namespace, &service.name));
         let port = Some(case.call.to.port);
-        met.extend(service.map(|service| Met {
+        called.extend(service.map(|service| CalledService {
             service,
             port,
             subset: String::new(),
         }));
     }
-    met
+    called
 }
 
 /// The same, and without a request also every subset that a route sends requests to.
 pub(in crate::rules) fn services_and_subsets<'f>(
     facts: &Facts<'f>,
     case: Option<&Case<'_>>,
-) -> Vec<Met<'f>> {
-    let mut met = services(facts, case);
+) -> Vec<CalledService<'f>> {
+    let mut called = services(facts, case);
     if case.is_none() {
-        met.extend(routed_subsets(facts.mesh));
+        called.extend(routed_subsets(facts.mesh));
     }
-    met
+    called
 }
 
 /// The subsets that routes lead to, each once; a destination of several without a weight gets
 /// nothing.
-fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
+fn routed_subsets(mesh: &Mesh) -> Vec<CalledService<'_>> {
     let mut found = std::collections::BTreeMap::new();
     for service in mesh.objects.of_kind("VirtualService") {
         for route in routes(service) {
@@ -175,14 +178,14 @@ fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
                 else {
                     continue;
                 };
-                let met = Met {
+                let called = CalledService {
                     service,
                     port: None,
                     subset: subset.to_owned(),
                 };
                 found
-                    .entry((service.id.clone(), met.subset.clone()))
-                    .or_insert(met);
+                    .entry((service.id.clone(), called.subset.clone()))
+                    .or_insert(called);
             }
         }
     }
