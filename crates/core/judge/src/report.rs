@@ -1,6 +1,6 @@
 //! What the ladder hands to renderers.
 
-use crate::finding::{Evidence, Finding, Rung, Severity, Spot};
+use crate::finding::{Evidence, Finding, MissingFact, Rung, Severity, Spot};
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_text::time::Time;
 
@@ -30,7 +30,7 @@ pub struct Report {
     /// What was needed, and how much of it there was.
     pub coverage: Vec<(Need, Coverage)>,
     /// Facts that were missing and could change the answer.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<MissingFact>,
 }
 
 /// A finding with its evidence looked up.
@@ -72,7 +72,7 @@ pub enum Outcome {
     /// A finding at warning or above.
     Failed,
     /// A fact was missing, and why.
-    Skipped(String),
+    Skipped(MissingFact),
     /// There was nothing to look at.
     Nothing,
 }

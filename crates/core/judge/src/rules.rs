@@ -1,11 +1,11 @@
 //! The rules: one folder a family, an `.rs` and an `.md` a rule. The `.md` is the rule's page, and
 //! its examples are run.
 
-use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, MissingFact, Rung, Severity, Subject};
 use crate::fleet::{Fleet, Proxy};
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_mesh::Mesh;
 use meshladder_mesh::schema::{Fault, Faults};
-use meshladder_mesh::{Mesh, ObjectRef};
 
 mod absence;
 mod accounts;
@@ -151,12 +151,12 @@ impl<'s> Facts<'s> {
         self.faults.of(self.mesh)
     }
 
-    /// What cannot be read of a path of the bundle layout, in words; none when it can.
-    pub fn unread(&self, path: &str) -> Option<String> {
+    /// What cannot be read of a path of the bundle layout; none when it can.
+    pub fn unread(&self, path: &str) -> Option<MissingFact> {
         let need = Need::of_path(path);
         match self.snapshot.coverage(&need) {
             Coverage::Complete | Coverage::Partial(_) => None,
-            coverage => Some(coverage.lack(&need)),
+            coverage => Some(MissingFact::Unread(need, coverage)),
         }
     }
 }
@@ -170,7 +170,7 @@ pub struct Sink {
     /// What was found.
     pub findings: Vec<Finding>,
     /// Facts that were missing and could change the answer.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<MissingFact>,
 }
 
 impl Rule {
@@ -202,14 +202,14 @@ impl Sink {
     }
 
     /// A fact is missing that could change the answer.
-    pub fn unknown(&mut self, fact: impl Into<String>) {
+    pub fn unknown(&mut self, fact: impl Into<MissingFact>) {
         self.unknown.push(fact.into());
     }
 
-    /// A finding: the object to change, one sentence, and what proves it.
+    /// A finding: the object to change or what else it is about, one sentence, and what proves it.
     pub fn find(
         &mut self,
-        subject: ObjectRef,
+        subject: impl Into<Subject>,
         message: impl Into<String>,
         proof: Evidence,
     ) -> &mut Finding {
@@ -219,7 +219,7 @@ impl Sink {
             rung: self.rule.rung,
             severity: self.rule.severity,
             confidence: Confidence::Proven,
-            subject,
+            subject: subject.into(),
             message: message.into(),
             evidence: vec![proof],
             fixes: Vec::new(),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use meshladder_judge::describe::{Description, Fact, Section};
+use meshladder_judge::finding::Subject;
 use meshladder_mesh::ObjectRef;
 use meshladder_text::json::{Raw, escape};
 
@@ -32,7 +33,7 @@ fn line(fact: &Fact, width: usize, about: &ObjectRef) -> String {
     let by = fact
         .by
         .as_ref()
-        .filter(|by| *by != about)
+        .filter(|by| **by != *about)
         .map(|by| format!("  [{by}]"))
         .unwrap_or_default();
     let gap = if width == 0 { "" } else { "  " };
@@ -58,7 +59,7 @@ pub fn to_json(description: &Description) -> String {
 
 fn section(section: &Section) -> String {
     let fact = |fact: &Fact| {
-        let by = fact.by.as_ref().map_or_else(|| "null".to_owned(), object);
+        let by = fact.by.as_ref().map_or_else(|| "null".to_owned(), subject);
         format!(
             "{{\"about\":{},\"says\":{},\"by\":{by}}}",
             escape(&fact.about),
@@ -73,13 +74,15 @@ fn section(section: &Section) -> String {
     )
 }
 
-fn object(
-    ObjectRef {
-        kind,
-        namespace,
-        name,
-    }: &ObjectRef,
-) -> String {
-    let [kind, namespace, name] = [kind, namespace, name].map(|text| escape(text));
+fn object(object: &ObjectRef) -> String {
+    reference([&object.kind, &object.namespace, &object.name])
+}
+
+fn subject(subject: &Subject) -> String {
+    reference([subject.kind(), subject.namespace(), subject.name()])
+}
+
+fn reference(parts: [&str; 3]) -> String {
+    let [kind, namespace, name] = parts.map(escape);
     format!("{{\"kind\":{kind},\"namespace\":{namespace},\"name\":{name}}}")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Finding, Rung, Severity};
+use crate::finding::{Finding, MissingFact, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Symptom, named};
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
@@ -66,7 +66,7 @@ impl Scope {
     }
 
     /// Why the object that was named could not be read, when it is not here.
-    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<String> {
+    pub(super) fn unread(&self, facts: &Facts<'_>) -> Option<MissingFact> {
         let object = match self {
             Self::Workload { object, pods } if pods.is_empty() => object,
             Self::Object(object) => object,
@@ -168,7 +168,7 @@ pub(super) fn put_asked_for_first(findings: &mut [Finding], case: &Case<'_>) {
 }
 
 fn touches(finding: &Finding, is: impl Fn(&ObjectRef) -> bool) -> bool {
-    is(&finding.subject) || finding.hits.iter().any(is)
+    finding.subject.object().is_some_and(&is) || finding.hits.iter().any(is)
 }
 
 /// A control plane that is down hits everybody.

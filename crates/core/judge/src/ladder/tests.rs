@@ -1,5 +1,6 @@
 use super::*;
 use meshladder_capture::snapshot::Builder;
+use meshladder_mesh::ObjectRef;
 use meshladder_sim::request::Claims;
 use meshladder_sim::walk::{Caller, Url};
 
@@ -107,7 +108,10 @@ fn found(message: &str) -> Finding {
 fn a_cause_that_cannot_be_told_from_others_is_not_blamed() {
     let mut findings = vec![found("cut off")];
     findings[0].lacks("networkpolicies");
-    assert_eq!(attribute::unsettled(&mut findings), ["networkpolicies"]);
+    assert_eq!(
+        attribute::unsettled(&mut findings),
+        [MissingFact::from("networkpolicies")]
+    );
     assert!(findings.iter().all(|finding| !finding.is_loud()));
 }
 

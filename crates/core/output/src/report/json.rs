@@ -1,7 +1,7 @@
 //! A report as JSON v1: an outward shape of its own, which may grow and keeps its names.
 
 use crate::json::pretty;
-use meshladder_judge::finding::{Evidence, Finding, Fix};
+use meshladder_judge::finding::{Evidence, Finding, Fix, Subject};
 use meshladder_judge::report::{Outcome, Report, RungOutcome, Shown, Told};
 use meshladder_judge::rules;
 use meshladder_mesh::ObjectRef;
@@ -23,7 +23,7 @@ pub(crate) fn compact(report: &Report) -> String {
             coverage.word()
         )
     });
-    let unknown = report.unknown.iter().map(|fact| escape(fact));
+    let unknown = report.unknown.iter().map(|fact| escape(&fact.to_string()));
     format!(
         "{{\"apiVersion\":\"meshladder.dev/v1\",\"kind\":\"Report\",\"takenAt\":{},\"question\":{},\"verdict\":\"{}\",\"brokenRung\":{},\"findings\":{},\"rungs\":{},\"coverage\":{},\"unknown\":{}}}",
         optional(report.taken_at.map(|time| time.to_string()).as_deref()),
@@ -66,7 +66,7 @@ fn told(told: &Told) -> String {
         rung.id(),
         severity.word(),
         confidence.word(),
-        object(subject),
+        subject_json(subject),
         escape(message),
         list(evidence),
         list(told.finding.fixes.iter().map(fix)),
@@ -76,11 +76,14 @@ fn told(told: &Told) -> String {
 }
 
 fn object(object: &ObjectRef) -> String {
-    let ObjectRef {
-        kind,
-        namespace,
-        name,
-    } = object;
+    reference(&object.kind, &object.namespace, &object.name)
+}
+
+fn subject_json(subject: &Subject) -> String {
+    reference(subject.kind(), subject.namespace(), subject.name())
+}
+
+fn reference(kind: &str, namespace: &str, name: &str) -> String {
     let mut fields = vec![format!("\"kind\":{}", escape(kind))];
     if !namespace.is_empty() {
         fields.push(format!("\"namespace\":{}", escape(namespace)));
@@ -105,19 +108,19 @@ fn evidence(evidence: &Evidence, shown: &Shown) -> String {
 }
 
 fn fix(fix: &Fix) -> String {
-    let checked = fix.change.is_some() && fix.unchecked.is_none();
+    let checked = fix.change.is_some() && fix.why_untried().is_none();
     format!(
         "{{\"kind\":\"{}\",\"risk\":\"{}\",\"text\":{},\"checked\":{checked},\"unchecked\":{}}}",
         fix.kind.word(),
         fix.risk.word(),
         escape(&fix.text),
-        optional(fix.unchecked.as_deref()),
+        optional(fix.why_untried()),
     )
 }
 
 fn rung(rung: &RungOutcome) -> String {
     let why = if let Outcome::Skipped(why) = &rung.outcome {
-        Some(why.as_str())
+        Some(why.to_string())
     } else {
         None
     };
@@ -126,7 +129,7 @@ fn rung(rung: &RungOutcome) -> String {
         rung.rung.id(),
         rung.outcome.word(),
         rung.examined,
-        optional(why)
+        optional(why.as_deref())
     )
 }
 

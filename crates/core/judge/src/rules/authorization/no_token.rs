@@ -1,9 +1,8 @@
 //! See the page beside this file.
 
 use super::unmatched::{self, Why};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0913",
@@ -50,7 +49,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     );
     let rules = policy.spec_at(["rules"]).unwrap_or(&policy.node);
     let proof = Evidence::of(policy, rules, "every rule wants a token");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.see(found.denial.proof);
     finding.fix(Fix::advice(
         "send a token of an issuer that the workload's RequestAuthentication accepts",

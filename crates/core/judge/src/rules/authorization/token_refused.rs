@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
 use super::token_slip;
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::accounts::{self, Account};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_mesh::ObjectRef;
 use meshladder_mesh::policies::Workload;
 
 pub(super) static RULE: Rule = Rule {
@@ -55,7 +54,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.fix(slip.fix);
         return;
     }
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    let finding = out.find(Subject::Request, message, told.proof);
     for policy in policies {
         finding.see(Evidence::object(policy, "which tokens are accepted"));
     }

@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
 use super::servers;
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_mesh::ObjectRef;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ports, target_port};
 
@@ -61,7 +60,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         called.reference(),
         policy.id
     );
-    let subject = ObjectRef::new("Request", "", "");
+    let subject = Subject::Request;
     let finding = out.find(
         subject,
         message,

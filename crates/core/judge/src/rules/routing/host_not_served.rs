@@ -1,7 +1,7 @@
 //! See the page beside this file.
 
 use super::effect::{self, authority, gateway, sidecar};
-use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::snapshot::DocId;
 use meshladder_mesh::gateways::servers;
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
                 case.call.to.port
             );
             if outcome.kind == Kind::NoRoute && facts.mesh.registered(&case.host).next().is_none() {
-                let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
+                let finding = out.find(Subject::Request, message, proof(case));
                 finding
                     .hits
                     .extend(case.client.map(meshladder_mesh::PodFacts::reference));
@@ -98,7 +98,7 @@ fn foreign_host(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
         "the request to {called} asks for host {host}, which is not its name, so the client's proxy treats it as a call \
          to somewhere outside the mesh"
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof(case));
+    let finding = out.find(Subject::Request, message, proof(case));
     finding.hits(client.id.clone()).hits(called);
     for server in &case.servers {
         finding.hits(server.reference());
@@ -190,7 +190,7 @@ fn at_gateway(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
                 )
             }
         };
-        out.find(ObjectRef::new("Request", "", ""), message, proof(case))
+        out.find(Subject::Request, message, proof(case))
     };
     finding.hits(pod.id.clone());
     for gateway in mesh.gateways_of(pod) {
@@ -224,7 +224,7 @@ fn plain(mesh: &Mesh, case: &Case<'_>, pod: &Object, out: &mut Sink) {
     );
     let at = server.node.get("tls").unwrap_or(server.node);
     let proof = Evidence::of(server.gateway, at, "the server speaks TLS");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.hits(pod.id.clone());
     finding.fix(Fix::advice(format!(
         "call https://{}:{port}, or a port whose server speaks HTTP",
@@ -257,7 +257,7 @@ fn other_name(mesh: &Mesh, case: &Case<'_>, pod: &Object, host: &str, out: &mut 
     );
     let at = server.node.get("hosts").unwrap_or(server.node);
     let proof = Evidence::of(server.gateway, at, "the names it tells apart");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.hits(pod.id.clone());
     finding.fix(Fix::advice(format!(
         "let the client say {host}: call it by that name, or set SNI to it"
@@ -284,7 +284,7 @@ fn no_port(mesh: &Mesh, case: &Case<'_>, out: &mut Sink) {
             )
         },
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.confidence(Confidence::Likely);
     finding.fix(Fix::advice(
         "call a port that a Gateway has a server for, or add a server to a Gateway",

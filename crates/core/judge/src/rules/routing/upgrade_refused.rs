@@ -1,9 +1,8 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0619",
@@ -64,8 +63,8 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map(|line| Evidence::line(&DocId::new(&line.doc), line.number, "the proxy refused it"));
     let proof = logged.unwrap_or_else(dump);
     let subject = service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| service.id.clone(),
+        || Subject::Request,
+        |service| Subject::from(service.id.clone()),
     );
     let message = format!(
         "a proxy refuses {what} on port {port} of {}: it allows websocket only",

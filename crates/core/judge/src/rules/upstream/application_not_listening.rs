@@ -92,7 +92,8 @@ fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
     if !refused {
         finding.confidence(Confidence::Likely);
     }
-    let workload = facts.mesh.objects.find(&finding.subject);
+    let subject = finding.subject.object();
+    let workload = subject.and_then(|object| facts.mesh.objects.find(object));
     for (workload, node, bound) in workload
         .into_iter()
         .flat_map(|workload| loopback(workload, number))

@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::accounts::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1004",
@@ -61,7 +60,7 @@ fn tell(case: &Case<'_>, after: Option<u64>, proof: Evidence, out: &mut Sink) {
         "the caller of {} hangs up{after}, before the answer is there",
         accounts::call(case)
     );
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.fix(Fix::advice(
         "give the caller more time than the work takes, or leave DC out of the error budget",
     ));

@@ -1,6 +1,6 @@
 //! See the page beside this file.
 
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Rung, Severity, Subject};
 use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_mesh::ObjectRef;
@@ -31,8 +31,8 @@ fn check(_: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         line.flags.join(",")
     );
     let subject = case.service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+        || Subject::Request,
+        |service| Subject::from(ObjectRef::new("Service", &service.namespace, &service.name)),
     );
     let finding = out.find(subject, message, accounts::line_shows(line));
     finding.fix(Fix::advice(

@@ -1,10 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::access_log;
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1007",
@@ -39,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         .map_or_else(|| "the proxy".to_owned(), |hop| hop.proxy.namespaced_name());
     let message =
         format!("the caller speaks HTTP/1.0, which {first} answers with 426 before any routing");
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.fix(Fix::advice("let the caller speak HTTP/1.1"));
     finding.fix(Fix::advice(
         "or have istiod accept HTTP/1.0 everywhere: PILOT_HTTP10=1; for one gateway set ISTIO_META_HTTP10=\"1\"",

@@ -1,8 +1,7 @@
 //! See the page beside this file.
 
-use crate::finding::{Fix, Rung, Severity};
+use crate::finding::{Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
-use meshladder_mesh::ObjectRef;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1021",
@@ -79,7 +78,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         told.code
     );
     let details = told.details.to_owned();
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, told.proof);
+    let finding = out.find(Subject::Request, message, told.proof);
     finding
         .hits
         .extend(told.pod.map(meshladder_mesh::PodFacts::reference));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::access_log::Line;
 use meshladder_mesh::services::number;
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let (subject, proof) =
         match retries.or_else(|| services.first().map(|service| (*service, &service.node))) {
             Some((service, node)) => (
-                service.id.clone(),
+                Subject::from(service.id.clone()),
                 Evidence::of(service, node, "it does not turn retries off"),
             ),
             None => (service_of(case), accounts::line_shows(lines[0])),
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         accounts::call(case),
         lines.len()
     );
-    let finding = out.find(subject.clone(), message, proof);
+    let finding = out.find(subject, message, proof);
     finding.confidence(Confidence::Likely);
     for line in lines.iter().take(3) {
         finding.see(accounts::line_shows(line));
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     if let Some((service, node)) = retries {
         let at = service.path_of(node);
         finding.fix(Fix::json_patch(
-            &subject,
+            &service.id,
             format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#),
         ));
     }
@@ -91,9 +91,9 @@ fn retries(service: &Object) -> Option<&Node> {
         .find_map(|route| route.get("retries"))
 }
 
-fn service_of(case: &Case<'_>) -> ObjectRef {
+fn service_of(case: &Case<'_>) -> Subject {
     case.service.map_or_else(
-        || ObjectRef::new("Request", "", ""),
-        |service| ObjectRef::new("Service", &service.namespace, &service.name),
+        || Subject::Request,
+        |service| Subject::from(ObjectRef::new("Service", &service.namespace, &service.name)),
     )
 }

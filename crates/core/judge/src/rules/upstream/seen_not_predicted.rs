@@ -1,9 +1,9 @@
 //! See the page beside this file.
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom, accounts};
 use meshladder_capture::snapshot::DocId;
-use meshladder_mesh::{ObjectRef, PodFacts};
+use meshladder_mesh::PodFacts;
 use meshladder_sim::trace::Kind;
 
 pub(super) static RULE: Rule = Rule {
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         Some(at) => Evidence::offset(&at.doc, at.offset, "what the proxy would do"),
         None => Evidence::document(&DocId::new("proxies/"), "what the proxies would do"),
     };
-    let finding = out.find(ObjectRef::new("Request", "", ""), message, proof);
+    let finding = out.find(Subject::Request, message, proof);
     finding.confidence(Confidence::Possible);
     finding.fix(Fix::advice(
         "take the access logs of both proxies for this request: they tell which of them answered",
