@@ -236,7 +236,10 @@ pub(crate) fn analyze(data: &[u8]) {
     let report = ladder::analyze(&snapshot, &mesh, &ladder::Analysis::default());
     for told in &report.findings {
         assert!(
-            !matches!(told.finding.subject, meshladder_judge::finding::Subject::Rule(_)),
+            !matches!(
+                told.finding.subject,
+                meshladder_judge::finding::Subject::Rule(_)
+            ),
             "{}",
             told.finding.message
         );

@@ -5,9 +5,9 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use meshladder_capture::snapshot::Snapshot;
+use meshladder_judge::finding::MissingFact;
 use meshladder_judge::finding::Severity;
 use meshladder_judge::ladder::{self, Analysis, Choice};
-use meshladder_judge::finding::MissingFact;
 use meshladder_judge::report::{Report, by_reason};
 use meshladder_judge::rules::{self, Rule};
 use meshladder_mesh::{Beside, Mesh};

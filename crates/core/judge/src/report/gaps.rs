@@ -52,18 +52,19 @@ pub fn by_reason(facts: &[MissingFact]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshladder_capture::snapshot::{Coverage, Need};
+    use meshladder_capture::Kind;
+    use meshladder_capture::snapshot::{Coverage, Need, Part};
 
     #[test]
     fn facts_that_lack_for_one_reason_are_named_together() {
-        let denied = |kind: &str| {
+        let denied = |kind| {
             let coverage = Coverage::Denied("no right".to_owned());
-            MissingFact::Unread(Need::Objects(kind.to_owned()), coverage)
+            MissingFact::Unread(Need::Objects(kind), coverage)
         };
         let facts = [
-            denied("pods"),
-            MissingFact::Unread(Need::Part("proxies/".to_owned()), Coverage::NotAsked),
-            denied("services"),
+            denied(Kind::Pod),
+            MissingFact::Unread(Need::Part(Part::Proxies), Coverage::NotAsked),
+            denied(Kind::Service),
             "what led to 503".into(),
         ];
         let told = by_reason(&facts);

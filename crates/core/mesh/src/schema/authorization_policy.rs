@@ -2,14 +2,14 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS};
 use super::describe::Type::{Enum, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, Type, checked, list, may, must, plain};
+use super::describe::{Message, STRING, Schema, Type, checked, list, may, must, plain};
 use super::text::Text;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "AuthorizationPolicy",
-    group: "security.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::AuthorizationPolicy,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

@@ -3,18 +3,18 @@
 use super::common::{EXPORT_TO, SELECTOR};
 use super::describe::Type::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
 use super::describe::{
-    COUNT, INT32, Kind, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Span, TIME, UINT32,
+    COUNT, INT32, LABELS, Message, PERCENT, PORT, STRING, STRINGS, Schema, Span, TIME, UINT32,
     checked, list, may, must, plain,
 };
 use super::text::Text;
 use super::virtual_service::PORT_SELECTOR;
+use meshladder_capture::Kind;
 
 mod checks;
 mod locality;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "DestinationRule",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::DestinationRule,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -2,14 +2,14 @@
 
 use super::common::{LABEL_SELECTOR, TARGET_REFS};
 use super::describe::Type::{Any, Enum, Map, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, UINT32, checked, list, may, must, plain};
+use super::describe::{INT32, Message, STRING, Schema, UINT32, checked, list, may, must, plain};
 use super::text::Text;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "EnvoyFilter",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::EnvoyFilter,
     versions: &["v1alpha3"],
     only: true,
     spec: &SPEC,

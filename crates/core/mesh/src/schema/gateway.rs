@@ -1,17 +1,17 @@
 //! Gateway.
 
 use super::describe::Type::{Bool, Enum, List, Map, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, STRINGS, UINT32, checked, may, must, plain, some};
+use super::describe::{Message, STRING, STRINGS, Schema, UINT32, checked, may, must, plain, some};
 use super::text::Text;
+use meshladder_capture::Kind;
 
 mod checks;
 mod tls;
 
 pub(super) use checks::{hostname, is_socket};
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Gateway",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::Gateway,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -1,6 +1,6 @@
 //! What was probably meant.
 
-use super::describe::{Kind, Message, Span, Type};
+use super::describe::{Message, Schema, Span, Type};
 use meshladder_text::json::escape;
 use meshladder_text::near;
 use meshladder_text::tree::{Node, Value};
@@ -74,7 +74,7 @@ pub(super) fn camel_case(key: &str) -> Option<String> {
 }
 
 /// Where in the kind there is a field of that name, when there is one place: `spec.http[]`.
-pub(super) fn home(kind: &'static Kind, key: &str) -> Option<String> {
+pub(super) fn home(kind: &'static Schema, key: &str) -> Option<String> {
     let mut found = Vec::new();
     homes(kind.spec, key, "spec", &mut found);
     match &found[..] {

@@ -20,8 +20,6 @@ pub(super) mod stream_routes;
 
 mod filters;
 
-const GROUP: &str = "gateway.networking.k8s.io";
-
 const NAME: Type = TextOf(Text::Filled);
 const HOSTNAMES: Type = List(&TextOf(Text::Hostname), 0, 16);
 const PARENT_REFS: Type = List(&Of(&PARENT_REF), 0, 32);

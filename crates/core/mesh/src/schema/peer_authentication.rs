@@ -2,16 +2,16 @@
 
 use super::common::SELECTOR;
 use super::describe::Type::{Enum, Map, Of};
-use super::describe::{Kind, Message, checked, may, plain};
+use super::describe::{Message, Schema, checked, may, plain};
 use super::fault::Flaw;
 use super::fields::set;
 use super::text::Text;
 use super::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "PeerAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::PeerAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

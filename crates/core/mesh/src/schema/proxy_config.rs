@@ -2,12 +2,12 @@
 
 use super::common::SELECTOR;
 use super::describe::Type::{Map, Of};
-use super::describe::{COUNT, Kind, Message, STRING, may, plain};
+use super::describe::{COUNT, Message, STRING, Schema, may, plain};
 use super::text::Text;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "ProxyConfig",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::ProxyConfig,
     versions: &["v1beta1"],
     only: true,
     spec: &SPEC,

@@ -2,17 +2,17 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Bool, List, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, checked, list, may, must, plain};
+use super::describe::{Message, STRING, Schema, TIME, checked, list, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_most_one, filled};
 use super::text::Text;
 use super::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "RequestAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::RequestAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

@@ -3,16 +3,16 @@
 use super::common::{EXPORT_TO, LABEL_SELECTOR};
 use super::describe::Type::{Enum, List, Of, Text as TextOf};
 use super::describe::{
-    Kind, Message, PORT, PORT_OR_NONE, STRING, STRINGS, checked, may, must, plain,
+    Message, PORT, PORT_OR_NONE, STRING, STRINGS, Schema, checked, may, must, plain,
 };
 use super::text::Text;
 use super::workload_entry;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "ServiceEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::ServiceEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

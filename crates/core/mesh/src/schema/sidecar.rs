@@ -2,17 +2,17 @@
 
 use super::common::LABEL_SELECTOR;
 use super::describe::Type::{Enum, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, UINT32, checked, list, may, must, plain, some};
+use super::describe::{Message, STRING, Schema, UINT32, checked, list, may, must, plain, some};
 use super::destination_rule::CONNECTION_POOL;
 use super::gateway::SERVER_TLS;
 use super::text::Text;
 use super::virtual_service::DESTINATION;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Sidecar",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::Sidecar,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

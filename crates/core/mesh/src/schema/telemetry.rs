@@ -2,16 +2,16 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Bool, Enum, List, Map, Number, Of, Text as TextOf};
-use super::describe::{Kind, Message, STRING, TIME, Type, checked, list, may, must, plain};
+use super::describe::{Message, STRING, Schema, TIME, Type, checked, list, may, must, plain};
 use super::fault::Flaw;
 use super::fields::{at_most_one, filled, items, text};
 use super::text::Text;
 use super::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "Telemetry",
-    group: "telemetry.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::Telemetry,
     versions: &["v1", "v1alpha1"],
     only: true,
     spec: &SPEC,

@@ -2,16 +2,16 @@
 
 use super::common::{SELECTOR, TARGET_REFS};
 use super::describe::Type::{Any, Enum, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, STRING, checked, may, must, plain};
+use super::describe::{INT32, Message, STRING, Schema, checked, may, must, plain};
 use super::fields::{at_least_one, at_most_one};
 use super::text::Text;
 use super::wasm_plugin::{
     FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module,
 };
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "TrafficExtension",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::TrafficExtension,
     versions: &["v1alpha1"],
     only: false,
     spec: &SPEC,

@@ -3,17 +3,17 @@
 use super::common::EXPORT_TO;
 use super::describe::Type::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, Field, Kind, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Span, TIME,
-    Type, UINT32, checked, list, may, must, plain, some,
+    COUNT, Field, LABELS, Message, PERCENT, PORT, PORT_OR_NONE, STRING, STRINGS, Schema, Span,
+    TIME, Type, UINT32, checked, list, may, must, plain, some,
 };
 use super::text::Text;
+use meshladder_capture::Kind;
 
 mod checks;
 mod hosts;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "VirtualService",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::VirtualService,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -1,6 +1,6 @@
 //! One walk over an object, along the structure of its kind.
 
-use super::describe::{Kind, Message, Span, Type};
+use super::describe::{Message, Schema, Span, Type};
 use super::duration;
 use super::fault::{Flaw, Found, Repair, shown};
 use super::guess;
@@ -13,15 +13,15 @@ use meshladder_text::tree::{Member, Node, Value};
 #[derive(Debug)]
 pub(super) struct Walk<'n> {
     pub(super) object: &'n Object,
-    kind: &'static Kind,
+    schema: &'static Schema,
     faults: Vec<Found<'n>>,
 }
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
-pub(super) fn faults<'n>(object: &'n Object, kind: &'static Kind) -> Vec<Found<'n>> {
+pub(super) fn faults<'n>(object: &'n Object, schema: &'static Schema) -> Vec<Found<'n>> {
     let mut walk = Walk {
         object,
-        kind,
+        schema,
         faults: Vec::new(),
     };
     if walk.is_of_version() {
@@ -58,21 +58,21 @@ impl<'n> Walk<'n> {
             .str()
             .and_then(|text| text.split_once('/'))
             .map_or("", |(_, version)| version);
-        if self.kind.versions.contains(&version) {
+        if self.schema.versions.contains(&version) {
             return true;
         }
-        if self.kind.only {
-            let known = self.kind.versions.join(", ");
-            let best = format!("{}/{}", self.kind.group, self.kind.versions[0]);
+        if self.schema.only {
+            let known = self.schema.versions.join(", ");
+            let best = format!("{}/{}", self.schema.kind.group(), self.schema.versions[0]);
             let what = format!(
                 "is {}, which there is not; {} is served as {known}",
                 shown(node),
-                self.kind.kind
+                self.schema.kind.singular()
             );
             self.fault(Flaw::InvalidValue, node, what).repair =
                 Some(Repair::Replace(escape(&best)));
         }
-        self.kind.only
+        self.schema.only
     }
 
     fn object(&mut self) {
@@ -91,19 +91,19 @@ impl<'n> Walk<'n> {
         {
             let key = &*member.key;
             let inside = self
-                .kind
+                .schema
                 .spec
                 .position(key)
                 .map(|_| format!("; it belongs under spec as spec.{key}"));
             let what = format!(
                 "is not a field of {}{}",
-                self.kind.kind,
+                self.schema.kind.singular(),
                 inside.unwrap_or_default()
             );
             self.fault(Flaw::UnknownField, &member.value, what);
         }
         match spec.map(|spec| (spec, &spec.value)) {
-            Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
+            Some((spec, Value::Object(members))) => self.message(spec, members, self.schema.spec),
             Some((spec, _)) => {
                 self.fault(
                     Flaw::WrongType,
@@ -112,8 +112,8 @@ impl<'n> Walk<'n> {
                 );
             }
             None => {
-                self.missing(&object.node, self.kind.spec, 0);
-                (self.kind.spec.check)(&object.node, self);
+                self.missing(&object.node, self.schema.spec, 0);
+                (self.schema.spec.check)(&object.node, self);
             }
         }
     }
@@ -169,7 +169,7 @@ impl<'n> Walk<'n> {
             return self.value(&member.value, &field.of);
         }
         let near = guess::field(message, &member.key);
-        let hint = match (near, guess::home(self.kind, &member.key)) {
+        let hint = match (near, guess::home(self.schema, &member.key)) {
             (Some(name), _) => format!("; did you mean {name}"),
             (None, Some(home)) => format!("; there is one in {home}"),
             (None, None) => String::new(),
@@ -182,7 +182,7 @@ impl<'n> Walk<'n> {
     /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
     /// the API server does.
     fn is_proto(&self) -> bool {
-        self.kind.group.ends_with("istio.io")
+        self.schema.kind.group().ends_with("istio.io")
     }
 
     fn value(&mut self, node: &'n Node, of: &'static Type) {

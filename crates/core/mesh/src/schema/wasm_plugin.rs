@@ -2,16 +2,18 @@
 
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::Type::{Any, Enum, List, Of, Text as TextOf};
-use super::describe::{INT32, Kind, Message, PORT, STRING, Type, checked, list, may, must, plain};
+use super::describe::{
+    INT32, Message, PORT, STRING, Schema, Type, checked, list, may, must, plain,
+};
 use super::fault::{Flaw, shown};
 use super::fields::{all_different, filled, items, text};
 use super::text::Text;
 use super::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WasmPlugin",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::WasmPlugin,
     versions: &["v1alpha1"],
     only: true,
     spec: &SPEC,

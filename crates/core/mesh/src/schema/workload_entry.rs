@@ -3,18 +3,18 @@
 use std::net::IpAddr;
 
 use super::describe::Type::{Map, Text as TextOf};
-use super::describe::{Field, Kind, LABELS, Message, PORT, STRING, UINT32, checked, may, plain};
+use super::describe::{Field, LABELS, Message, PORT, STRING, Schema, UINT32, checked, may, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{filled, set, text};
 use super::gateway::is_socket;
 use super::names::host_problem;
 use super::text::Text;
 use super::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WorkloadEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::WorkloadEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &ENDPOINT,

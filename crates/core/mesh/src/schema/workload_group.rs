@@ -1,15 +1,15 @@
 //! WorkloadGroup.
 
 use super::describe::Type::{Int, List, Map, Of, Text as TextOf};
-use super::describe::{COUNT, Kind, LABELS, Message, PORT, STRING, checked, may, must, plain};
+use super::describe::{COUNT, LABELS, Message, PORT, STRING, Schema, checked, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_least_one, at_most_one, filled};
 use super::text::Text;
 use super::workload_entry::TEMPLATE;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: Kind = Kind {
-    kind: "WorkloadGroup",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: Schema = Schema {
+    kind: Kind::WorkloadGroup,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -7,6 +7,7 @@ use crate::policy::{Objects, Policies, Traffic, Verdict};
 use crate::rules::accounts::{self, Account};
 use crate::rules::identity::bypassed;
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::policies::Workload;
@@ -70,7 +71,7 @@ fn server<'r>(case: &'r Case<'r>, told: &Account<'r>) -> Option<&'r PodFacts> {
 
 /// Whether AuthorizationPolicies were all read.
 pub(super) fn is_readable(facts: &Facts<'_>) -> bool {
-    let need = Need::of_path("k8s/authorizationpolicies.security.istio.io.json");
+    let need = Need::Objects(Kind::AuthorizationPolicy);
     facts.snapshot.coverage(&need) == Coverage::Complete
 }
 
@@ -93,11 +94,11 @@ pub(super) fn verdict(
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name)?;
+        .get(Kind::Pod, &server.namespace, &server.name)?;
     if is_rewritten(facts, case) {
         return Some(Verdict::Undecided("what the path is rewritten to".into()));
     }
-    let nodes = |kind: &str| {
+    let nodes = |kind: Kind| {
         facts
             .mesh
             .objects
@@ -107,8 +108,8 @@ pub(super) fn verdict(
             .collect()
     };
     let objects = Objects {
-        authorization_policies: nodes("AuthorizationPolicy"),
-        request_authentications: nodes("RequestAuthentication"),
+        authorization_policies: nodes(Kind::AuthorizationPolicy),
+        request_authentications: nodes(Kind::RequestAuthentication),
     };
     let traffic = traffic(facts, case);
     let policies = Policies::compile(&objects, &Workload::of(pod), &facts.mesh.config, traffic);
@@ -175,7 +176,7 @@ pub(super) fn is_mutual_tls(facts: &Facts<'_>, case: &Case<'_>, server: &PodFact
         .iter()
         .any(|hop| hop.direction != HopDirection::Inbound && hop.tls == Mode::None);
     let bypasses = |pod: &PodFacts| {
-        let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         stored.is_some_and(|stored| bypassed(stored, case).is_some())
     };
     let plain = plain || plain_server(facts, case, server).is_some();
@@ -191,7 +192,7 @@ pub(super) fn plain_server<'r>(
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name)?;
+        .get(Kind::Pod, &server.namespace, &server.name)?;
     let (_, port) = accounts::called_port(facts, case)?;
     let mode = facts
         .mesh
@@ -268,7 +269,7 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
     let pod = facts
         .mesh
         .objects
-        .get("Pod", &server.namespace, &server.name);
+        .get(Kind::Pod, &server.namespace, &server.name);
     let port = accounts::called_port(facts, case).map(|(_, port)| port);
     port.zip(pod)
         .and_then(|(port, pod)| services::target_port(&port, pod))
@@ -277,12 +278,12 @@ pub(super) fn server_port(facts: &Facts<'_>, case: &Case<'_>, server: &PodFacts)
 
 /// The enforced policies of an action that reach a pod.
 pub(super) fn policies<'r>(facts: &Facts<'r>, pod: &PodFacts, action: &str) -> Vec<&'r Object> {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return Vec::new();
     };
     let mut all = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(stored));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(stored));
     all.retain(|policy| action_of(policy) == action && !is_dry_run(policy));
     all
 }

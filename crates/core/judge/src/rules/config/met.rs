@@ -1,12 +1,13 @@
 //! What a request meets.
 
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::hosts;
-use meshladder_sim::trace::{HopDirection, Kind};
+use meshladder_sim::trace::{EndKind, HopDirection};
 
 /// The host that the request names: `Host`, else that of its URL, in full when it is a Service's.
 pub(super) fn authority(case: &Case<'_>) -> String {
@@ -30,14 +31,17 @@ pub(super) fn authority(case: &Case<'_>) -> String {
 /// The pod of the first proxy on the way.
 fn first_pod<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<&'m Object> {
     let proxy = &case.trace.sender()?.proxy;
-    facts.mesh.objects.get("Pod", &proxy.namespace, &proxy.pod)
+    facts
+        .mesh
+        .objects
+        .get(Kind::Pod, &proxy.namespace, &proxy.pod)
 }
 
 /// What the first proxy on the way imports.
 pub(super) fn scope<'m>(facts: &Facts<'m>, case: &Case<'_>) -> Option<Scope<'m>> {
     let client = || {
         case.client
-            .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name))
+            .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name))
     };
     first_pod(facts, case)
         .or_else(client)
@@ -61,8 +65,8 @@ pub(super) fn is_for_host(facts: &Facts<'_>, service: &Object, host: &str) -> bo
 
 /// Whether no route, or nobody listening, ends it: predicted or seen.
 pub(super) fn lacks_route(case: &Case<'_>) -> bool {
-    case.ends(Kind::NoRoute).next().is_some()
-        || case.ends(Kind::NoListener).next().is_some()
+    case.ends(EndKind::NoRoute).next().is_some()
+        || case.ends(EndKind::NoListener).next().is_some()
         || case
             .seen
             .is_some_and(|seen| seen.has("NR") || (seen.code == 404 && seen.flags.is_empty()))
@@ -70,7 +74,12 @@ pub(super) fn lacks_route(case: &Case<'_>) -> bool {
 
 /// Whether it fails, predicted or seen.
 pub(super) fn fails(case: &Case<'_>) -> bool {
-    let is_bad = |kind: Kind| !matches!(kind, Kind::Forwarded | Kind::Answered | Kind::Undecided);
+    let is_bad = |kind: EndKind| {
+        !matches!(
+            kind,
+            EndKind::Forwarded | EndKind::Answered | EndKind::Undecided
+        )
+    };
     case.trace
         .branches
         .iter()

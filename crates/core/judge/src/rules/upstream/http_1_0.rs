@@ -2,8 +2,9 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity, Subject};
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML1007",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the caller speaks HTTP/1.1 or later",
-    needs: &[],
-    uses: &["logs/", "proxies/", "k8s/pods.json"],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[Kind::Pod]).and(&[Part::Logs, Part::Proxies]),
     explains: &[],
     docs: include_str!("http_1_0.md"),
     check: Check::Request(check),

@@ -1,14 +1,14 @@
 //! BackendTLSPolicy.
 
-use super::{GROUP, NAME};
+use super::NAME;
 use crate::schema::describe::Type::{Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, STRING, checked, may, must, plain};
+use crate::schema::describe::{Message, STRING, Schema, checked, may, must, plain};
 use crate::schema::fields::{at_least_one, at_most_one};
 use crate::schema::text::Text;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "BackendTLSPolicy",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::BackendTlsPolicy,
     versions: &["v1", "v1alpha3"],
     only: false,
     spec: &SPEC,

@@ -1,17 +1,17 @@
 //! Gateway of the Gateway API.
 
-use super::{GROUP, LABEL_SELECTOR, NAME, OBJECT_REF};
+use super::{LABEL_SELECTOR, NAME, OBJECT_REF};
 use crate::schema::describe::Type::{Any, Enum, List, Map, Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, PORT, STRING, Type, checked, may, must, plain};
+use crate::schema::describe::{Message, PORT, STRING, Schema, Type, checked, may, must, plain};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "Gateway",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::K8sGateway,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,

@@ -1,13 +1,13 @@
 //! GatewayClass.
 
-use super::{GROUP, NAME, OBJECT_REF};
+use super::{NAME, OBJECT_REF};
 use crate::schema::describe::Type::{Of, Text as TextOf};
-use crate::schema::describe::{Kind, Message, may, must, plain};
+use crate::schema::describe::{Message, Schema, may, must, plain};
 use crate::schema::text::Text;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "GatewayClass",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::GatewayClass,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,

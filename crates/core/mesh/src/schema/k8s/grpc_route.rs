@@ -1,14 +1,14 @@
 //! GRPCRoute.
 
 use super::filters::GRPC_FILTER;
-use super::{GROUP, HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
+use super::{HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
 use crate::schema::describe::Type::{Any, Enum, List, Of};
-use crate::schema::describe::{Field, Kind, Message, STRING, checked, may, plain};
+use crate::schema::describe::{Field, Message, STRING, Schema, checked, may, plain};
 use crate::schema::fields::at_least_one;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "GRPCRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::GrpcRoute,
     versions: &["v1", "v1alpha2"],
     only: false,
     spec: &SPEC,

@@ -1,20 +1,20 @@
 //! HTTPRoute.
 
 use super::filters::HTTP_FILTER;
-use super::{
-    GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port,
-};
+use super::{HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port};
 use crate::schema::describe::Type::{Any, Enum, Int, List, Of, Text as TextOf, Time};
-use crate::schema::describe::{Field, Kind, Message, Span, Type, checked, list, may, must, plain};
+use crate::schema::describe::{
+    Field, Message, Schema, Span, Type, checked, list, may, must, plain,
+};
 use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, text};
 use crate::schema::text::Text;
 use crate::schema::walk::Walk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "HTTPRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::HttpRoute,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,

@@ -1,12 +1,12 @@
 //! ReferenceGrant.
 
-use super::{GROUP, NAME};
+use super::NAME;
 use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Kind, Message, STRING, may, must, plain};
+use crate::schema::describe::{Message, STRING, Schema, may, must, plain};
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: Kind = Kind {
-    kind: "ReferenceGrant",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: Schema = Schema {
+    kind: Kind::ReferenceGrant,
     versions: &["v1beta1", "v1alpha2", "v1"],
     only: false,
     spec: &SPEC,

@@ -1,28 +1,26 @@
 //! TCPRoute, TLSRoute and UDPRoute.
 
-use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
+use super::{BACKEND_REF, NAME, PARENT_REFS, route_fields};
 use crate::schema::describe::Type::{List, Of};
-use crate::schema::describe::{Field, Kind, Message, STRING, Type, may, must, plain};
+use crate::schema::describe::{Field, Message, STRING, Schema, Type, may, must, plain};
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static TCP: Kind = Kind {
-    kind: "TCPRoute",
-    group: GROUP,
+pub(in crate::schema) static TCP: Schema = Schema {
+    kind: Kind::TcpRoute,
     versions: &["v1alpha2", "v1"],
     only: false,
     spec: &TCP_SPEC,
 };
 
-pub(in crate::schema) static TLS: Kind = Kind {
-    kind: "TLSRoute",
-    group: GROUP,
+pub(in crate::schema) static TLS: Schema = Schema {
+    kind: Kind::TlsRoute,
     versions: &["v1", "v1alpha3", "v1alpha2"],
     only: false,
     spec: &TLS_SPEC,
 };
 
-pub(in crate::schema) static UDP: Kind = Kind {
-    kind: "UDPRoute",
-    group: GROUP,
+pub(in crate::schema) static UDP: Schema = Schema {
+    kind: Kind::UdpRoute,
     versions: &["v1alpha2", "v1"],
     only: false,
     spec: &UDP_SPEC,

@@ -8,7 +8,7 @@ use crate::network::{NetworkFilter, Outcome, Tcp};
 use crate::rbac::{Decision, details};
 use crate::request::Request;
 use crate::state::{Caller, State};
-use crate::trace::{DryRun, End, Kind, StepOutcome, TraceStage};
+use crate::trace::{DryRun, End, EndKind, StepOutcome, TraceStage};
 use crate::walk::hop::cluster::Outgoing;
 use crate::walk::proxy::Inside;
 use crate::{Record, Tri};
@@ -98,7 +98,7 @@ impl<'a> Crossing<'_, 'a> {
                     Some(filter.at),
                 );
                 vec![Way::end(End::new(
-                    Kind::Answered,
+                    EndKind::Answered,
                     0,
                     "",
                     format!("the filter {} answers by itself", filter.name),
@@ -113,7 +113,7 @@ impl<'a> Crossing<'_, 'a> {
                     None,
                 );
                 vec![Way::end(End::new(
-                    Kind::Reset,
+                    EndKind::Reset,
                     0,
                     "",
                     "no network filter takes the connection",
@@ -168,7 +168,7 @@ impl<'a> Crossing<'_, 'a> {
                     .map(|way| {
                         let goes_on = match &way.next {
                             Next::Forward(_) => true,
-                            Next::End(end) => end.kind == Kind::Forwarded,
+                            Next::End(end) => end.kind == EndKind::Forwarded,
                         };
                         let next = match &refused {
                             Some(end) if goes_on => Next::End(end.clone()),
@@ -190,5 +190,5 @@ impl<'a> Crossing<'_, 'a> {
 
 /// A connection that network RBAC closes.
 fn denied(policy: Option<&str>) -> End {
-    End::new(Kind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
+    End::new(EndKind::Denied, 0, details(policy), because_of(policy)).by(by(policy))
 }
