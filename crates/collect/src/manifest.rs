@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Problem, Snapshot};
-use meshladder_text::json::{self, Kind, Raw};
+use meshladder_text::json::{self, Raw, ValueKind};
 use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 
@@ -83,7 +83,7 @@ impl Reading<'_> {
     }
 
     fn coverage(&mut self, coverage: Raw<'_>) {
-        if coverage.kind() != Kind::Object {
+        if coverage.kind() != ValueKind::Object {
             return self.problem(coverage.offset(), "`coverage` is not an object".to_owned());
         }
         for (path, entry) in coverage.members() {

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::StepCandidate;
-use super::cluster::Mode;
-use super::rbac::filter::Outcome;
-use super::rbac::{Decision, PolicyName};
+use super::MatchCandidate;
+use super::cluster::TlsMode;
+use super::rbac::filter::RbacOutcome;
+use super::rbac::{PolicyName, RbacDecision};
 use meshladder_capture::snapshot::{DocId, ProxyRef};
 
 /// The whole walk of one request.
@@ -42,7 +42,7 @@ pub struct Hop {
     /// The endpoints of those clusters.
     pub endpoints: Vec<EndpointFact>,
     /// Towards the next hop.
-    pub tls: Mode,
+    pub tls: TlsMode,
     /// The decisions, in order.
     pub steps: Vec<Step>,
     /// What this proxy would log.
@@ -96,13 +96,13 @@ pub struct DryRun {
 impl DryRun {
     /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they
     /// are those of a CUSTOM policy, which choose what a provider is asked.
-    pub fn of(outcome: &Outcome) -> Option<Self> {
+    pub fn of(outcome: &RbacOutcome) -> Option<Self> {
         let (denies, policy) = match outcome.shadow.as_ref()? {
-            Decision::Denied { policy, .. } => (true, policy),
-            Decision::Allowed {
+            RbacDecision::Denied { policy, .. } => (true, policy),
+            RbacDecision::Allowed {
                 policy: policy @ Some(_),
             } => (false, policy),
-            Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
+            RbacDecision::Allowed { policy: None } | RbacDecision::Undecided { .. } => return None,
         };
         let is_custom = policy
             .as_deref()
@@ -163,7 +163,7 @@ pub struct Step {
     /// What was decided, in words.
     pub chosen: String,
     /// The candidates.
-    pub considered: Vec<StepCandidate>,
+    pub considered: Vec<MatchCandidate>,
     /// The bytes that decided it.
     pub evidence: Vec<At>,
     /// The Istio object that put it there, such as `VirtualService shop/catalog`.

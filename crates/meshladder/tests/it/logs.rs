@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use meshladder_capture::access_log::Field;
+use meshladder_capture::access_log::LogField;
 use meshladder_capture::snapshot::{Coverage, Need, Part, Shape, Snapshot};
 use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn read(snapshot: &Snapshot) -> (BTreeSet<(String, String, String)>, u64, u64) {
                     } else {
                         flags.join(",")
                     };
-                    let id = record.get(Field::RequestId);
+                    let id = record.get(LogField::RequestId);
                     let id = if id.is_empty() { "-" } else { id };
                     found.insert((record.code().to_string(), flags, id.to_owned()));
                 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
-use meshladder_capture::istiod::syncz::{self, Sync};
+use meshladder_capture::istiod::syncz::{self, SyncStatus};
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Shape, Snapshot};
 use meshladder_collect::{Options, Source};
@@ -210,11 +210,11 @@ fn out_of_sync(snapshot: &Snapshot, proxy: &str, dump: &DocId) -> Option<String>
         .flat_map(|(connections, _)| connections);
     let states: Vec<_> = connections
         .filter(|c| c.proxy == proxy)
-        .filter_map(|c| c.types.get(LISTENER).map(syncz::Watch::sync))
+        .filter_map(|c| c.types.get(LISTENER).map(syncz::TypeSync::sync))
         .collect();
     match states.as_slice() {
         [] => Some("no istiod knows the proxy".to_owned()),
-        states if states.contains(&Sync::Synced) => None,
+        states if states.contains(&SyncStatus::Synced) => None,
         [state, ..] => Some(format!("listeners are {}", state.word())),
     }
 }

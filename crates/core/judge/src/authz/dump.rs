@@ -4,12 +4,12 @@ use super::objects::Objects;
 use super::{Checker, Decision, Rule, Seen, Server, Verdict, Who};
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
-use meshladder_sim::cluster::Mode;
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
 use meshladder_sim::trace::{End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
-use meshladder_sim::{CandidateName, StepCandidate, Tri};
+use meshladder_sim::{CandidateName, MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
@@ -42,7 +42,7 @@ pub(super) fn decide(
         if let Some(decision) = reader.hop_of(&trace, proxy, mesh) {
             // A gateway that is itself the server tells nothing of how it is called.
             let is_plain = trace.hops.first().is_some_and(|hop| {
-                hop.direction == HopDirection::Outbound && hop.tls == Mode::None
+                hop.direction == HopDirection::Outbound && hop.tls == TlsMode::None
             });
             return Some(ByDump {
                 decision,
@@ -114,7 +114,7 @@ fn has_dump(snapshot: &Snapshot, from: &Caller) -> bool {
 }
 
 /// The policies that a proxy looked at, in order.
-fn policies(hop: &Hop) -> impl Iterator<Item = &StepCandidate> {
+fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
     hop.steps
         .iter()
         .flat_map(|step| &step.considered)
@@ -153,7 +153,7 @@ impl Reader<'_> {
         let hop = trace.hops.first();
         let decision = self.read(&trace.outcome, hop);
         // The walk was in plain text, which is one guess of many.
-        let is_guess = caller.state == state::Caller::Unknown
+        let is_guess = caller.state == state::Peer::Unknown
             && (decision.verdict != Verdict::Allow
                 || hop.is_some_and(|hop| policies(hop).next().is_some()));
         if is_guess {

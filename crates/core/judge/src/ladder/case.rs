@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::logs;
 use crate::rules::{Case, Facts, Symptom};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Format, Formats, Line};
+use meshladder_capture::access_log::{self, AccessLine, FormatList, LogFormat};
 use meshladder_capture::snapshot::{Coverage, DocId, Need};
 use meshladder_mesh::{Mesh, PodFacts, ServiceFacts};
 use meshladder_sim::trace::{Branch, EndKind, Trace};
@@ -152,9 +152,9 @@ fn log_of(
     facts: &Facts<'_>,
     pod: (&str, &str),
     call: &Call,
-    of_mesh: &[Format],
+    of_mesh: &[LogFormat],
     ids: &BTreeSet<String>,
-) -> Vec<Line> {
+) -> Vec<AccessLine> {
     let (namespace, name) = pod;
     let id = DocId::new(format!("logs/{namespace}/{name}/istio-proxy.log"));
     let Ok(doc) = facts.snapshot.open(&id) else {
@@ -163,14 +163,14 @@ fn log_of(
     // What the proxy says of itself counts more than what it should have been told.
     let mut formats = logs::of_proxies(facts.snapshot, &[pod]).0;
     formats.extend(of_mesh.iter().cloned());
-    let formats = Formats::new(formats);
+    let formats = FormatList::new(formats);
     access_log::lines_in(&doc, &formats)
         .filter(|line| fits(line, call) || ids.contains(&line.request_id))
         .collect()
 }
 
 /// Whether a logged request is of the kind that was asked about.
-fn fits(line: &Line, call: &Call) -> bool {
+fn fits(line: &AccessLine, call: &Call) -> bool {
     let host = |authority: &str| {
         authority
             .rsplit_once(':')

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_judge::rules::{self, Rule};
 
 use crate::expect::{expect_file, root};

@@ -10,7 +10,7 @@ use meshladder_text::tree::{Node, Value};
 
 /// One thing that is wrong with an object.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct SchemaFault {
     /// What sort of thing.
     pub flaw: Flaw,
     /// The object.
@@ -29,7 +29,7 @@ pub struct Fault {
 
 /// The same, while the object is at hand.
 #[derive(Debug)]
-pub(super) struct Found<'m> {
+pub(super) struct ObjectFault<'m> {
     pub(super) flaw: Flaw,
     pub(super) object: &'m Object,
     pub(super) node: &'m Node,
@@ -79,12 +79,12 @@ pub(super) enum Repair {
     Replace(String),
 }
 
-impl Found<'_> {
-    pub(super) fn told(self) -> Fault {
+impl ObjectFault<'_> {
+    pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
         let is_named = !self.object.is(Kind::K8sGateway);
-        Fault {
+        SchemaFault {
             flaw: self.flaw,
             object: self.object.id.clone(),
             doc: self.object.doc.clone(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Table;
-use meshladder_capture::envoy::logging::{Level, Levels};
+use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
 use meshladder_text::json::escape;
 
 /// The levels of one proxy, or why they are not known.
@@ -12,7 +12,7 @@ pub struct Row {
     /// `pod.namespace`
     pub pod: String,
     /// What `/logging` tells.
-    pub levels: Result<Levels, String>,
+    pub levels: Result<LogLevels, String>,
 }
 
 /// A component of a proxy, or a scope of an istiod, that is not at its default.
@@ -50,7 +50,7 @@ pub fn levels(rows: &[Row]) -> Table<'_> {
     table
 }
 
-fn told(levels: &Levels) -> (String, String) {
+fn told(levels: &LogLevels) -> (String, String) {
     let Some(usual) = levels.usual() else {
         return ("unknown".to_owned(), String::new());
     };
@@ -77,7 +77,9 @@ pub fn audit(all: &[Off]) -> Table<'_> {
 pub fn levels_json(rows: &[Row]) -> String {
     let one = |row: &Row| {
         let rest = match &row.levels {
-            Ok(Levels(levels)) => format!(r#""levels":{{{}}}"#, joined(levels.iter().map(member))),
+            Ok(LogLevels(levels)) => {
+                format!(r#""levels":{{{}}}"#, joined(levels.iter().map(member)))
+            }
             Err(why) => format!(r#""unknown":{}"#, escape(why)),
         };
         format!(r#"{{"pod":{},{rest}}}"#, escape(&row.pod))
@@ -102,7 +104,7 @@ pub fn audit_json(all: &[Off], unknown: &[(String, String)], examined: usize) ->
     format!(r#"{{"not_at_default":[{all}],"unknown":[{lost}],"examined":{examined}}}"#)
 }
 
-fn member((name, level): (&String, &Level)) -> String {
+fn member((name, level): (&String, &ComponentLevel)) -> String {
     format!(r#"{}:"{level}""#, escape(name))
 }
 
@@ -115,9 +117,10 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        let levels = Levels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
-            .expect("levels");
-        let plain = Levels::parse("active loggers:\n  a: info\n").expect("levels");
+        let levels =
+            LogLevels::parse("active loggers:\n  a: warning\n  b: warning\n  rbac: debug\n")
+                .expect("levels");
+        let plain = LogLevels::parse("active loggers:\n  a: info\n").expect("levels");
         vec![
             Row {
                 pod: "cart-1.shop".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Table, age::human};
 use crate::json::{self, Style};
-use meshladder_capture::istiod::syncz::{Connection, Sync, Watch, short_type};
+use meshladder_capture::istiod::syncz::{SyncStatus, TypeSync, XdsConnection, short_type};
 use meshladder_text::json::{Raw, escape};
 use meshladder_text::time::Time;
 
@@ -17,7 +17,7 @@ pub struct Row<'a> {
     /// Its revision, when known.
     pub revision: String,
     /// The connection.
-    pub connection: Connection<'a>,
+    pub connection: XdsConnection<'a>,
 }
 
 /// The types every sidecar has, in the order people think of them; each has a column even when
@@ -65,7 +65,7 @@ pub fn table<'a>(rows: &[Row<'a>], now: Option<Time>, wide: bool) -> Table<'a> {
     header.extend(wide.then_some(Cow::Borrowed("REVISION")));
     let mut table = Table::titled(5, header);
     for row in rows {
-        let Connection {
+        let XdsConnection {
             proxy,
             cluster,
             version,
@@ -143,7 +143,7 @@ pub fn to_json(rows: &[Row<'_>]) -> String {
 }
 
 fn client_config(row: &Row<'_>) -> String {
-    let Connection {
+    let XdsConnection {
         proxy,
         cluster,
         version,
@@ -172,7 +172,7 @@ fn client_config(row: &Row<'_>) -> String {
     )
 }
 
-fn generic_xds_config(url: &str, watch: &Watch<'_>) -> String {
+fn generic_xds_config(url: &str, watch: &TypeSync<'_>) -> String {
     let mut fields = vec![format!("\"typeUrl\":{}", escape(url))];
     if let Some(sent) = Time::parse(&watch.sent_time) {
         fields.push(format!("\"lastUpdated\":\"{}\"", sent.to_proto()));
@@ -192,14 +192,14 @@ fn generic_xds_config(url: &str, watch: &Watch<'_>) -> String {
 
 fn word(row: &Row<'_>, url: &str, now: Option<Time>, with_age: bool) -> String {
     let Some(watch) = row.connection.types.get(url) else {
-        return Sync::Ignored.word().to_owned();
+        return SyncStatus::Ignored.word().to_owned();
     };
     let sync = watch.sync();
     // How long it has been so matters as soon as something is wrong.
     let age = Time::parse(&watch.sent_time)
         .zip(now)
         .map(|(sent, now)| human(now.seconds_since(sent)));
-    match age.filter(|_| sync != Sync::NotSent && (with_age || sync != Sync::Synced)) {
+    match age.filter(|_| sync != SyncStatus::NotSent && (with_age || sync != SyncStatus::Synced)) {
         Some(age) => format!("{} ({age})", sync.word()),
         None => sync.word().to_owned(),
     }

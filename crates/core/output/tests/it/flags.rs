@@ -1,6 +1,6 @@
 //! The table of flags beside what a real Envoy logged.
 
-use meshladder_capture::access_log::{Formats, Reading};
+use meshladder_capture::access_log::{FormatList, LineKind};
 use meshladder_capture::flags;
 use meshladder_judge::logs::{By, Class, judge};
 
@@ -143,8 +143,8 @@ fn it_is_told_who_ended_what_a_real_envoy_logged() {
             cell("cluster"),
             cell("route"),
         );
-        let formats = Formats::default();
-        let Reading::Access(record) = formats.reader().read(&line) else {
+        let formats = FormatList::default();
+        let LineKind::Access(record) = formats.reader().read(&line) else {
             panic!("{line}")
         };
         let judgement = judge(&record);

@@ -5,15 +5,15 @@ use std::rc::Rc;
 
 use super::proxy::Proxy;
 use super::{Detail, object};
-use crate::chain::{self, Found};
-use crate::listener::{Accepted, Side};
+use crate::chain::{self, ChainChoice};
+use crate::listener::{ListenerOutcome, TrafficDirection};
 use crate::rbac::PolicyName;
 use crate::rbac::policy_in;
 use crate::request::Request;
-use crate::state::Caller;
+use crate::state::Peer;
 use crate::tls::Handshake;
 use crate::trace::{At, Branch, End, EndKind, Hop, HopDirection, Step, StepOutcome, TraceStage};
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 use meshladder_text::time::Time;
 
 mod cluster;
@@ -124,7 +124,7 @@ impl Proxy<'_> {
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
         Crossing::new(self, HopDirection::Outbound, now, detail).cross(
-            Side::Outbound,
+            TrafficDirection::Outbound,
             request,
             is_tcp,
         )
@@ -139,7 +139,7 @@ impl Proxy<'_> {
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
         Crossing::new(self, HopDirection::Inbound, now, detail).cross(
-            Side::Inbound,
+            TrafficDirection::Inbound,
             request,
             is_tcp,
         )
@@ -152,7 +152,11 @@ impl Proxy<'_> {
         now: Option<Time>,
         detail: Detail,
     ) -> (Hop, Vec<Way>) {
-        Crossing::new(self, HopDirection::Gateway, now, detail).cross(Side::Inbound, request, false)
+        Crossing::new(self, HopDirection::Gateway, now, detail).cross(
+            TrafficDirection::Inbound,
+            request,
+            false,
+        )
     }
 }
 
@@ -178,11 +182,11 @@ impl<'p, 'a> Crossing<'p, 'a> {
         }
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> DecisionRecord {
         if self.detail == Detail::Losers {
-            Record::keeping()
+            DecisionRecord::keeping()
         } else {
-            Record::dropping()
+            DecisionRecord::dropping()
         }
     }
 
@@ -191,7 +195,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
         stage: TraceStage,
         outcome: StepOutcome,
         chosen: impl FnOnce() -> String,
-        record: Record,
+        record: DecisionRecord,
         at: Option<usize>,
     ) {
         if self.detail < Detail::Steps {
@@ -231,18 +235,18 @@ impl<'p, 'a> Crossing<'p, 'a> {
         }
     }
 
-    fn cross(mut self, side: Side, request: &Request, is_tcp: bool) -> (Hop, Vec<Way>) {
+    fn cross(mut self, side: TrafficDirection, request: &Request, is_tcp: bool) -> (Hop, Vec<Way>) {
         let ways = self.accept(side, request, is_tcp);
         (self.hop, ways)
     }
 
-    fn accept(&mut self, side: Side, request: &Request, is_tcp: bool) -> Vec<Way> {
+    fn accept(&mut self, side: TrafficDirection, request: &Request, is_tcp: bool) -> Vec<Way> {
         let proxy = self.proxy;
         let connection = &request.connection;
         let mut record = self.record();
         let taken = match proxy.listeners.accept(side, connection, &mut record) {
-            Accepted::Taken(taken) => taken,
-            Accepted::NotCaptured(why) => {
+            ListenerOutcome::Taken(taken) => taken,
+            ListenerOutcome::NotCaptured(why) => {
                 self.step(
                     TraceStage::Listener,
                     StepOutcome::GoesOn,
@@ -264,7 +268,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     ..Way::end(End::undecided(""))
                 }];
             }
-            Accepted::NoListener => {
+            ListenerOutcome::NoListener => {
                 self.step(
                     TraceStage::Listener,
                     StepOutcome::Ended,
@@ -293,8 +297,8 @@ impl<'p, 'a> Crossing<'p, 'a> {
         self.object(|| object::of(listener.raw));
         let mut record = self.record();
         let chain = match taken.chain(connection, &mut record) {
-            Found::Chain(chain) => chain,
-            Found::None => {
+            ChainChoice::Chain(chain) => chain,
+            ChainChoice::None => {
                 self.step(
                     TraceStage::FilterChain,
                     StepOutcome::Ended,
@@ -307,7 +311,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     End::new(EndKind::Reset, 0, chain::NOT_FOUND, because).flag("NR"),
                 )];
             }
-            Found::Undecided(fact) => {
+            ChainChoice::Undecided(fact) => {
                 self.step(
                     TraceStage::FilterChain,
                     StepOutcome::Undecided,
@@ -331,14 +335,14 @@ impl<'p, 'a> Crossing<'p, 'a> {
         self.object(|| object::of(chain.raw));
         let inside = proxy.inside(chain);
         let caller = match inside.transport.accept(connection, &proxy.secrets) {
-            Handshake::Plain { .. } => Caller::Plain,
-            Handshake::Terminated { peer, .. } => Caller::Tls(peer.unwrap_or_default().to_vec()),
+            Handshake::Plain { .. } => Peer::Plain,
+            Handshake::Terminated { peer, .. } => Peer::Tls(peer.unwrap_or_default().to_vec()),
             Handshake::Failed { why, .. } => {
                 self.step(
                     TraceStage::Tls,
                     StepOutcome::Ended,
                     || why.clone(),
-                    Record::dropping(),
+                    DecisionRecord::dropping(),
                     Some(chain.at),
                 );
                 return vec![Way::end(End::new(EndKind::TlsMismatch, 0, "", why))];
@@ -348,7 +352,7 @@ impl<'p, 'a> Crossing<'p, 'a> {
                     TraceStage::Tls,
                     StepOutcome::Undecided,
                     || format!("it depends on {fact}"),
-                    Record::dropping(),
+                    DecisionRecord::dropping(),
                     Some(chain.at),
                 );
                 return vec![Way::end(End::undecided(&fact))];

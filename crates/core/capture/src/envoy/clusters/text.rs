@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use meshladder_text::json::{Fault, escape};
+use meshladder_text::json::{TextFault, escape};
 
 /// A cluster's own values, and its hosts with theirs, in the order of the text.
 #[derive(Default)]
-struct Cluster<'a> {
+struct ClusterText<'a> {
     name: &'a str,
     own: BTreeMap<&'a str, &'a str>,
     limits: BTreeMap<&'a str, Vec<(&'a str, &'a str)>>,
@@ -19,8 +19,8 @@ struct Cluster<'a> {
 ///
 /// # Errors
 /// When no line has the form.
-pub(super) fn to_json(text: &str) -> Result<String, Fault> {
-    let mut clusters: Vec<Cluster<'_>> = Vec::new();
+pub(super) fn to_json(text: &str) -> Result<String, TextFault> {
+    let mut clusters: Vec<ClusterText<'_>> = Vec::new();
     for line in text.lines() {
         let Some((rest, key, value)) = split(line) else {
             continue;
@@ -28,9 +28,9 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         let (name, host) = cluster_and_host(rest);
         // The lines of a cluster follow one another, and so do those of a host.
         if clusters.last().is_none_or(|last| last.name != name) {
-            clusters.push(Cluster {
+            clusters.push(ClusterText {
                 name,
-                ..Cluster::default()
+                ..ClusterText::default()
             });
         }
         let cluster = clusters
@@ -60,12 +60,12 @@ pub(super) fn to_json(text: &str) -> Result<String, Fault> {
         }
     }
     if clusters.is_empty() {
-        return Err(Fault::new(
+        return Err(TextFault::new(
             0,
             "not an answer of /clusters: no line of the form `cluster::host::key::value`",
         ));
     }
-    let statuses: Vec<_> = clusters.iter().map(Cluster::json).collect();
+    let statuses: Vec<_> = clusters.iter().map(ClusterText::json).collect();
     Ok(format!(
         "{{\"cluster_statuses\":[{}]}}",
         statuses.join(",\n")
@@ -87,7 +87,7 @@ fn cluster_and_host(rest: &str) -> (&str, Option<&str>) {
     }
 }
 
-impl Cluster<'_> {
+impl ClusterText<'_> {
     fn json(&self) -> String {
         let mut json = format!("{{\"name\":{}", escape(self.name));
         for key in ["observability_name", "eds_service_name"] {

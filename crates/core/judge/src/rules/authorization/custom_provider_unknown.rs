@@ -2,7 +2,7 @@
 
 use super::denial::{self, As, is_dry_run};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
@@ -58,7 +58,7 @@ fn meets(facts: &Facts<'_>, case: &Case<'_>, policy: &Object) -> bool {
     let is_open = case.seen.is_none_or(|seen| seen.code == 403);
     let denies = |server: &&meshladder_mesh::PodFacts| {
         let verdict = denial::verdict(facts, case, server, As::default());
-        matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
+        matches!(verdict, Some(PolicyVerdict::Denied { policy: Some(policy) }) if policy.contains(&name))
     };
     let told =
         |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));

@@ -2,7 +2,7 @@
 
 use super::denial::{self, As, Denial};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use crate::rules::{Case, Check, Facts, Rule, Sink, accounts};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Inputs, Part};
@@ -55,9 +55,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 fn matches(facts: &Facts<'_>, case: &Case<'_>, denial: &Denial<'_>, policy: &Object) -> bool {
     let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
     match denial::verdict(facts, case, denial.server, As::default()) {
-        Some(Verdict::Denied { policy }) => policy.is_some_and(|policy| policy.contains(&name)),
-        Some(Verdict::Undecided(_)) | None => true,
-        Some(Verdict::Allowed { .. } | Verdict::Refused(_)) => false,
+        Some(PolicyVerdict::Denied { policy }) => {
+            policy.is_some_and(|policy| policy.contains(&name))
+        }
+        Some(PolicyVerdict::Undecided(_)) | None => true,
+        Some(PolicyVerdict::Allowed { .. } | PolicyVerdict::Refused(_)) => false,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
@@ -88,7 +88,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 
 /// istiod takes the addresses it makes up for hosts from 240.240.0.0/16 and 2001:2::/48, which
 /// nobody has.
-fn is_made_up(line: &Line) -> bool {
+fn is_made_up(line: &AccessLine) -> bool {
     let (address, _) = line.upstream_host.rsplit_once(':').unwrap_or_default();
     line.cluster == "PassthroughCluster"
         && (address.starts_with("240.240.") || address.starts_with("[2001:2:"))

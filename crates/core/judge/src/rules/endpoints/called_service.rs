@@ -3,7 +3,7 @@
 use crate::finding::{Evidence, Finding, Fix, Risk};
 use crate::rules::{Case, Facts};
 use meshladder_capture::Kind;
-use meshladder_capture::envoy::clusters::{self, Clusters};
+use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
 use meshladder_mesh::scope::Scope;
@@ -329,7 +329,7 @@ pub(in crate::rules) fn clusters_of(
 /// The hosts that a proxy has for a cluster, with what shows them.
 pub(in crate::rules) fn hosts_of(doc: &Document, cluster: &str) -> Option<(Vec<Host>, Evidence)> {
     let json = clusters::as_json(&doc.text).ok()?;
-    let all = Clusters::read(&json).ok()?;
+    let all = ClusterStatuses::read(&json).ok()?;
     let shows = format!("what the proxy has for {cluster}");
     if all.empty.iter().any(|name| name == cluster) {
         return Some((Vec::new(), Evidence::document(&doc.id, shows)));

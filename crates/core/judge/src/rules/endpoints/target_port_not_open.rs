@@ -4,7 +4,7 @@ use super::called_service::{self, CalledService};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
@@ -197,10 +197,10 @@ fn words(declared: &[(&str, u16)]) -> String {
 }
 
 /// The last time that a pod's proxy could not connect to its application on that port.
-fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<Line> {
+fn refused(facts: &Facts<'_>, pod: &Object, port: u16) -> Option<AccessLine> {
     let log = called_service::proxy_log(facts, pod)?;
     let cluster = format!("inbound|{port}||");
-    let is_refusal = |line: &Line| {
+    let is_refusal = |line: &AccessLine| {
         let why = format!("{} {}", line.failure, line.details)
             .replace('_', " ")
             .to_ascii_lowercase();

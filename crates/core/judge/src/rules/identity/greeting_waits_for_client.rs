@@ -8,7 +8,7 @@ use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
-use meshladder_sim::cluster::Mode;
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::trace::HopDirection;
 
 pub(super) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let plain =
         case.client.is_some_and(|client| !client.has_proxy)
             || case.trace.hops.first().is_some_and(|hop| {
-                hop.direction == HopDirection::Outbound && hop.tls == Mode::None
+                hop.direction == HopDirection::Outbound && hop.tls == TlsMode::None
             });
     let failed = case.seen.is_some_and(|seen| !seen.is_success());
     if !plain || !failed {

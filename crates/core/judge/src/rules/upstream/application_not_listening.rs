@@ -5,7 +5,7 @@ use crate::rules::accounts;
 use crate::rules::endpoints::called_service;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::{self, Line};
+use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
 }
 
-fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &Line, out: &mut Sink) {
+fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) {
     let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
@@ -145,7 +145,7 @@ fn misled(
     sidecar: &Object,
     node: &Node,
     port: Option<u16>,
-    line: &Line,
+    line: &AccessLine,
     out: &mut Sink,
 ) {
     let port = port.unwrap_or_default();
@@ -179,7 +179,7 @@ fn is_refused(text: &str) -> bool {
 }
 
 /// `inbound|8080||`
-fn port_of(line: &Line) -> Option<u16> {
+fn port_of(line: &AccessLine) -> Option<u16> {
     line.cluster.split('|').nth(1)?.parse().ok()
 }
 

@@ -5,7 +5,7 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::accounts;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
-use meshladder_capture::access_log::Line;
+use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
 
@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 }
 
 /// Give or take half a second, in which the client did something.
-fn lasted(line: &Line, ms: u64) -> bool {
+fn lasted(line: &AccessLine, ms: u64) -> bool {
     ms > 0
         && line
             .duration

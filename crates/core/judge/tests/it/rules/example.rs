@@ -16,7 +16,7 @@ use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
 use meshladder_mesh::{Beside, Mesh, probe};
-use meshladder_sim::cluster::Mode;
+use meshladder_sim::cluster::TlsMode;
 use meshladder_sim::request::Claims;
 use meshladder_sim::trace::{Branch, End, EndKind, Hop, HopDirection, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
@@ -224,7 +224,7 @@ impl Example {
                 HopDirection::Outbound
             },
             // What a mesh does unless it is told otherwise.
-            tls: Mode::Istio,
+            tls: TlsMode::Istio,
             route: attribute(&self.info, "route"),
             clusters: cluster.iter().map(|name| (name.clone(), None)).collect(),
             ..Hop::default()

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::{Crossing, Forward, Next, Sent, Way, answered, object};
-use crate::cluster::{Cluster, Endpoint, Health, Mode, Pick, Protocol, Selected};
+use crate::cluster::{Cluster, Endpoint, EndpointPick, Health, HostSelection, Protocol, TlsMode};
 use crate::request::{Request, Tls};
-use crate::route::{Branch, RouteDecision};
-use crate::state::State;
+use crate::route::{RouteBranch, RouteDecision};
+use crate::state::RequestState;
 use crate::tls::Transport;
 use crate::trace::{End, EndKind, EndpointFact, EndpointHealth, StepOutcome, TraceStage};
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 
 /// What goes to a cluster.
 pub(super) struct Outgoing<'r> {
@@ -53,8 +53,8 @@ impl<'r> Outgoing<'r> {
     pub(super) fn change(
         &mut self,
         decision: &RouteDecision<'_, '_>,
-        branch: &Branch<'_, '_>,
-        state: &State<'_>,
+        branch: &RouteBranch<'_, '_>,
+        state: &RequestState<'_>,
     ) {
         if decision.changes_headers(branch) {
             let mut state = state.clone();
@@ -126,7 +126,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Cluster,
                 StepOutcome::Ended,
                 || because.clone(),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 None,
             );
             let code = outgoing.not_found.unwrap_or_default();
@@ -142,7 +142,7 @@ impl<'a> Crossing<'_, 'a> {
             TraceStage::Cluster,
             StepOutcome::GoesOn,
             || words(cluster),
-            Record::dropping(),
+            DecisionRecord::dropping(),
             Some(cluster.at),
         );
         self.object(|| object::of_cluster(cluster));
@@ -150,7 +150,7 @@ impl<'a> Crossing<'_, 'a> {
         let selected = cluster.select(outgoing.original, &mut record);
         self.facts(cluster);
         match selected {
-            Selected::None(why) => {
+            HostSelection::None(why) => {
                 self.step(
                     TraceStage::Endpoint,
                     StepOutcome::Ended,
@@ -167,7 +167,7 @@ impl<'a> Crossing<'_, 'a> {
                     because,
                 ))]
             }
-            Selected::Unknown(fact) => {
+            HostSelection::Unknown(fact) => {
                 self.step(
                     TraceStage::Endpoint,
                     StepOutcome::Undecided,
@@ -177,7 +177,7 @@ impl<'a> Crossing<'_, 'a> {
                 );
                 vec![Way::end(End::undecided(&fact))]
             }
-            Selected::Original(ip, port) => {
+            HostSelection::Original(ip, port) => {
                 let words = || format!("{ip}:{port}, where the client wanted to go");
                 self.step(
                     TraceStage::Endpoint,
@@ -188,7 +188,7 @@ impl<'a> Crossing<'_, 'a> {
                 );
                 vec![self.forward(cluster, None, (ip, port), outgoing, 1.0)]
             }
-            Selected::Endpoints { picks, lost } => {
+            HostSelection::Endpoints { picks, lost } => {
                 let words = || format!("{} of {}", picks.len(), cluster.endpoints.len());
                 let at = picks
                     .first()
@@ -209,7 +209,7 @@ impl<'a> Crossing<'_, 'a> {
     fn picked(
         &mut self,
         cluster: &Cluster<'a>,
-        picks: &[Pick<'_, 'a>],
+        picks: &[EndpointPick<'_, 'a>],
         lost: u32,
         outgoing: &Outgoing<'_>,
     ) -> Vec<Way> {
@@ -325,7 +325,7 @@ impl<'a> Crossing<'_, 'a> {
 
     /// How an endpoint is talked to; a step where that is new.
     fn note_transport(&mut self, transport: &Transport<'a>, cluster: &Cluster<'a>) {
-        let mode = Mode::of(transport).unwrap_or_default();
+        let mode = TlsMode::of(transport).unwrap_or_default();
         let is_noted = self.hop.tls == mode
             && self
                 .hop
@@ -343,7 +343,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Tls,
                 StepOutcome::GoesOn,
                 || mode.word().to_owned(),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(at),
             );
         }

@@ -6,29 +6,29 @@ use std::rc::Rc;
 
 use super::routed::{Leaf, leaves};
 use super::{Crossing, Way, answered, because_answered, by};
-use crate::cluster::Selected;
-use crate::filters::{Environment, Overrides, Upstream, Verdict, Walk};
-use crate::path::Entered;
+use crate::cluster::HostSelection;
+use crate::filters::{FilterEnvironment, FilterVerdict, FilterWalk, Overrides, UpstreamState};
+use crate::path::PreparedRequest;
 use crate::rbac::policy_in;
 use crate::request::Request;
-use crate::route::{RouteTable, Routed};
-use crate::state::{Caller, State};
+use crate::route::{RouteOutcome, RouteTable};
+use crate::state::{Peer, RequestState};
 use crate::trace::{DryRun, End, StepOutcome, TraceStage};
 use crate::walk::Detail;
 use crate::walk::proxy::Manager;
-use crate::{Answer, Record};
+use crate::{Answer, DecisionRecord};
 
 impl<'a> Crossing<'_, 'a> {
     pub(super) fn http(
         &mut self,
         manager: &Manager<'a>,
         request: &Request,
-        caller: Caller,
+        caller: Peer,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way> {
         let entered = match manager.before.enter(request) {
-            Entered::Request(request) => request,
-            Entered::Answered { answer, location } => {
+            PreparedRequest::Request(request) => request,
+            PreparedRequest::Answered { answer, location } => {
                 let because = location.map_or("the connection manager answers".to_owned(), |l| {
                     format!("the client is sent to {l}")
                 });
@@ -36,7 +36,7 @@ impl<'a> Crossing<'_, 'a> {
                     TraceStage::Path,
                     StepOutcome::Answered,
                     || because.clone(),
-                    Record::dropping(),
+                    DecisionRecord::dropping(),
                     Some(manager.at),
                 );
                 return vec![Way::end(answered(&answer, because))];
@@ -48,7 +48,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Path,
                 StepOutcome::GoesOn,
                 words,
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(manager.at),
             );
         }
@@ -58,7 +58,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Route,
                 StepOutcome::Ended,
                 || format!("none: {because}"),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(manager.at),
             );
             return vec![Way::end(answered(
@@ -68,9 +68,9 @@ impl<'a> Crossing<'_, 'a> {
         };
         self.note(|hop| hop.route_config = Some(table.name.to_string()));
         let mut record = self.record();
-        let state = State {
+        let state = RequestState {
             caller,
-            ..State::new(&entered)
+            ..RequestState::new(&entered)
         };
         let routed = table.route(&state, &mut record);
         self.routed(&routed, &entered, record, table.raw.offset());
@@ -94,7 +94,7 @@ impl<'a> Crossing<'_, 'a> {
         manager: &Manager<'a>,
         table: &RouteTable<'a>,
         leaf: &Leaf<'_, '_, 'a>,
-        mut state: State<'r>,
+        mut state: RequestState<'r>,
         original: Option<(IpAddr, u16)>,
     ) -> Vec<Way>
     where
@@ -105,7 +105,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Filter,
                 StepOutcome::Answered,
                 || "the upgrade is not allowed".to_owned(),
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(manager.at),
             );
             return vec![Way::end(answered(
@@ -123,7 +123,7 @@ impl<'a> Crossing<'_, 'a> {
             .unwrap_or_default();
         let proxy = self.proxy;
         let upstream = |name: &str| upstream(&proxy.clusters, name);
-        let environment = Environment {
+        let environment = FilterEnvironment {
             now,
             upstream: &upstream,
             cluster: leaf.cluster(),
@@ -173,8 +173,8 @@ impl<'a> Crossing<'_, 'a> {
         table: &'t RouteTable<'a>,
         leaf: &Leaf<'_, '_, 'a>,
         overrides: &Rc<Overrides>,
-        state: &State<'_>,
-    ) -> Result<Option<Routed<'t, 'a>>, Box<str>> {
+        state: &RequestState<'_>,
+    ) -> Result<Option<RouteOutcome<'t, 'a>>, Box<str>> {
         if !state.clears_route {
             return Ok(None);
         }
@@ -210,13 +210,15 @@ impl<'a> Crossing<'_, 'a> {
 
     /// A step for each filter that did something; gives the policy that denies. Branches share most
     /// of them.
-    fn note_filters(&mut self, walk: &Walk<'_>, record: Record) -> Option<String> {
+    fn note_filters(&mut self, walk: &FilterWalk<'_>, record: DecisionRecord) -> Option<String> {
         let denied_by = walk.steps.last().and_then(|step| match &step.verdict {
-            Verdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
+            FilterVerdict::Answered(answer, _) => policy_in(&answer.details).map(str::to_owned),
             _ => None,
         });
         for step in &walk.steps {
-            if let Verdict::Rbac(outcome) | Verdict::Answered(_, Some(outcome)) = &step.verdict {
+            if let FilterVerdict::Rbac(outcome) | FilterVerdict::Answered(_, Some(outcome)) =
+                &step.verdict
+            {
                 self.hop
                     .dry_run
                     .extend(DryRun::of(outcome).filter(|dry| !self.hop.dry_run.contains(dry)));
@@ -230,24 +232,24 @@ impl<'a> Crossing<'_, 'a> {
         };
         for step in steps {
             let outcome = match &step.verdict {
-                Verdict::Answered(..) => StepOutcome::Answered,
-                Verdict::Undecided(_) => StepOutcome::Undecided,
+                FilterVerdict::Answered(..) => StepOutcome::Answered,
+                FilterVerdict::Undecided(_) => StepOutcome::Undecided,
                 _ => StepOutcome::GoesOn,
             };
             let (word, object): (Cow<'_, str>, _) = match &step.verdict {
-                Verdict::Skipped(_) => continue,
-                Verdict::Passed(why) => (why.clone(), None),
-                Verdict::Rbac(outcome) => (
+                FilterVerdict::Skipped(_) => continue,
+                FilterVerdict::Passed(why) => (why.clone(), None),
+                FilterVerdict::Rbac(outcome) => (
                     "lets it pass".into(),
                     outcome.policy().map(|policy| by(Some(policy))),
                 ),
-                Verdict::Answered(answer, _) => {
+                FilterVerdict::Answered(answer, _) => {
                     let policy = denied_by.as_deref().filter(|policy| *policy != "none");
                     let words = format!("answers {} {}", answer.code, answer.details);
                     (words.into(), policy.map(|policy| by(Some(policy))))
                 }
-                Verdict::Branches(_) => ("chance or load decides".into(), None),
-                Verdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
+                FilterVerdict::Branches(_) => ("chance or load decides".into(), None),
+                FilterVerdict::Undecided(fact) => (format!("it depends on {fact}").into(), None),
             };
             let chosen = format!("{}: {word}", step.filter);
             if self
@@ -262,7 +264,7 @@ impl<'a> Crossing<'_, 'a> {
                 TraceStage::Filter,
                 outcome,
                 || chosen,
-                Record::dropping(),
+                DecisionRecord::dropping(),
                 Some(step.at),
             );
             self.object(|| object);
@@ -275,13 +277,13 @@ impl<'a> Crossing<'_, 'a> {
     }
 }
 
-fn upstream(clusters: &crate::cluster::Clusters<'_>, name: &str) -> Upstream {
+fn upstream(clusters: &crate::cluster::Clusters<'_>, name: &str) -> UpstreamState {
     match clusters.find(name) {
-        None => Upstream::Missing,
-        Some(cluster) => match cluster.select(None, &mut Record::dropping()) {
-            Selected::Endpoints { .. } | Selected::Original(..) => Upstream::Usable,
-            Selected::None(_) => Upstream::Unhealthy,
-            Selected::Unknown(fact) => Upstream::Unknown(fact),
+        None => UpstreamState::Missing,
+        Some(cluster) => match cluster.select(None, &mut DecisionRecord::dropping()) {
+            HostSelection::Endpoints { .. } | HostSelection::Original(..) => UpstreamState::Usable,
+            HostSelection::None(_) => UpstreamState::Unhealthy,
+            HostSelection::Unknown(fact) => UpstreamState::Unknown(fact),
         },
     }
 }
