@@ -11,7 +11,6 @@ mod example;
 mod files;
 
 use example::Example;
-use meshladder_capture::Kind;
 
 const HEADINGS: [&str; 6] = [
     "## What it means",
