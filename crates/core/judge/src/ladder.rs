@@ -121,9 +121,9 @@ fn walk(snapshot: &Snapshot, mesh: &Mesh, call: &Call) -> (Trace, OpenedDocument
     (trace, documents.opened())
 }
 
-/// The rules of the ladder; those of objects are `analyze`'s.
+/// The rules of the ladder; those of objects alone are `analyze`'s.
 fn climbed() -> Vec<&'static Rule> {
-    rules::all().filter(|rule| !rule.is_of_objects()).collect()
+    rules::all().filter(|rule| rule.is_of_traffic()).collect()
 }
 
 impl Scope {

@@ -7,7 +7,7 @@ use super::attribute::Attribution;
 use super::raise::RuleAnswer;
 use crate::finding::{Finding, MissingFact, Rung};
 use crate::report::{self, Outcome, Report, RungOutcome};
-use crate::rules::Rule;
+use crate::rules::{Lens, Rule};
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 
 /// What renderers get.
@@ -18,9 +18,9 @@ pub(super) fn report(
     context: &ClimbContext<'_>,
 ) -> Report {
     let (question, snapshot) = (context.question, context.facts.snapshot);
-    let coverage = coverage(rules, snapshot);
+    let coverage = coverage(rules, Lens::Mesh, snapshot);
     Report {
-        question: question.scope.to_json(question.seen.as_ref()),
+        question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict: attribution.verdict,
@@ -80,8 +80,12 @@ fn rung_outcome(
 }
 
 /// Everything that any of the rules needs or uses.
-pub(super) fn coverage(rules: &[&'static Rule], snapshot: &Snapshot) -> Vec<(Need, Coverage)> {
-    let needs: BTreeSet<Need> = rules.iter().flat_map(|rule| rule.inputs()).collect();
+pub(super) fn coverage(
+    rules: &[&'static Rule],
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+) -> Vec<(Need, Coverage)> {
+    let needs: BTreeSet<Need> = rules.iter().flat_map(|rule| rule.inputs(lens)).collect();
     needs
         .into_iter()
         .map(|need| (need.clone(), snapshot.coverage(&need)))

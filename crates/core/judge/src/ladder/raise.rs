@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{ClimbContext, Question, analyze, proxies};
 use crate::finding::{Confidence, Evidence, MissingFact, Severity, Subject};
 use crate::fleet::{Fleet, Proxy, ProxyDocuments, Summary};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, probe};
@@ -80,8 +80,9 @@ pub(super) fn raise(
     mut answers: Vec<RuleAnswer>,
     context: &ClimbContext<'_>,
 ) -> Vec<RuleAnswer> {
+    let lens = Lens::of_climb(context.case.as_ref());
     for rule in rules {
-        answers.extend(run(rule, &context.facts, context.case.as_ref()));
+        answers.extend(run(rule, &context.facts, lens));
     }
     answers.sort_by_key(|answer| answer.rule.code);
     answers
@@ -120,7 +121,10 @@ pub(super) fn visit_proxies(
     });
     let mut answers: Vec<RuleAnswer> = Vec::new();
     for rule in &rules {
-        answers.push(RuleAnswer::new(rule, lacking(rule, snapshot, mesh)));
+        answers.push(RuleAnswer::new(
+            rule,
+            lacking(rule, Lens::Mesh, snapshot, mesh),
+        ));
     }
     for (id, (summary, results)) in wanted.into_iter().zip(visited) {
         fleet.proxies.insert(id, summary);
@@ -152,24 +156,18 @@ fn visit(
     (proxy.summary(), results)
 }
 
-/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-pub(super) fn run(
-    rule: &'static Rule,
-    facts: &Facts<'_>,
-    case: Option<&Case<'_>>,
-) -> Option<RuleAnswer> {
-    let mut answer = RuleAnswer::new(rule, lacking(rule, facts.snapshot, facts.mesh));
-    let result = match (rule.check, case) {
+/// Asks a rule through a lens; none for one that does not apply.
+pub(super) fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<RuleAnswer> {
+    let mut answer = RuleAnswer::new(rule, lacking(rule, lens, facts.snapshot, facts.mesh));
+    let result = match (rule.check, lens.case()) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if answer.skipped.is_some() => return Some(answer),
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
-        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
+        _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
     answer.take(result);
     let coverage = |need: Need| facts.snapshot.coverage(&need);
-    let mut needs = rule.needs.iter().map(coverage);
-    let mut uses = rule.uses.iter().map(coverage);
+    let mut needs = rule.needs(lens).iter().map(coverage);
+    let mut uses = rule.uses(lens).iter().map(coverage);
     // What follows from data that is not all there is not proven.
     if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
         || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
@@ -196,15 +194,21 @@ pub(super) fn guarded(
 
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
-pub(super) fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|need| {
+pub(super) fn lacking(
+    rule: &Rule,
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Option<(Need, Coverage)> {
+    let is_of_files = matches!(lens, Lens::Objects) && snapshot.is_files();
+    rule.needs(lens).iter().find_map(|need| {
         let kind = match need {
             Need::Objects(kind) => Some(kind),
             _ => None,
         };
         match (snapshot.coverage(&need), kind) {
             (Coverage::Complete, _) => None,
-            (Coverage::Partial(_), _) if rule.is_of_objects() && snapshot.is_files() => kind
+            (Coverage::Partial(_), _) if is_of_files => kind
                 .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
                 .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
             (Coverage::Partial(_), None) => None,

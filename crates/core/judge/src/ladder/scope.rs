@@ -1,12 +1,12 @@
 //! What a climb is about.
 
 use crate::finding::{MissingFact, Rung};
+use crate::report::Topic;
 use crate::rules::{Facts, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Need;
 use meshladder_mesh::ObjectRef;
 use meshladder_sim::walk::Call;
-use meshladder_text::json::escape;
 
 /// What a climb is about.
 #[derive(Debug)]
@@ -29,27 +29,17 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As JSON v1 repeats it.
-    pub(super) fn to_json(&self, seen: Option<&Symptom>) -> String {
+    /// As the report repeats it.
+    pub(super) fn topic(&self, seen: Option<&Symptom>) -> Topic {
         match self {
-            Self::Mesh => "{\"mesh\":true}".to_owned(),
-            Self::Namespace(namespace) => format!("{{\"namespace\":{}}}", escape(namespace)),
-            Self::Workload { object, .. } => format!("{{\"workload\":{}}}", escape(&path(object))),
-            Self::Object(object) => format!("{{\"object\":{}}}", escape(&path(object))),
-            Self::Request(call) => {
-                let json = call.to_json();
-                let Some(seen) = seen else { return json };
-                let details = seen.details.as_deref().map_or("null".to_owned(), escape);
-                let flags = escape(&seen.flags.join(","));
-                let seen = format!(
-                    "{{\"code\":{},\"flags\":{flags},\"details\":{details}}}",
-                    seen.code
-                );
-                format!(
-                    "{},\"seen\":{seen}}}",
-                    json.strip_suffix('}').unwrap_or(&json)
-                )
-            }
+            Self::Mesh => Topic::Mesh,
+            Self::Namespace(namespace) => Topic::Namespace(namespace.clone()),
+            Self::Workload { object, .. } => Topic::Workload(object.clone()),
+            Self::Object(object) => Topic::Object(object.clone()),
+            Self::Request(call) => Topic::Request {
+                call: call.clone(),
+                seen: seen.cloned(),
+            },
         }
     }
 
@@ -86,8 +76,4 @@ impl Scope {
             Self::Object(_) => rung != Rung::Telemetry,
         }
     }
-}
-
-fn path(object: &ObjectRef) -> String {
-    format!("{}/{}/{}", object.kind, object.namespace, object.name)
 }

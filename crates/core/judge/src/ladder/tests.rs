@@ -2,7 +2,7 @@ use super::raise::{RuleAnswer, run};
 use super::*;
 use crate::finding::{Evidence, Finding, MissingFact, Rung, Severity};
 use crate::report::{Outcome, Verdict};
-use crate::rules::{Check, Sink};
+use crate::rules::{Check, Lens, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::DocId;
 use meshladder_capture::snapshot::{Builder, Inputs};
@@ -60,7 +60,7 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     };
     let answers: Vec<RuleAnswer> = [&BREAKS, &ANSWERS]
         .into_iter()
-        .filter_map(|rule| run(rule, &facts, None))
+        .filter_map(|rule| run(rule, &facts, Lens::Mesh))
         .collect();
     let findings: Vec<_> = answers
         .iter()

@@ -10,7 +10,7 @@ use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::is_ready;
 use meshladder_sim::trace::EndKind;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0728",
@@ -132,6 +132,6 @@ fn of_nodes(
 fn everywhere(called: &CalledService<'_>) -> Fix {
     Fix::merge(
         &called.service.id,
-        "{\"spec\":{\"internalTrafficPolicy\":\"Cluster\"}}",
+        Value::nested(["spec", "internalTrafficPolicy"], "Cluster"),
     )
 }
