@@ -12,14 +12,15 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Beside, Mesh, reads};
+use meshladder_mesh::{Beside, Mesh, probe};
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -151,10 +152,10 @@ impl Example {
         })
     }
 
-    /// The kinds of object that the rule reads, as paths of the bundle layout.
-    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<String> {
+    /// The kinds of object that the rule reads.
+    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<Kind> {
         let code = rule.code;
-        reads::of_rule(code, || drop(self.report(rule)))
+        probe::of_rule(code, || drop(self.report(rule)))
     }
 
     /// The places that are marked with the code.
@@ -214,7 +215,7 @@ impl Example {
         for Document { path, text, .. } in &self.docs {
             builder.add(DocId::new(path), path.clone(), text.clone().into_bytes());
         }
-        builder.note(Need::Part(String::new()), Coverage::Complete);
+        builder.note(Need::Part(Part::Everything), Coverage::Complete);
         for denied in attribute(&self.info, "denied")
             .iter()
             .flat_map(|paths| paths.split(','))
@@ -284,18 +285,18 @@ fn place_of(document: &str, line: Option<usize>) -> String {
     line.map_or_else(|| document.to_owned(), |line| format!("{document}:{line}"))
 }
 
-fn kind(word: &str) -> Kind {
-    const KINDS: [Kind; 10] = [
-        Kind::Forwarded,
-        Kind::Denied,
-        Kind::Answered,
-        Kind::NoListener,
-        Kind::NoRoute,
-        Kind::NoCluster,
-        Kind::NoEndpoints,
-        Kind::TlsMismatch,
-        Kind::Reset,
-        Kind::Undecided,
+fn kind(word: &str) -> EndKind {
+    const KINDS: [EndKind; 10] = [
+        EndKind::Forwarded,
+        EndKind::Denied,
+        EndKind::Answered,
+        EndKind::NoListener,
+        EndKind::NoRoute,
+        EndKind::NoCluster,
+        EndKind::NoEndpoints,
+        EndKind::TlsMismatch,
+        EndKind::Reset,
+        EndKind::Undecided,
     ];
     KINDS
         .into_iter()

@@ -9,7 +9,6 @@ use crate::schema::fault::{Flaw, Repair, shown};
 use crate::schema::fields::items;
 use crate::schema::names;
 use crate::schema::walk::SchemaWalk;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 /// Whether it is for gateways alone.
@@ -104,7 +103,7 @@ pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         if names::is_gateway(&better) {
             let what = format!("is {}, an old way to write {better}", shown(gateway));
             walk.fault(Flaw::Deprecated, gateway, what).repair =
-                Some(Repair::Replace(escape(&better)));
+                Some(Repair::Replace(better.into()));
         }
     }
 }
