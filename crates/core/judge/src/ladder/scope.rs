@@ -244,8 +244,12 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
 /// What lies above sync is judged on the request itself, by rules that look at it; the mesh around
 /// it is not asked about.
 fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
-    let looks_at_request = named(finding.code)
-        .is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
+    let looks_at_request = named(finding.code).is_some_and(|rule| {
+        matches!(
+            rule.check,
+            Check::Request(_) | Check::Either(_) | Check::Lens(..)
+        )
+    });
     let below = matches!(
         finding.rung,
         Rung::ControlPlane | Rung::Enrolment | Rung::Sync

@@ -2,13 +2,15 @@
 
 use super::met::{self, Met};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
 use meshladder_text::tree::{Member, Node};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0701",
@@ -28,10 +30,17 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &["ML10"],
     docs: include_str!("subset_selects_no_pods.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = rule
             .spec_at(["host"])

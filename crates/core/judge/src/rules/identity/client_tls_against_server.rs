@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
@@ -13,6 +13,8 @@ use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::ports;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0805",
@@ -30,10 +32,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::ServiceEntry, Kind::Sidecar, Kind::ConfigMap]),
     explains: &["ML0809", "ML0817", "ML10"],
     docs: include_str!("client_tls_against_server.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     match case {
         Some(case) => of_request(facts, case, out),
         None => everywhere(facts, out),

@@ -5,7 +5,7 @@
 //! 503/UH"` asks about a request. Its walk is that of the dumps among the documents, or what
 //! `end="no-endpoints 503 UH no_healthy_upstream"` says, with `by=`, `cluster=`, `route=` and
 //! `proxy=` where a rule looks at them. `clusters=west` says that the documents `west/…` are
-//! another cluster's.
+//! another cluster's. `objects` asks a rule that `analyze` and `check` share as `analyze` does.
 //!
 //! Every example that fires marks where the rule's first evidence stands: with `# ^ CODE` below the
 //! line or behind it, or with `whole=DOCUMENT` where the evidence is a document as a whole.
@@ -168,10 +168,14 @@ impl Example {
         marked
     }
 
-    /// Rules of objects are run as `analyze` runs them on files.
+    /// Whether it is run as `analyze` runs a rule on files.
+    pub(super) fn is_of_objects(&self, rule: &Rule) -> bool {
+        !rule.is_of_traffic() || self.info.split(' ').any(|word| word == "objects")
+    }
+
     fn report(&self, rule: &Rule) -> Report {
         let snapshot = self.snapshot();
-        if rule.is_of_objects() {
+        if self.is_of_objects(rule) {
             let clusters = attribute(&self.info, "clusters");
             let clusters = clusters
                 .iter()
