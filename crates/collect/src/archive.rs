@@ -62,7 +62,7 @@ pub(crate) fn read(name: &str, tape: Tape<'_>, store: &mut Store) -> Result<Tree
         overhead: 0,
         store,
         tree: Tree::default(),
-        next: Extended::default(),
+        next: MemberHeader::default(),
     };
     if let Err(stop) = reader.run() {
         let stop = match stop {
@@ -94,12 +94,12 @@ struct Reader<'a, 't> {
     overhead: u64,
     store: &'a mut Store,
     tree: Tree,
-    next: Extended,
+    next: MemberHeader,
 }
 
 /// What a GNU or PAX header says of the member after it.
 #[derive(Default)]
-struct Extended {
+struct MemberHeader {
     name: Option<String>,
     size: Option<u64>,
     sparse: bool,

@@ -5,9 +5,9 @@ use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need};
 use crate::CollectError;
 use crate::archive::Tree;
 use crate::found::Found;
-use crate::layout::Settled;
+use crate::layout::SourceParts;
 use crate::names::{self, parts};
-use crate::sniff::{Content, Sniffed, is_json, sniff};
+use crate::sniff::{Content, Guess, is_json, sniff};
 use crate::store::Store;
 
 /// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
@@ -84,13 +84,17 @@ pub(crate) fn is_part(path: &str) -> bool {
 ///
 /// # Errors
 /// When it is larger than allowed.
-pub(crate) fn settle(tree: Tree, top: &str, store: &mut Store) -> Result<Settled, CollectError> {
-    let mut settled = Settled {
+pub(crate) fn settle(
+    tree: Tree,
+    top: &str,
+    store: &mut Store,
+) -> Result<SourceParts, CollectError> {
+    let mut settled = SourceParts {
         meta: Meta {
             form: "bug-report",
             ..Meta::default()
         },
-        ..Settled::default()
+        ..SourceParts::default()
     };
     let has = |file: &str| {
         tree.files
@@ -168,5 +172,5 @@ fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
 fn is_objects(found: &Found) -> bool {
     found
         .head()
-        .is_ok_and(|(head, whole)| sniff(&head, whole) == Sniffed::Known(Content::Objects))
+        .is_ok_and(|(head, whole)| sniff(&head, whole) == Guess::Known(Content::Objects))
 }

@@ -30,7 +30,7 @@ mod store;
 mod walk;
 
 pub use error::CollectError;
-use layout::Settled;
+use layout::SourceParts;
 pub use log::Log;
 use store::Store;
 
@@ -96,12 +96,12 @@ pub fn open(sources: &[Source], options: &Options) -> Result<Snapshot, CollectEr
 }
 
 fn add(
-    settled: Settled,
+    settled: SourceParts,
     source: &str,
     builder: &mut Builder,
     store: &mut Store,
 ) -> Result<(), CollectError> {
-    let Settled {
+    let SourceParts {
         meta,
         documents,
         notes,

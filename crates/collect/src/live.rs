@@ -48,7 +48,7 @@ mod tail;
 
 pub use levels::{Answers, Plan};
 pub use progress::Tally;
-pub use raise::{Cost, End, Ending, Happening, Raise, Why};
+pub use raise::{Cost, End, Ending, Raise, RaiseEvent, StopReason};
 pub use rights::{Purpose, Right, yaml};
 pub use tail::Lines;
 
@@ -148,7 +148,7 @@ pub struct ProxyWish {
 /// Connected clusters and what was noted of them so far.
 pub struct Session {
     clusters: Vec<Cluster>,
-    lost: Vec<Lost>,
+    lost: Vec<UnreachableCluster>,
     seen: Vec<gather::Seen>,
     pace: Arc<Pace>,
     store: Store,
@@ -156,7 +156,7 @@ pub struct Session {
 }
 
 /// One of several clusters that could not be reached: what can be read of the others is.
-struct Lost {
+struct UnreachableCluster {
     source: String,
     origin: String,
     why: String,
@@ -194,7 +194,7 @@ impl Session {
         self.objects_beside(Builder::new(), wish)
     }
 
-    /// The same beside what was read elsewhere.
+    /// Reads objects like [`Self::objects`], beside what was read elsewhere.
     ///
     /// # Errors
     /// When there is more than allowed.
@@ -238,7 +238,7 @@ impl Session {
             });
         runtime::run(try_join_all(each))?;
         let mut builder = kept.into_builder();
-        for Lost {
+        for UnreachableCluster {
             source,
             origin,
             why,
@@ -408,7 +408,7 @@ async fn connected(
     access: &Access,
     limits: &Limits,
     pace: &Arc<Pace>,
-) -> Result<(Vec<Cluster>, Vec<Lost>), CollectError> {
+) -> Result<(Vec<Cluster>, Vec<UnreachableCluster>), CollectError> {
     // Credentials may take a while: a plugin may wait for somebody to log in.
     let credentials = "looking for credentials";
     pace.tally.begin(credentials, 1);
@@ -434,7 +434,7 @@ async fn connected(
             Ok(()) => clusters.push(cluster),
             Err(CollectError::Interrupted) => return Err(CollectError::Interrupted),
             Err(error) => {
-                lost.push(Lost {
+                lost.push(UnreachableCluster {
                     origin: origin(&cluster),
                     why: error.to_string(),
                     source: cluster.source,

@@ -30,7 +30,7 @@ impl Manifest {
         if root.string_at("format")? != FORMAT {
             return None;
         }
-        let mut reading = Reading {
+        let mut reading = ManifestReader {
             origin: &found.origin,
             text: &text,
             manifest: Self::default(),
@@ -40,13 +40,13 @@ impl Manifest {
     }
 }
 
-struct Reading<'a> {
+struct ManifestReader<'a> {
     origin: &'a str,
     text: &'a str,
     manifest: Manifest,
 }
 
-impl Reading<'_> {
+impl ManifestReader<'_> {
     fn read(&mut self, root: Raw<'_>) {
         if let Err(fault) = json::check(self.text) {
             self.problem(fault.at, fault.what);

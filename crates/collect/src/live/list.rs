@@ -34,7 +34,7 @@ pub(crate) struct Where {
 }
 
 /// A list as far as it could be had.
-pub(crate) struct Listed {
+pub(crate) struct ListResult {
     pub(crate) kind: &'static Kind,
     pub(crate) body: Option<Body>,
     /// Anything but complete is noted.
@@ -48,7 +48,7 @@ pub(crate) async fn list(
     kind: &'static Kind,
     place: &Where,
     except: &BTreeSet<(String, String, String)>,
-) -> Listed {
+) -> ListResult {
     let (spool, pods) = (Spool::default(), Vec::new());
     let mut lister = Lister {
         cluster,
@@ -75,7 +75,7 @@ pub(crate) async fn list(
             Coverage::Partial(format!("no space to keep it: {error}")),
         ),
     };
-    Listed {
+    ListResult {
         kind,
         body,
         coverage,

@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
             judged = judge(global, args, &analysis, &beside)?;
         }
     }
-    let Judged {
+    let AnalyzeRound {
         snapshot,
         mesh,
         report,
@@ -87,7 +87,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
 }
 
 /// What one reading of the sources comes to.
-struct Judged {
+struct AnalyzeRound {
     snapshot: Snapshot,
     mesh: Mesh,
     report: Report,
@@ -99,7 +99,7 @@ fn judge(
     args: &Analyze,
     analysis: &Analysis,
     beside: &Beside<'_>,
-) -> Result<Judged, Failure> {
+) -> Result<AnalyzeRound, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
@@ -109,7 +109,7 @@ fn judge(
     } else {
         Edits::default()
     };
-    Ok(Judged {
+    Ok(AnalyzeRound {
         snapshot,
         mesh,
         report,
