@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
-use meshladder_capture::envoy::logging::{Change, Flow, Lines, Style};
+use meshladder_capture::envoy::logging::{ComponentLines, LevelChange, LogRate, QueryStyle};
 use meshladder_capture::snapshot::ProxyRef;
 use tokio::time::{Instant, sleep_until};
 
@@ -24,7 +24,7 @@ use crate::live::{now, runtime};
 struct OpenProxy<'c> {
     cluster: &'c Cluster,
     pod: ProxyRef,
-    change: Change,
+    change: LevelChange,
     log: Follow<'c>,
     cost: Cost,
 }
@@ -86,7 +86,7 @@ async fn look<'c>(
     shared: &RaiseContext<'_>,
     cluster: &'c Cluster,
     pod: &ProxyRef,
-) -> Result<(Change, Follow<'c>, Cost), String> {
+) -> Result<(LevelChange, Follow<'c>, Cost), String> {
     let why = |lack: Lack| lack.why();
     let (raise, max) = (shared.raise, shared.raise.max_rate);
     let levels = {
@@ -132,7 +132,7 @@ async fn hold(shared: &RaiseContext<'_>, mut ready: OpenProxy<'_>) -> Ending {
     let start = Instant::now();
     let (pod, cluster) = (ready.pod.clone(), ready.cluster);
     // From here on it is set back, whatever the answer.
-    let note = |style: Style| {
+    let note = |style: QueryStyle| {
         let entry = (ready.change.clone(), style);
         shared
             .ledger
@@ -141,7 +141,7 @@ async fn hold(shared: &RaiseContext<'_>, mut ready: OpenProxy<'_>) -> Ending {
             .insert(pod.clone(), entry);
         style
     };
-    let mut style = note(Style::Paths);
+    let mut style = note(QueryStyle::Paths);
     let mut is_unsure = false;
     let why = match raise(shared, &ready).await {
         Ok(used) => {
@@ -160,7 +160,7 @@ async fn hold(shared: &RaiseContext<'_>, mut ready: OpenProxy<'_>) -> Ending {
     ending(cluster, pod, end, why, ready.cost)
 }
 
-async fn raise(shared: &RaiseContext<'_>, ready: &OpenProxy<'_>) -> Result<Style, Lack> {
+async fn raise(shared: &RaiseContext<'_>, ready: &OpenProxy<'_>) -> Result<QueryStyle, Lack> {
     let mut door = Door::open(ready.cluster, admin(&ready.pod, shared.raise.port)).await?;
     let (_, style) = apply(&mut door, &ready.change).await?;
     let (_, now) = told(&mut door).await?;
@@ -199,8 +199,8 @@ async fn watched(
 }
 
 async fn lines(shared: &RaiseContext<'_>, ready: &mut OpenProxy<'_>, start: Instant) -> StopReason {
-    let mut wanted = Lines::new(&shared.raise.wanted);
-    let mut flow = Flow::default();
+    let mut wanted = ComponentLines::new(&shared.raise.wanted);
+    let mut flow = LogRate::default();
     loop {
         let lines = match ready.log.next().await {
             Ok(lines) => lines,

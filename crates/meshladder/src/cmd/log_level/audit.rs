@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshladder_capture::istiod::scopes::{self, Defaults, Scope};
+use meshladder_capture::istiod::scopes::{self, DefaultScopes, LogScope};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_output::tables::log_level::{Off, audit, audit_json};
 
@@ -100,14 +100,14 @@ fn tell(
     Ok(())
 }
 
-type ScopeReadings = Vec<(ProxyRef, Result<Vec<(Scope, String)>, String>)>;
+type ScopeReadings = Vec<(ProxyRef, Result<Vec<(LogScope, String)>, String>)>;
 
 /// Of each istiod the scopes that are not at their default, with it.
 fn scopes(found: &PodSelection, istiods: &[ProxyRef]) -> ScopeReadings {
     let mut defaults = BTreeMap::new();
     each_pod(&found.snapshot, |pod, node| {
         if istiods.contains(&pod) {
-            defaults.insert(pod, Defaults::of_pod(node));
+            defaults.insert(pod, DefaultScopes::of_pod(node));
         }
     });
     let mut readings = Vec::new();
@@ -119,7 +119,10 @@ fn scopes(found: &PodSelection, istiods: &[ProxyRef]) -> ScopeReadings {
 }
 
 /// The scopes that are not at their default, each with it.
-fn changed_scopes(text: &str, defaults: Option<&Defaults>) -> Result<Vec<(Scope, String)>, String> {
+fn changed_scopes(
+    text: &str,
+    defaults: Option<&DefaultScopes>,
+) -> Result<Vec<(LogScope, String)>, String> {
     let all = scopes::read(text).map_err(|_| "ControlZ did not list scopes".to_owned())?;
     let mut changed = Vec::new();
     for scope in all {
@@ -150,7 +153,7 @@ pub(super) fn reset_scopes(found: &PodSelection) -> u8 {
 fn set_back(
     found: &PodSelection,
     istiod: &ProxyRef,
-    changed: &[(Scope, String)],
+    changed: &[(LogScope, String)],
 ) -> Result<(), String> {
     if changed.is_empty() {
         return Ok(());
@@ -161,7 +164,7 @@ fn set_back(
     }
     found.session.set_scopes(istiod, &bodies)?;
     for (scope, default) in changed {
-        let Scope { name, level, .. } = scope;
+        let LogScope { name, level, .. } = scope;
         out::note(&format!("{istiod}: {name} {level} → {default}"));
     }
     Ok(())
