@@ -5,10 +5,10 @@ use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need};
 
 use crate::CollectError;
 use crate::archive::Tree;
-use crate::found::Found;
 use crate::layout::SourceParts;
 use crate::names::{self, parts};
 use crate::sniff::{Content, Guess, is_json, sniff};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 
 /// What `kubectl get all,jobs,ingresses,endpointslices,configmaps,networkpolicies` lists, as
@@ -119,7 +119,7 @@ pub(crate) fn settle(
     Ok(settled)
 }
 
-fn id(path: &str, found: &Found) -> Option<DocId> {
+fn id(path: &str, found: &SourceFile) -> Option<DocId> {
     let id = match path.split('/').collect::<Vec<_>>().as_slice() {
         ["proxies", namespace, pod, "istio-proxy.log"] => {
             format!("logs/{namespace}/{pod}/istio-proxy.log")
@@ -139,7 +139,7 @@ fn id(path: &str, found: &Found) -> Option<DocId> {
 }
 
 /// The bundle's name for what was read from this URL of a proxy.
-fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
+fn of_proxy(url: &[&str], found: &SourceFile) -> Option<String> {
     let is_json = found.head().is_ok_and(|(head, _)| is_json(&head));
     Some(match url {
         [dump] if dump.starts_with("config_dump") => "config_dump.json".to_owned(),
@@ -155,7 +155,7 @@ fn of_proxy(url: &[&str], found: &Found) -> Option<String> {
 }
 
 /// Some of the lists are tables for people.
-fn is_objects(found: &Found) -> bool {
+fn is_objects(found: &SourceFile) -> bool {
     found
         .head()
         .is_ok_and(|(head, whole)| sniff(&head, whole) == Guess::Known(Content::Objects))

@@ -8,10 +8,10 @@ use meshladder_capture::snapshot::Problem;
 
 use crate::archive::{self, Tape, Tree};
 use crate::error::{plain, some_of};
-use crate::found::{Body, Found, OnDisk};
 use crate::names::unpacked;
 use crate::packing::{Packing, PeekReader};
 use crate::sniff::{Guess, sniff};
+use crate::source_file::{Body, OnDisk, SourceFile};
 use crate::store::{OverLimit, Slice, Store, exactly};
 use crate::walk::walk;
 use crate::{CollectError, Options, Source};
@@ -183,7 +183,7 @@ fn one(
     body: Body,
     problem: Option<Problem>,
 ) -> SourceFiles {
-    let file = Found {
+    let file = SourceFile {
         path: name,
         origin: origin.clone(),
         body,

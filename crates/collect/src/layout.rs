@@ -4,12 +4,12 @@ use meshladder_capture::snapshot::{Coverage, DocId, Meta, Need, Part, Problem, S
 
 use crate::CollectError;
 use crate::archive::Tree;
-use crate::found::Found;
 use crate::gather::SourceFiles;
 use crate::manifest::Manifest;
 use crate::names::{ends_in, is_document, parts, unpacked};
 use crate::packing::{PackedFile, unpack};
 use crate::sniff::{Content, Guess, sniff, wrong_shape};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 use crate::{bug_report, loose};
 
@@ -17,7 +17,7 @@ use crate::{bug_report, loose};
 #[derive(Debug, Default)]
 pub(crate) struct SourceParts {
     pub(crate) meta: Meta,
-    pub(crate) documents: Vec<(DocId, Found)>,
+    pub(crate) documents: Vec<(DocId, SourceFile)>,
     pub(crate) notes: Vec<(Need, Coverage)>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -112,7 +112,7 @@ pub(crate) fn tell(tree: &Tree) -> Layout {
 
 /// The folders that are bundles with manifests, if every file lies in one.
 fn bundles<'a>(
-    mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone,
+    mut files: impl Iterator<Item = (&'a str, &'a SourceFile)> + Clone,
 ) -> Vec<(String, Manifest)> {
     let mut bundles = Vec::new();
     for (path, found) in files.clone() {
@@ -158,7 +158,7 @@ fn tops(tree: &Tree) -> Vec<String> {
 
 /// Whether a file makes a bundle without a manifest of what it lies in. `k8s/` alone does not: many
 /// repositories have such a folder, so there the file must be what `kubectl get -o json` prints.
-fn is_of_bundle(path: &str, found: &Found) -> bool {
+fn is_of_bundle(path: &str, found: &SourceFile) -> bool {
     match path.split('/').collect::<Vec<_>>().as_slice() {
         ["proxies", _, _, _] => DocId::new(unpacked(path)).shape() != Shape::Other,
         ["istiod", _, "debug", ..] | ["istiod", _, "metrics.txt" | "version.json"] => true,
@@ -168,13 +168,13 @@ fn is_of_bundle(path: &str, found: &Found) -> bool {
 }
 
 /// Logs alone make a bundle when there is no other document around.
-fn is_logs<'a>(mut files: impl Iterator<Item = (&'a str, &'a Found)> + Clone) -> bool {
+fn is_logs<'a>(mut files: impl Iterator<Item = (&'a str, &'a SourceFile)> + Clone) -> bool {
     let is_log = |path: &str| id_in_bundle(path).is_some_and(|id| id.shape() == Shape::Log);
     let is_other = |path: &str| id_in_bundle(path).is_none() && is_document(unpacked(path));
     files.clone().any(|(path, _)| is_log(path)) && !files.any(|(path, _)| is_other(path))
 }
 
-fn is_list(found: &Found) -> bool {
+fn is_list(found: &SourceFile) -> bool {
     found.head().is_ok_and(|(head, whole)| {
         let listed = memchr::memmem::find(&head[..head.len().min(200)], b"items").is_some();
         listed && sniff(&head, whole) == Guess::Known(Content::Objects)
@@ -197,7 +197,7 @@ pub(crate) fn id_in_bundle(path: &str) -> Option<DocId> {
 }
 
 fn several(
-    files: Vec<Found>,
+    files: Vec<SourceFile>,
     top: &str,
     bundles: Vec<(String, Manifest)>,
     store: &mut Store,
@@ -216,7 +216,7 @@ fn several(
 }
 
 fn bundle(
-    files: Vec<Found>,
+    files: Vec<SourceFile>,
     top: &str,
     manifest: Option<Manifest>,
     store: &mut Store,
@@ -257,7 +257,7 @@ impl SourceParts {
     pub(crate) fn take(
         &mut self,
         id: DocId,
-        found: Found,
+        found: SourceFile,
         store: &mut Store,
     ) -> Result<(), CollectError> {
         match found.loaded(store).map_or_else(
@@ -282,7 +282,7 @@ impl SourceParts {
 
     /// Where a dump or objects belong, there may be an error page instead. That is no proof that
     /// there are no objects.
-    fn check(&mut self, id: &DocId, found: &Found) {
+    fn check(&mut self, id: &DocId, found: &SourceFile) {
         let (fits, belongs): (&[Content], _) = match id.shape() {
             Shape::ConfigDump => (
                 &[Content::ConfigDump, Content::Ztunnel],

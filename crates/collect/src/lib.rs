@@ -15,7 +15,6 @@ mod archive;
 mod bug_report;
 pub mod bundle;
 mod error;
-mod found;
 mod gather;
 mod layout;
 pub mod live;
@@ -26,6 +25,7 @@ mod names;
 mod packing;
 pub mod prometheus;
 mod sniff;
+mod source_file;
 mod store;
 mod walk;
 

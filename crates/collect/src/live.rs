@@ -151,7 +151,7 @@ pub struct ProxyWish {
 pub struct Session {
     clusters: Vec<Cluster>,
     lost: Vec<UnreachableCluster>,
-    seen: Vec<gather::Seen>,
+    seen: Vec<gather::ClusterNotes>,
     pace: Arc<Pace>,
     store: Store,
     stop: tokio::sync::watch::Receiver<bool>,
@@ -177,7 +177,10 @@ impl Session {
         let stop = runtime::stop();
         let pace = runtime::run(async { Arc::new(Pace::new(limits, stop.clone(), tally)) });
         let (clusters, lost) = runtime::run(connected(access, &limits, &pace))?;
-        let seen = clusters.iter().map(|_| gather::Seen::default()).collect();
+        let seen = clusters
+            .iter()
+            .map(|_| gather::ClusterNotes::default())
+            .collect();
         Ok(Self {
             clusters,
             lost,
@@ -214,7 +217,7 @@ impl Session {
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        let kept = gather::Kept::new(builder, &mut self.store);
+        let kept = gather::Collection::new(builder, &mut self.store);
         let into_kept = &kept;
         let each = self
             .clusters
@@ -228,7 +231,7 @@ impl Session {
                     ..Meta::default()
                 };
                 gather::objects(
-                    &mut gather::Into {
+                    &mut gather::ClusterSink {
                         cluster,
                         meta,
                         kept: into_kept,
@@ -272,14 +275,14 @@ impl Session {
         snapshot: Snapshot,
         wish: &ProxyWish,
     ) -> Result<Snapshot, CollectError> {
-        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let kept = gather::Collection::new(snapshot.into_builder(), &mut self.store);
         let into_kept = &kept;
         let each = self
             .clusters
             .iter()
             .zip(&mut self.seen)
             .map(|(cluster, seen)| async move {
-                let mut into = gather::Into {
+                let mut into = gather::ClusterSink {
                     cluster,
                     meta: Meta::default(),
                     kept: into_kept,
@@ -302,7 +305,7 @@ impl Session {
         istiod: &str,
         proxy: &str,
     ) -> Result<(Snapshot, Option<String>), CollectError> {
-        let kept = gather::Kept::new(snapshot.into_builder(), &mut self.store);
+        let kept = gather::Collection::new(snapshot.into_builder(), &mut self.store);
         let mut lack = None;
         for (cluster, seen) in self
             .clusters
@@ -310,7 +313,7 @@ impl Session {
             .zip(&self.seen)
             .filter(|(cluster, _)| cluster.source == source)
         {
-            let mut into = gather::Into {
+            let mut into = gather::ClusterSink {
                 cluster,
                 meta: Meta::default(),
                 kept: &kept,

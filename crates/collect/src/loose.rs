@@ -9,12 +9,12 @@ use meshladder_text::json::{Cursor, Raw};
 
 use crate::CollectError;
 use crate::error::some_of;
-use crate::found::Found;
 use crate::gather::SourceFiles;
 use crate::layout::SourceParts;
 use crate::names::{self, ends_in, file, folder, part, parts};
 use crate::packing::{PackedFile, unpack};
 use crate::sniff::{Content, Guess, is_json, json_place, sniff, wrong_shape};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 
 /// A file without a mark in its first bytes is read whole up to this size.
@@ -97,7 +97,7 @@ pub(crate) fn settle(
     Ok(settled)
 }
 
-fn tell(found: &Found) -> Result<Guess, Problem> {
+fn tell(found: &SourceFile) -> Result<Guess, Problem> {
     let (head, whole) = found.head()?;
     match sniff(&head, whole) {
         Guess::Undecided
@@ -111,7 +111,7 @@ fn tell(found: &Found) -> Result<Guess, Problem> {
     }
 }
 
-fn name(known: Vec<(Found, Content)>, base: &str, settled: &mut SourceParts) {
+fn name(known: Vec<(SourceFile, Content)>, base: &str, settled: &mut SourceParts) {
     let owners = Owners::of(&known);
     let why = || Coverage::Partial("only the files given were read".to_owned());
     for (found, content) in known {
@@ -136,7 +136,7 @@ fn name(known: Vec<(Found, Content)>, base: &str, settled: &mut SourceParts) {
 }
 
 /// Objects in a bundle have the ending of what they are.
-fn with_ending(path: String, found: &Found) -> String {
+fn with_ending(path: String, found: &SourceFile) -> String {
     match found.head() {
         _ if names::is_document(&path) => path,
         Ok((head, _)) if is_json(&head) => path + ".json",
@@ -157,7 +157,7 @@ struct Owners {
 }
 
 impl Owners {
-    fn of(known: &[(Found, Content)]) -> Self {
+    fn of(known: &[(SourceFile, Content)]) -> Self {
         let mut owners = Self::default();
         for (found, content) in known {
             let around = folder(&found.path).to_owned();
@@ -183,7 +183,7 @@ impl Owners {
         owners
     }
 
-    fn id(&self, found: &Found, content: Content) -> String {
+    fn id(&self, found: &SourceFile, content: Content) -> String {
         let name = file_of(content);
         let owner = self
             .of_dump
@@ -279,7 +279,7 @@ fn without_endings(path: &str) -> &str {
 
 /// `namespace/pod` of the node a dump's bootstrap names, such as
 /// `sidecar~10.0.0.1~cart-1.shop~shop.svc.cluster.local`.
-fn node(dump: &Found) -> Option<String> {
+fn node(dump: &SourceFile) -> Option<String> {
     let (head, whole) = dump.head().ok()?;
     let id = node_id(&head).or_else(|| {
         if whole {

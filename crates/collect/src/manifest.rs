@@ -9,7 +9,7 @@ use meshladder_text::place::Place;
 use meshladder_text::time::Time;
 use serde::Serialize;
 
-use crate::found::Found;
+use crate::source_file::SourceFile;
 
 const FORMAT: &str = "meshladder-bundle";
 const VERSION: u64 = 1;
@@ -24,7 +24,7 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest; none when the file is another kind of `manifest.json`.
-    pub(crate) fn of(found: &Found) -> Option<Self> {
+    pub(crate) fn of(found: &SourceFile) -> Option<Self> {
         let bytes = found.bytes().ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let root = Raw::of(&text).ok()?;

@@ -7,8 +7,8 @@ use meshladder_capture::snapshot::Problem;
 use crate::CollectError;
 use crate::archive;
 use crate::error::plain;
-use crate::found::{Body, Found, HEAD};
 use crate::names::unpacked;
+use crate::source_file::{Body, HEAD, SourceFile};
 use crate::store::{OverLimit, Store};
 
 /// How a file is compressed.
@@ -88,9 +88,9 @@ impl<R: Read> Read for PeekReader<R> {
 /// What a file turns out to be when it is unpacked.
 pub(crate) enum PackedFile {
     /// A document: as it was, or what was compressed in it.
-    File(Found, Option<Problem>),
+    File(SourceFile, Option<Problem>),
     /// An archive. It is a source of its own, not a document.
-    Archive(Found),
+    Archive(SourceFile),
     Unreadable(Problem),
 }
 
@@ -98,7 +98,7 @@ pub(crate) enum PackedFile {
 ///
 /// # Errors
 /// When it holds more than allowed.
-pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<PackedFile, CollectError> {
+pub(crate) fn unpack(found: SourceFile, store: &mut Store) -> Result<PackedFile, CollectError> {
     match try_unpack(found, store) {
         Ok(Some(unpacked)) => Ok(unpacked),
         Ok(None) => Err(store.too_large()),
@@ -107,7 +107,7 @@ pub(crate) fn unpack(found: Found, store: &mut Store) -> Result<PackedFile, Coll
 }
 
 /// Nothing when it is too much.
-fn try_unpack(found: Found, store: &mut Store) -> Result<Option<PackedFile>, Problem> {
+fn try_unpack(found: SourceFile, store: &mut Store) -> Result<Option<PackedFile>, Problem> {
     let (head, _) = found.head()?;
     if archive::is_tar(&head) {
         return Ok(Some(PackedFile::Archive(found)));
@@ -141,7 +141,7 @@ fn try_unpack(found: Found, store: &mut Store) -> Result<Option<PackedFile>, Pro
     };
     let path = unpacked(&found.path).to_owned();
     Ok(Some(PackedFile::File(
-        Found {
+        SourceFile {
             path,
             origin: found.origin,
             body,

@@ -4,7 +4,7 @@ use meshladder_capture::snapshot::Problem;
 use meshladder_text::json::{Raw, ValueKind};
 use meshladder_text::place::Place;
 
-use crate::found::Found;
+use crate::source_file::SourceFile;
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(crate) fn json_place(head: &[u8]) -> Option<Place> {
 
 /// What is wrong with a document that is told by the name of a member which should be a list and is
 /// not.
-pub(crate) fn wrong_shape(found: &Found, content: Content) -> Option<Problem> {
+pub(crate) fn wrong_shape(found: &SourceFile, content: Content) -> Option<Problem> {
     let key = match content {
         Content::ConfigDump => "configs",
         Content::ClustersJson => "cluster_statuses",

@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::CollectError;
-use crate::found::Body;
 use crate::names::size;
+use crate::source_file::Body;
 
 /// How much of all sources together is held in memory.
 const MEMORY: u64 = 64 << 20;

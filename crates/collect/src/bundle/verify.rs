@@ -6,10 +6,10 @@ use meshladder_text::place::Place;
 use meshladder_text::yaml;
 
 use crate::error::CollectError;
-use crate::found::Found;
 use crate::layout::{Layout, id_in_bundle, tell};
 use crate::names::{ends_in, is_hidden};
 use crate::packing::{PackedFile, unpack};
+use crate::source_file::SourceFile;
 use crate::store::Store;
 use crate::{Options, Source, gather};
 
@@ -82,7 +82,12 @@ pub fn verify(source: &Source, options: &Options) -> Result<Verification, Collec
 }
 
 impl Verification {
-    fn check(&mut self, path: &str, found: Found, store: &mut Store) -> Result<(), CollectError> {
+    fn check(
+        &mut self,
+        path: &str,
+        found: SourceFile,
+        store: &mut Store,
+    ) -> Result<(), CollectError> {
         let origin = found.origin.clone();
         match id_in_bundle(path) {
             None if path == "manifest.json" || is_hidden(path) => {}
@@ -105,7 +110,7 @@ impl Verification {
         Ok(())
     }
 
-    fn document(&mut self, id: &DocId, found: &Found) {
+    fn document(&mut self, id: &DocId, found: &SourceFile) {
         let bytes = match found.bytes() {
             Ok(bytes) => bytes,
             Err(problem) => return self.problems.push(problem),
