@@ -57,7 +57,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
             judged = judge(global, args, &analysis, &beside)?;
         }
     }
-    let Judged {
+    let AnalyzeRound {
         snapshot,
         mesh,
         report,
@@ -88,7 +88,7 @@ pub(super) fn run(global: &Global, args: &Analyze) -> Outcome {
 }
 
 /// What one reading of the sources comes to.
-struct Judged {
+struct AnalyzeRound {
     snapshot: Snapshot,
     mesh: Mesh,
     report: Report,
@@ -100,7 +100,7 @@ fn judge(
     args: &Analyze,
     analysis: &Analysis,
     beside: &Beside<'_>,
-) -> Result<Judged, Failure> {
+) -> Result<AnalyzeRound, Failure> {
     let snapshot = read(global, args)?;
     let mesh = Mesh::of_files_on(analysis.threads, &snapshot, beside);
     let report = ladder::analyze(&snapshot, &mesh, analysis);
@@ -110,7 +110,7 @@ fn judge(
     } else {
         Edits::default()
     };
-    Ok(Judged {
+    Ok(AnalyzeRound {
         snapshot,
         mesh,
         report,

@@ -23,14 +23,14 @@ mod live;
 mod pipeline;
 mod why;
 
-use input::Input;
+use input::LogInput;
 use live::Live;
 
 /// Something failed.
 const FAILED: u8 = 1;
 
 /// A bundle behind the logs.
-struct Behind {
+struct BundleContext {
     snapshot: Snapshot,
     mesh: Mesh,
 }
@@ -87,8 +87,8 @@ fn on_cluster(global: &Global, args: &Logs) -> Outcome {
 fn judge(
     global: &Global,
     args: &Logs,
-    behind: Option<Behind>,
-    inputs: &[Input],
+    behind: Option<BundleContext>,
+    inputs: &[LogInput],
     live: Option<Live>,
 ) -> Outcome {
     let filter = filter::of(
@@ -111,18 +111,22 @@ fn judge(
     Ok(if unread { UNREADABLE } else { code })
 }
 
-fn behind(global: &Global) -> Result<Option<Behind>, Failure> {
+fn behind(global: &Global) -> Result<Option<BundleContext>, Failure> {
     if global.source.is_empty() {
         return Ok(None);
     }
     let snapshot = source::named(global, None, USAGE)?;
     let mesh = Mesh::build(&snapshot);
-    Ok(Some(Behind { snapshot, mesh }))
+    Ok(Some(BundleContext { snapshot, mesh }))
 }
 
 /// Those on the command line, then what the proxy that wrote a log says, then what others and the
 /// mesh say.
-fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<LogFormats, Failure> {
+fn formats(
+    args: &Logs,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
+) -> Result<LogFormats, Failure> {
     let given = args.format.iter().map(|text| LogFormat::compile(text));
     let given = given
         .collect::<Result<Vec<_>, _>>()
@@ -144,8 +148,8 @@ fn formats(args: &Logs, inputs: &[Input], behind: Option<&Behind>) -> Result<Log
 
 fn print_lines(
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<&Behind>,
+    inputs: &[LogInput],
+    behind: Option<&BundleContext>,
     formats: &LogFormats,
     filter: &Filter,
 ) -> Outcome {
@@ -170,7 +174,7 @@ fn print_event(
     out: &mut impl Write,
     args: &Logs,
     lines: bool,
-    inputs: &[Input],
+    inputs: &[LogInput],
     event: &Event<'_>,
 ) -> io::Result<()> {
     match *event {
@@ -201,8 +205,8 @@ fn print_event(
 fn tell(
     global: &Global,
     args: &Logs,
-    inputs: &[Input],
-    behind: Option<Behind>,
+    inputs: &[LogInput],
+    behind: Option<BundleContext>,
     stats: Stats,
     live: Option<Live>,
 ) -> Outcome {
