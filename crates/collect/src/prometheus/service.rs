@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use meshladder_judge::prometheus::place::Place;
+use meshladder_judge::prometheus::place::PrometheusService;
 use serde_json::Value;
 
 use super::url::{self, MOST_BYTES};
@@ -24,7 +24,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(session: Session, place: &Place, access: &Access) -> Result<Self, AskError> {
+    pub(super) fn new(
+        session: Session,
+        place: &PrometheusService,
+        access: &Access,
+    ) -> Result<Self, AskError> {
         let shown = place.to_string();
         let is_for_urls = [&access.token, &access.cacert, &access.cert, &access.key]
             .iter()
@@ -53,7 +57,7 @@ impl Server {
             );
         }
         let scheme = if place.is_https { "https:" } else { "" };
-        let Place {
+        let PrometheusService {
             namespace,
             name,
             port,
