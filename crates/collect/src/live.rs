@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::{join_all, try_join_all};
 use meshladder_capture::envoy::dump::Section;
-use meshladder_capture::snapshot::{Builder, Coverage, Meta, Need, ProxyRef, Shape, Snapshot};
+use meshladder_capture::snapshot::{
+    Builder, Coverage, Meta, Need, Part, ProxyRef, Shape, Snapshot,
+};
 use meshladder_text::time::Time;
 
 use crate::CollectError;
@@ -254,7 +256,7 @@ impl Session {
             );
             builder.note_in(
                 source,
-                Need::Part(String::new()),
+                Need::Part(Part::Everything),
                 Coverage::Denied(why.clone()),
             );
         }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Snapshot;
 use meshladder_judge::describe::describe;
 use meshladder_judge::ladder::Scope;
@@ -79,8 +80,8 @@ pub(super) fn described(scope: &Scope) -> ObjectRef {
         Scope::Workload { object, pods } => {
             let pod = pods
                 .iter()
-                .find(|pod| pod.kind == "Pod")
-                .filter(|_| object.kind != "Pod");
+                .find(|pod| pod.is(Kind::Pod))
+                .filter(|_| !object.is(Kind::Pod));
             pod.unwrap_or(object).clone()
         }
         _ => unreachable!("a target is a workload or an object"),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meshladder_mesh::Mesh;
 use meshladder_output::trace::{Marks, to_json, to_text};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk;
 
 use super::{request, source};
@@ -63,10 +63,10 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     Ok(code(trace.outcome.kind))
 }
 
-fn code(kind: Kind) -> u8 {
+fn code(kind: EndKind) -> u8 {
     match kind {
-        Kind::Forwarded => FORWARDED,
-        Kind::Undecided => UNDECIDED,
+        EndKind::Forwarded => FORWARDED,
+        EndKind::Undecided => UNDECIDED,
         _ => ENDED,
     }
 }

@@ -6,7 +6,7 @@ use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
-use meshladder_sim::trace::{End, Hop, Kind, Trace};
+use meshladder_sim::trace::{End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
 use meshladder_sim::{MatchCandidate, Tri};
 
@@ -170,8 +170,10 @@ impl WalkReader<'_> {
 
     fn read(&self, end: &End, hop: Option<&Hop>) -> AuthzDecision {
         let verdict = match end.kind {
-            Kind::Denied | Kind::TlsMismatch | Kind::Reset | Kind::NoListener => AuthzVerdict::Deny,
-            Kind::Undecided => AuthzVerdict::Undecided,
+            EndKind::Denied | EndKind::TlsMismatch | EndKind::Reset | EndKind::NoListener => {
+                AuthzVerdict::Deny
+            }
+            EndKind::Undecided => AuthzVerdict::Undecided,
             _ => AuthzVerdict::Allow,
         };
         let allowed_by = || {
@@ -214,7 +216,7 @@ impl WalkReader<'_> {
 
 fn because(verdict: AuthzVerdict, end: &End, by: Option<&DecidingRule>) -> String {
     match (verdict, end.kind) {
-        (AuthzVerdict::Allow, Kind::Forwarded) => super::policies::allowed(by),
+        (AuthzVerdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
         (AuthzVerdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
         (AuthzVerdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
             super::policies::denied(by)

@@ -1,6 +1,7 @@
 //! Rules as users know them: the object, and its lines in their own file.
 
 use super::objects::AuthzObjects;
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{DocId, Snapshot};
 use meshladder_mesh::Object;
 use meshladder_sim::rbac::PolicyName;
@@ -55,7 +56,7 @@ impl DecidingRule {
         snapshot: &Snapshot,
     ) -> Option<Self> {
         let name = PolicyName::parse(policy)?;
-        let kept = objects.find_policy("AuthorizationPolicy", name.namespace, name.name);
+        let kept = objects.find_policy(Kind::AuthorizationPolicy, name.namespace, name.name);
         let node = kept.and_then(|kept| kept.node.at(["spec", "rules"])?.items().get(name.rule));
         let action = kept.map(|kept| {
             kept.node

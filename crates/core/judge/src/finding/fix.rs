@@ -180,6 +180,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
 
     #[test]
     fn commands_name_the_object_as_kubectl_takes_it() {
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn a_quote_in_a_patch_does_not_end_the_word() {
         let patch = Value::object([("a", "it's")]);
-        let fix = Fix::merge(&ObjectRef::new("Service", "shop", "cart"), patch.clone());
+        let fix = Fix::merge(&ObjectRef::of(Kind::Service, "shop", "cart"), patch.clone());
         assert_eq!(
             fix.text,
             r#"kubectl patch service cart -n shop --type merge -p '{"a":"it'\''s"}'"#

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use crate::finding::{Finding, Rung, Severity};
 use crate::report::Topic;
 use crate::rules::{Case, Check, Facts, Symptom, named};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Need;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{ObjectRef, PodFacts, path_of_kind};
+use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::walk::Call;
 
 /// What a climb is about.
@@ -66,7 +68,8 @@ impl Scope {
         if is_here {
             None
         } else {
-            facts.unread(&path_of_kind(&object.kind))
+            let other = || Need::OtherObjects(object.kind.to_string());
+            facts.unread(Kind::parse(&object.kind).map_or_else(other, Need::Objects))
         }
     }
 
@@ -164,7 +167,7 @@ fn everywhere(finding: &Finding) -> bool {
 
 fn in_namespace(finding: &Finding, namespace: &str) -> bool {
     let is =
-        |o: &ObjectRef| o.namespace == namespace || (o.kind == "Namespace" && o.name == namespace);
+        |o: &ObjectRef| o.namespace == namespace || (o.is(Kind::Namespace) && o.name == namespace);
     touches(finding, is) || everywhere(finding)
 }
 
@@ -183,7 +186,7 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
         })
     });
     let reaches = || {
-        let in_reach = |pod: &ObjectRef| pod.kind == "Pod" && facts.mesh.reaches(object, pod);
+        let in_reach = |pod: &ObjectRef| pod.is(Kind::Pod) && facts.mesh.reaches(object, pod);
         matches!(
             finding.rung,
             Rung::ControlPlane | Rung::Enrolment | Rung::Sync
@@ -221,13 +224,13 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     // A Service whose pods were never made is on the way too.
     on_path.extend(
         case.service
-            .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
+            .map(|service| ObjectRef::of(Kind::Service, &service.namespace, &service.name)),
     );
     // Where no pod is ready, that may be why the request fails.
     if super::case::bad_end(case).is_some() {
         let service = case
             .service
-            .and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
+            .and_then(|s| facts.mesh.objects.get(Kind::Service, &s.namespace, &s.name));
         let selected = service
             .map(|service| facts.mesh.selected_pods(service))
             .unwrap_or_default();
@@ -241,8 +244,12 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
 /// What lies above sync is judged on the request itself, by rules that look at it; the mesh around
 /// it is not asked about.
 fn bears_on_request(finding: &Finding, on_path: &BTreeSet<ObjectRef>) -> bool {
-    let looks_at_request = named(finding.code)
-        .is_some_and(|rule| matches!(rule.check, Check::Request(_) | Check::Either(_)));
+    let looks_at_request = named(finding.code).is_some_and(|rule| {
+        matches!(
+            rule.check,
+            Check::Request(_) | Check::Either(_) | Check::Lens(..)
+        )
+    });
     let below = matches!(
         finding.rung,
         Rung::ControlPlane | Rung::Enrolment | Rung::Sync

@@ -28,6 +28,7 @@ fn report() -> Report {
     };
     let finding = Finding {
         code: "ML2101",
+        ist: Some("IST0128"),
         name: "tls-without-ca",
         rung: Rung::Config,
         severity: Severity::Error,

@@ -2,7 +2,7 @@
 //! saying is left out, as there may be a million of them.
 
 use crate::json;
-use meshladder_sim::trace::{Branch, End, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Trace};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -88,7 +88,7 @@ impl<'a> From<&'a End> for EndLine<'a> {
             flags: &end.flags,
             details: &end.details,
             by: end.by.as_deref(),
-            because: (end.kind != Kind::Forwarded).then_some(&end.because),
+            because: (end.kind != EndKind::Forwarded).then_some(&end.because),
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn branches_that_differ_in_the_endpoint_alone_are_one() {
-        let end = |code| End::new(Kind::Forwarded, code, "via_upstream", "");
+        let end = |code| End::new(EndKind::Forwarded, code, "via_upstream", "");
         let branch = |weight, endpoint: &str, code| Branch {
             weight: Some(weight),
             cluster: Some("c".to_owned()),

@@ -4,6 +4,8 @@ use super::denial::{self, As, Denial};
 use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::policy::PolicyVerdict;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::tree::Node;
 
@@ -14,18 +16,17 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "no DENY policy matches the request",
-    needs: &[],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Pod,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("denied_by_policy.md"),
     check: Check::Request(check),
@@ -37,7 +38,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
             continue;
         };
-        let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
+        let id = ObjectRef::of(Kind::AuthorizationPolicy, name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
             Some(policy) if matches(facts, case, &denial, policy) => {
                 read(facts, case, &denial, policy, name.rule, out);
