@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use meshladder_judge::prometheus::answer::Answer;
-use meshladder_judge::prometheus::place::Place;
+use meshladder_judge::prometheus::answer::PrometheusAnswer;
+use meshladder_judge::prometheus::place::PrometheusService;
 
 use crate::live::Session;
 
@@ -66,7 +66,7 @@ impl Client {
     /// When `access` has something that is for URLs only. Nothing is sent yet.
     pub fn through(
         session: Session,
-        place: &Place,
+        place: &PrometheusService,
         access: &Credentials,
     ) -> Result<Self, AskError> {
         Ok(Self {
@@ -83,7 +83,7 @@ impl Client {
     /// # Errors
     /// When the query is none, the server cannot be reached or refuses, or what it says is no
     /// answer.
-    pub fn query(&self, query: &str) -> Result<Answer, AskError> {
+    pub fn query(&self, query: &str) -> Result<PrometheusAnswer, AskError> {
         let mistaken = |why: String| AskError::Query {
             query: query.to_owned(),
             why,
@@ -94,7 +94,7 @@ impl Client {
             Transport::Url(server) => (server.get(path, &parameters)?, server.shown()),
             Transport::Service(server) => (server.get(path, &parameters)?, server.shown()),
         };
-        Answer::read(&body).map_err(|why| match query::parse_error(&why) {
+        PrometheusAnswer::read(&body).map_err(|why| match query::parse_error(&why) {
             Some(why) => mistaken(why.to_owned()),
             None => AskError::Answer {
                 url: url.to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use meshladder_judge::prometheus::place::Place;
+use meshladder_judge::prometheus::place::PrometheusService;
 use serde_json::Value;
 
 use super::url::{self, MOST_BYTES};
@@ -26,7 +26,7 @@ pub(super) struct ServiceServer {
 impl ServiceServer {
     pub(super) fn new(
         session: Session,
-        place: &Place,
+        place: &PrometheusService,
         access: &Credentials,
     ) -> Result<Self, AskError> {
         let shown = place.to_string();
@@ -57,7 +57,7 @@ impl ServiceServer {
             );
         }
         let scheme = if place.is_https { "https:" } else { "" };
-        let Place {
+        let PrometheusService {
             namespace,
             name,
             port,

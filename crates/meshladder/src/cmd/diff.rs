@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
-use meshladder_judge::diff::{self, Diff, Odd, Pair, Side};
+use meshladder_judge::diff::{self, Diff, Odd, Pair, ProxySide};
 use meshladder_mesh::Mesh;
 use meshladder_mesh::target::Target;
 use meshladder_output::diff::{to_html, to_json, to_markdown, to_text};
@@ -101,7 +101,7 @@ fn siblings(global: &Global, args: &Args) -> Outcome {
         .iter()
         .map(|proxy| replica(&snapshot, proxy))
         .collect::<Result<_, _>>()?;
-    let sides: Vec<Side<'_>> = opened.iter().map(SideDocument::side).collect();
+    let sides: Vec<ProxySide<'_>> = opened.iter().map(SideDocument::side).collect();
     let (alike, odd) = diff::odd_ones(&sides).map_err(|why| Failure::new(UNREADABLE, why))?;
     if odd.is_empty() {
         print(args, &alike)?;

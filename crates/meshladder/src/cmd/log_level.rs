@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use meshladder_capture::envoy::logging::{ComponentLevel, LevelChange, LevelRequest, LogLevels};
 use meshladder_capture::snapshot::ProxyRef;
 use meshladder_collect::live::Plan;
-use meshladder_output::tables::log_level::{Row, levels, levels_json};
+use meshladder_output::tables::log_level::{ProxyLevels, levels, levels_json};
 
 use super::live;
 use crate::args::log_level::LogLevel;
@@ -80,7 +80,7 @@ fn unread_code(why: &str) -> u8 {
 }
 
 /// What each proxy says; a ztunnel has other words for it.
-fn rows(found: &PodSelection, port: u16) -> Vec<Row> {
+fn rows(found: &PodSelection, port: u16) -> Vec<ProxyLevels> {
     let read = |text: String| {
         let levels = LogLevels::parse(&text).or_else(|| LogLevels::parse_ztunnel(&text));
         levels.ok_or_else(|| {
@@ -92,7 +92,7 @@ fn rows(found: &PodSelection, port: u16) -> Vec<Row> {
     };
     let answers = found.session.levels(&found.pods, port).into_iter();
     answers
-        .map(|(pod, answer)| Row {
+        .map(|(pod, answer)| ProxyLevels {
             pod: pod.to_string(),
             levels: answer.and_then(read),
         })

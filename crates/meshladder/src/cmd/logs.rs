@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use meshladder_capture::access_log::{FormatList, LogFormat};
 use meshladder_capture::snapshot::Snapshot;
-use meshladder_judge::logs::{Class, Event, Filter, LogFormats, Stats, Summary, of_logs};
+use meshladder_judge::logs::{
+    AnswerClass, Event, LineFilter, LogFormats, LogSummary, Stats, of_logs,
+};
 use meshladder_mesh::Mesh;
 use meshladder_output::logs::{
-    Told, causes, headline, line_json, line_text, shown, to_json, to_markdown,
+    LogReport, causes, headline, line_json, line_text, shown, to_json, to_markdown,
 };
 use meshladder_output::tables;
 
@@ -151,7 +153,7 @@ fn print_lines(
     inputs: &[LogInput],
     behind: Option<&BundleContext>,
     formats: &LogFormats,
-    filter: &Filter,
+    filter: &LineFilter,
 ) -> Outcome {
     let mut out = out::stdout();
     let mut failed = None;
@@ -225,7 +227,7 @@ fn tell(
         Some(behind) if args.why => why::ask(&summary, inputs, behind, args.top),
         _ => Vec::new(),
     };
-    let told = Told {
+    let told = LogReport {
         summary: &summary,
         sources: &sources,
         commands: &commands,
@@ -240,14 +242,14 @@ fn tell(
     }
     out.flush()?;
     note_nothing(&summary, args);
-    Ok(if summary.stats.of(Class::Failed) > 0 {
+    Ok(if summary.stats.of(AnswerClass::Failed) > 0 {
         FAILED
     } else {
         0
     })
 }
 
-fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failure> {
+fn text(out: &mut impl Write, told: &LogReport<'_>, args: &Logs) -> Result<(), Failure> {
     writeln!(out, "{}", headline(told.summary, told.sources.len()))?;
     let table = tables::logs::table(told.summary, args.top);
     if !table.is_empty() {
@@ -258,7 +260,7 @@ fn text(out: &mut impl Write, told: &Told<'_>, args: &Logs) -> Result<(), Failur
 }
 
 /// Where nothing was recognised, a format may be missing.
-fn note_nothing(summary: &Summary, args: &Logs) {
+fn note_nothing(summary: &LogSummary, args: &Logs) {
     let stats = &summary.stats;
     if stats.requests + stats.connections + stats.left_out == 0 && stats.other + stats.malformed > 0
     {

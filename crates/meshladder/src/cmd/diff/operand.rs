@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
-use meshladder_judge::diff::{self, Diff, Names, Side};
+use meshladder_judge::diff::{self, CommonNames, Diff, ProxySide};
 use meshladder_mesh::target;
 
 use crate::args::Global;
@@ -61,12 +61,12 @@ impl SideDocument {
         }
     }
 
-    pub(super) fn side(&self) -> Side<'_> {
-        Side {
+    pub(super) fn side(&self) -> ProxySide<'_> {
+        ProxySide {
             name: self.name.clone(),
             doc: self.document.id.clone(),
             text: &self.document.text,
-            names: Arc::<Names>::default(),
+            names: Arc::<CommonNames>::default(),
             is_same_mesh: self.is_same_mesh,
             is_istiods: self.is_istiods,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meshladder_capture::istiod::scopes::{self, DefaultScopes, LogScope};
 use meshladder_capture::snapshot::ProxyRef;
-use meshladder_output::tables::log_level::{Off, audit, audit_json};
+use meshladder_output::tables::log_level::{RaisedLevel, audit, audit_json};
 
 use super::pods::{PodSelection, each_pod};
 use super::{missed, rows};
@@ -34,7 +34,7 @@ pub(super) fn run(found: &PodSelection, args: &LogLevel) -> Outcome {
                         .get(&component)
                         .map(ToString::to_string)
                         .unwrap_or_default();
-                    Off {
+                    RaisedLevel {
                         pod: row.pod.clone(),
                         component,
                         level,
@@ -51,7 +51,7 @@ pub(super) fn run(found: &PodSelection, args: &LogLevel) -> Outcome {
     };
     for (istiod, answer) in scopes(found, &istiods) {
         match answer {
-            Ok(all) => off.extend(all.into_iter().map(|(scope, default)| Off {
+            Ok(all) => off.extend(all.into_iter().map(|(scope, default)| RaisedLevel {
                 pod: istiod.to_string(),
                 component: scope.name,
                 level: scope.level,
@@ -74,7 +74,7 @@ pub(super) fn run(found: &PodSelection, args: &LogLevel) -> Outcome {
 
 fn tell(
     args: &LogLevel,
-    off: &[Off],
+    off: &[RaisedLevel],
     unknown: &[(String, String)],
     (proxies, istiods): (usize, usize),
 ) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::snapshot::{DocId, Need, Part, ProxyRef, Shape, Snapshot};
 use meshladder_collect::live::{Choice, Logs as Wish, ProxyWish, Purpose, Session};
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats, Stats};
 use meshladder_mesh::Mesh;
 use meshladder_sim::walk::Call;
 use meshladder_text::time::Time;
@@ -117,7 +117,7 @@ impl Live {
         &self,
         args: &Logs,
         inputs: &[LogInput],
-        (formats, filter): (&LogFormats, &Filter),
+        (formats, filter): (&LogFormats, &LineFilter),
     ) -> Result<(Stats, bool), Failure> {
         progress::stop();
         let (sender, receiver) = sync_channel(256);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats, Stats};
+use meshladder_judge::logs::{Chunk, Collector, Event, LineFilter, LogFormats, Stats};
 
 use super::BundleContext;
 use super::input::LogInput;
@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::out;
 
 /// What a collector needs.
-type Settings<'s> = (&'s LogFormats, &'s Filter);
+type Settings<'s> = (&'s LogFormats, &'s LineFilter);
 
 /// Some lines of one log.
 struct Piece {

@@ -1,7 +1,7 @@
 //! From causes in logs to root causes: `why` is asked of a bundle for each.
 
 use meshladder_judge::ladder::Scope;
-use meshladder_judge::logs::{Asking, Cause, Group, Side, Summary, call, command};
+use meshladder_judge::logs::{Asking, LineGroup, LogCause, LogSide, LogSummary, call, command};
 use meshladder_judge::report::Report;
 use meshladder_sim::walk::Call;
 
@@ -15,7 +15,7 @@ const MOST: usize = 5;
 
 /// Of each cause the command that asks `why`.
 pub(super) fn commands(
-    summary: &Summary,
+    summary: &LogSummary,
     inputs: &[LogInput],
     behind: Option<&BundleContext>,
     global: &Global,
@@ -26,7 +26,7 @@ pub(super) fn commands(
         .map(|path| format!(" -s {}", path.display()))
         .collect::<Vec<_>>()
         .concat();
-    let one = |cause: &Cause| {
+    let one = |cause: &LogCause| {
         let group = seen_by_client(summary, cause);
         let asking = behind.and_then(|behind| asking(group, inputs, behind));
         command(group, asking.as_ref(), &source)
@@ -36,7 +36,7 @@ pub(super) fn commands(
 
 /// What `why` says of the first causes.
 pub(super) fn ask(
-    summary: &Summary,
+    summary: &LogSummary,
     inputs: &[LogInput],
     behind: &BundleContext,
     most: usize,
@@ -60,7 +60,7 @@ pub(super) fn ask(
 
 /// What `why` is asked of the first causes.
 pub(super) fn calls(
-    summary: &Summary,
+    summary: &LogSummary,
     inputs: &[LogInput],
     behind: &BundleContext,
     most: usize,
@@ -71,16 +71,17 @@ pub(super) fn calls(
         .collect()
 }
 
-fn asking(group: &Group, inputs: &[LogInput], behind: &BundleContext) -> Option<Asking> {
+fn asking(group: &LineGroup, inputs: &[LogInput], behind: &BundleContext) -> Option<Asking> {
     let source = group.examples.first().map(|example| example.source)?;
     call(group, &inputs.get(source)?.document(), &behind.mesh)
 }
 
 /// The caller's own line says best what it called and saw.
-fn seen_by_client<'s>(summary: &'s Summary, cause: &Cause) -> &'s Group {
+fn seen_by_client<'s>(summary: &'s LogSummary, cause: &LogCause) -> &'s LineGroup {
     let also = cause.also.iter().map(|(place, _)| &summary.groups[*place]);
     let own = &summary.groups[cause.group];
-    let outer = |group: &&Group| matches!(group.judgement.side, Side::Client | Side::Gateway);
+    let outer =
+        |group: &&LineGroup| matches!(group.judgement.side, LogSide::Client | LogSide::Gateway);
     if outer(&own) {
         own
     } else {
