@@ -27,35 +27,15 @@ pub(super) fn to_json(text: &str) -> Result<String, TextFault> {
         };
         let (name, host) = cluster_and_host(rest);
         // The lines of a cluster follow one another, and so do those of a host.
-        if clusters.last().is_none_or(|last| last.name != name) {
-            clusters.push(ClusterText {
-                name,
-                ..ClusterText::default()
-            });
-        }
-        let cluster = clusters
-            .last_mut()
-            .expect("a cluster was pushed for its first line");
-        match host {
-            None => drop(cluster.own.insert(key, value)),
-            Some(priority @ ("default_priority" | "high_priority")) => {
-                cluster
-                    .limits
-                    .entry(priority)
-                    .or_default()
-                    .push((key, value));
-            }
-            Some("outlier") => {}
-            Some(host) => {
-                if cluster.hosts.last().is_none_or(|(last, _)| *last != host) {
-                    cluster.hosts.push((host, Vec::new()));
-                }
-                cluster
-                    .hosts
-                    .last_mut()
-                    .expect("a host was pushed for its first line")
-                    .1
-                    .push((key, value));
+        match clusters.last_mut() {
+            Some(cluster) if cluster.name == name => cluster.add(host, key, value),
+            _ => {
+                let mut cluster = ClusterText {
+                    name,
+                    ..ClusterText::default()
+                };
+                cluster.add(host, key, value);
+                clusters.push(cluster);
             }
         }
     }
@@ -87,7 +67,26 @@ fn cluster_and_host(rest: &str) -> (&str, Option<&str>) {
     }
 }
 
-impl ClusterText<'_> {
+impl<'a> ClusterText<'a> {
+    /// Adds what one line says.
+    fn add(&mut self, host: Option<&'a str>, key: &'a str, value: &'a str) {
+        match host {
+            None => {
+                self.own.insert(key, value);
+            }
+            Some(priority @ ("default_priority" | "high_priority")) => {
+                let limits = self.limits.entry(priority).or_default();
+                limits.push((key, value));
+            }
+            // The settings of outlier detection; the JSON form has no place for them.
+            Some("outlier") => {}
+            Some(host) => match self.hosts.last_mut() {
+                Some((last, values)) if *last == host => values.push((key, value)),
+                _ => self.hosts.push((host, vec![(key, value)])),
+            },
+        }
+    }
+
     fn json(&self) -> String {
         let mut json = format!("{{\"name\":{}", escape(self.name));
         for key in ["observability_name", "eds_service_name"] {
@@ -98,22 +97,20 @@ impl ClusterText<'_> {
         if self.own.get("added_via_api") == Some(&"true") {
             json.push_str(",\"added_via_api\":true");
         }
-        let thresholds: Vec<_> = self
-            .limits
-            .iter()
-            .map(|(priority, limits)| threshold(priority, limits))
-            .collect();
+        let mut thresholds = Vec::new();
+        for (priority, limits) in &self.limits {
+            thresholds.push(threshold(priority, limits));
+        }
         let _ = write!(
             json,
             ",\"circuit_breakers\":{{\"thresholds\":[{}]}}",
             thresholds.join(",")
         );
-        if !self.hosts.is_empty() {
-            let hosts: Vec<_> = self
-                .hosts
-                .iter()
-                .map(|(host, values)| host_status(host, values))
-                .collect();
+        let mut hosts = Vec::new();
+        for (host, values) in &self.hosts {
+            hosts.push(host_status(host, values));
+        }
+        if !hosts.is_empty() {
             let _ = write!(json, ",\"host_statuses\":[{}]", hosts.join(","));
         }
         json + "}"
@@ -121,15 +118,21 @@ impl ClusterText<'_> {
 }
 
 fn threshold(priority: &str, limits: &[(&str, &str)]) -> String {
-    let high = (priority == "high_priority").then(|| "\"priority\":\"HIGH\"".to_owned());
-    let limits = limits
-        .iter()
-        .filter(|(_, value)| value.parse::<u64>().is_ok())
-        .map(|(key, value)| format!("\"{key}\":{value}"));
-    format!(
-        "{{{}}}",
-        high.into_iter().chain(limits).collect::<Vec<_>>().join(",")
-    )
+    let mut members = Vec::new();
+    // Proto3 JSON leaves the default out.
+    if priority == "high_priority" {
+        members.push("\"priority\":\"HIGH\"".to_owned());
+    }
+    for (key, value) in limits {
+        if is_number(value) {
+            members.push(format!("\"{key}\":{value}"));
+        }
+    }
+    format!("{{{}}}", members.join(","))
+}
+
+fn is_number(value: &str) -> bool {
+    value.parse::<u64>().is_ok()
 }
 
 fn host_status(host: &str, values: &[(&str, &str)]) -> String {
@@ -143,23 +146,29 @@ fn host_status(host: &str, values: &[(&str, &str)]) -> String {
             "region" | "zone" | "sub_zone" if !value.is_empty() => {
                 locality.push(format!("\"{key}\":{}", escape(value)));
             }
+            // Proto3 JSON leaves zeros out.
             "weight" | "priority" if value.parse::<u64>().is_ok_and(|n| n > 0) => {
                 rest.push(format!("\"{key}\":{value}"));
             }
-            _ if (key.starts_with("cx_") || key.starts_with("rq_"))
-                && value.parse::<u64>().is_ok() =>
-            {
-                stats.push(stat(key, value));
-            }
+            _ if is_counter(key) && is_number(value) => stats.push(stat(key, value)),
             _ => {}
         }
     }
-    let (stats, locality) = (stats.join(","), locality.join(","));
-    let rest: String = rest.iter().fold(String::new(), |all, one| all + "," + one);
-    format!(
-        "{{\"address\":{},\"stats\":[{stats}],\"locality\":{{{locality}}}{rest}}}",
-        address(host)
-    )
+    let mut json = format!(
+        "{{\"address\":{},\"stats\":[{}],\"locality\":{{{}}}",
+        address(host),
+        stats.join(","),
+        locality.join(",")
+    );
+    for member in rest {
+        json.push(',');
+        json.push_str(&member);
+    }
+    json + "}"
+}
+
+fn is_counter(key: &str) -> bool {
+    key.starts_with("cx_") || key.starts_with("rq_")
 }
 
 /// As the JSON form has it: gauges say so, zeros are left out.
@@ -178,25 +187,21 @@ fn stat(key: &str, value: &str) -> String {
 }
 
 fn address(host: &str) -> String {
-    if let Some((listener, id)) = host
-        .strip_prefix("envoy://")
-        .and_then(|rest| rest.split_once('/'))
+    if let Some(rest) = host.strip_prefix("envoy://")
+        && let Some((listener, id)) = rest.split_once('/')
     {
         let (listener, id) = (escape(listener), escape(id));
         return format!(
             "{{\"envoy_internal_address\":{{\"server_listener_name\":{listener},\"endpoint_id\":{id}}}}}"
         );
     }
-    match host
-        .rsplit_once(':')
-        .and_then(|(address, port)| Some((address, port.parse::<u16>().ok()?)))
+    if let Some((address, port)) = host.rsplit_once(':')
+        && let Ok(port) = port.parse::<u16>()
     {
-        Some((address, port)) => {
-            let address = escape(address.trim_start_matches('[').trim_end_matches(']'));
-            format!("{{\"socket_address\":{{\"address\":{address},\"port_value\":{port}}}}}")
-        }
-        None => format!("{{\"pipe\":{{\"path\":{}}}}}", escape(host)),
+        let address = escape(address.trim_start_matches('[').trim_end_matches(']'));
+        return format!("{{\"socket_address\":{{\"address\":{address},\"port_value\":{port}}}}}");
     }
+    format!("{{\"pipe\":{{\"path\":{}}}}}", escape(host))
 }
 
 /// `healthy`, or the flags behind slashes: `/failed_outlier_check/failed_eds_health`. EDS's own
@@ -205,21 +210,24 @@ fn health(flags: &str) -> String {
     let mut eds = "HEALTHY";
     let mut fields = String::new();
     for flag in flags.split('/').skip(1) {
-        let field = match flag {
-            "failed_eds_health" | "eds_status_draining" | "degraded_eds_health" => {
-                eds = match flag {
-                    "failed_eds_health" => "UNHEALTHY",
-                    "eds_status_draining" => "DRAINING",
-                    _ => "DEGRADED",
-                };
-                continue;
+        match flag {
+            "failed_eds_health" => eds = "UNHEALTHY",
+            "eds_status_draining" => eds = "DRAINING",
+            "degraded_eds_health" => eds = "DEGRADED",
+            _ => {
+                let _ = write!(fields, ",{}:true", escape(json_flag(flag)));
             }
-            "failed_active_hc" => "failed_active_health_check",
-            "degraded_active_hc" => "failed_active_degraded_check",
-            "degraded_outlier_detection" => "failed_degraded_outlier_detection",
-            other => other,
-        };
-        let _ = write!(fields, ",{}:true", escape(field));
+        }
     }
     format!("{{\"eds_health_status\":\"{eds}\"{fields}}}")
+}
+
+/// The name of a flag in `envoy.admin.v3.HostHealthStatus`.
+fn json_flag(flag: &str) -> &str {
+    match flag {
+        "failed_active_hc" => "failed_active_health_check",
+        "degraded_active_hc" => "failed_active_degraded_check",
+        "degraded_outlier_detection" => "failed_degraded_outlier_detection",
+        other => other,
+    }
 }
