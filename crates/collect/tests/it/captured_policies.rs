@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use meshladder_capture::Kind;
 use meshladder_mesh::injection::{Ca, Template};
 use meshladder_mesh::network_policy::{Passage, XDS};
 use meshladder_mesh::{Mesh, Object};
@@ -31,7 +32,7 @@ fn the_pods_of_a_healthy_mesh_have_the_proxies_they_should_and_reach_istiod() {
             "{served:?}"
         );
     }
-    for pod in mesh.objects.of_kind("Pod") {
+    for pod in mesh.objects.of_kind(Kind::Pod) {
         let injection = injectors.injection(Template::of(pod).expect("a pod"));
         let expected = if has_proxy(&mesh, pod) { "yes" } else { "no" };
         assert_eq!(
@@ -72,7 +73,7 @@ fn the_policy_that_cuts_proxies_off_is_found_for_each_of_them_and_for_no_other()
         let Some(mesh) = mesh(name) else { return };
         for pod in mesh
             .objects
-            .of_kind("Pod")
+            .of_kind(Kind::Pod)
             .iter()
             .filter(|pod| has_proxy(&mesh, pod))
         {

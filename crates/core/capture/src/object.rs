@@ -1,5 +1,6 @@
 //! Objects in documents: lists, single objects, multi-document YAML.
 
+use crate::Kind;
 use crate::snapshot::{DocId, Document, Problem, Shape, Snapshot};
 use meshladder_text::json::{Raw, TextFault};
 use meshladder_text::name::Names;
@@ -35,6 +36,11 @@ impl<'a> ObjectView<'a> {
     /// `Pod`, `VirtualService`, …
     pub fn kind(self) -> &'a str {
         self.kind
+    }
+
+    /// Whether it is of a kind.
+    pub fn is(self, kind: Kind) -> bool {
+        self.kind == kind.singular() && Kind::of(self.kind, self.group()) == Some(kind)
     }
 
     /// `v1`, `networking.istio.io/v1`, …

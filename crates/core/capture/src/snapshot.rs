@@ -15,12 +15,14 @@ use meshladder_text::time::Time;
 mod builder;
 mod coverage;
 mod id;
+mod need;
 mod redact;
 mod times;
 
 pub use builder::Builder;
-pub use coverage::{Coverage, Need};
+pub use coverage::Coverage;
 pub use id::{DocId, ProxyRef, Shape};
+pub use need::{Inputs, Need, Part};
 pub use redact::redact;
 
 /// See the module.
@@ -284,12 +286,12 @@ impl Snapshot {
         };
         let yaml = path
             .strip_suffix(".json")
-            .filter(|_| matches!(need, Need::Objects(_)));
+            .filter(|_| need.objects().is_some());
         let is_file = !path.ends_with('/');
         if is_file && (here(&path) || yaml.is_some_and(|stem| here(&format!("{stem}.yaml")))) {
             return Coverage::Complete;
         }
-        noted(Need::Part(String::new())).unwrap_or(if here(&path) {
+        noted(Need::Part(Part::Everything)).unwrap_or(if here(&path) {
             Coverage::Complete
         } else {
             Coverage::NotAsked

@@ -7,10 +7,11 @@ use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
 use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::{Coverage, DocId, Need, ProxyRef, Snapshot};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
-use meshladder_mesh::{Mesh, ObjectRef, reads};
-use meshladder_sim::trace::{Kind, Trace};
+use meshladder_mesh::{Mesh, ObjectRef, probe};
+use meshladder_sim::trace::{EndKind, Trace};
 use meshladder_sim::walk::{self, Call};
 use meshladder_text::parallel;
 
@@ -214,16 +215,11 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
         skipped,
         sink,
     };
-    let coverage = |path: &&&str| facts.snapshot.coverage(&Need::of_path(path));
-    let in_part = rule
-        .needs
-        .iter()
-        .any(|path| matches!(coverage(&path), Coverage::Partial(_)));
-    if in_part
-        || rule
-            .uses
-            .iter()
-            .any(|path| matches!(coverage(&path), Coverage::Denied(_)))
+    let coverage = |need: Need| facts.snapshot.coverage(&need);
+    let mut needs = rule.needs.iter().map(coverage);
+    let mut uses = rule.uses.iter().map(coverage);
+    if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
+        || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
     {
         for finding in &mut ran.sink.findings {
             finding.confidence(Confidence::Likely);
@@ -236,9 +232,7 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
 fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let mut sink = Sink::new(rule);
-        reads::running(rule.code);
-        check(&mut sink);
-        reads::running("");
+        probe::running(rule.code, || check(&mut sink));
         sink
     }));
     ran.unwrap_or_else(|_| {
@@ -261,18 +255,19 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
 fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|path| {
-        let need = Need::of_path(path);
-        match snapshot.coverage(&need) {
-            Coverage::Complete => None,
-            Coverage::Partial(_) if rule.is_of_objects() && snapshot.is_files() => {
-                analyze::is_not_in_files(rule, path, mesh)
-                    .then(|| (need, Coverage::Partial("the files have none".to_owned())))
-            }
-            Coverage::Partial(_) if !path.starts_with("k8s/") || mesh.objects.has_any_at(path) => {
-                None
-            }
-            coverage => Some((need, coverage)),
+    rule.needs.iter().find_map(|need| {
+        let kind = match need {
+            Need::Objects(kind) => Some(kind),
+            _ => None,
+        };
+        match (snapshot.coverage(&need), kind) {
+            (Coverage::Complete, _) => None,
+            (Coverage::Partial(_), _) if rule.is_of_objects() && snapshot.is_files() => kind
+                .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
+                .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
+            (Coverage::Partial(_), None) => None,
+            (Coverage::Partial(_), Some(kind)) if mesh.objects.has_any(kind) => None,
+            (coverage, _) => Some((need, coverage)),
         }
     })
 }
@@ -280,9 +275,9 @@ fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Cover
 /// A finding may follow from another that was not made for want of a fact: then that fact decides
 /// whether it is a root. And whom an object concerns, only the pods tell.
 fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
-    const PODS: &str = "k8s/pods.json";
-    let pods = snapshot.coverage(&Need::of_path(PODS));
-    let pods = matches!(pods, Coverage::Denied(_)).then(|| pods.lack(&Need::of_path(PODS)));
+    let pods = Need::Objects(Kind::Pod);
+    let coverage = snapshot.coverage(&pods);
+    let pods = matches!(coverage, Coverage::Denied(_)).then(|| coverage.lack(&pods));
     for finding in findings {
         let explains = |ran: &&Ran| {
             ran.rule
@@ -290,7 +285,8 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
                 .iter()
                 .any(|code| finding.code.starts_with(code))
         };
-        let uses_pods = rules::named(finding.code).is_some_and(|rule| rule.uses.contains(&PODS));
+        let uses_pods =
+            rules::named(finding.code).is_some_and(|rule| rule.uses.kinds().contains(&Kind::Pod));
         let facts = ran
             .iter()
             .filter(explains)
@@ -306,7 +302,7 @@ fn doubt(findings: &mut [Finding], ran: &[Ran], snapshot: &Snapshot) {
 
 /// What only tells of the past: a mesh is judged without it, and the rung says what was not looked
 /// at.
-const ONLY_TELL: [&str; 2] = ["k8s/events.json", "logs/"];
+const ONLY_TELL: [Need; 2] = [Need::Objects(Kind::Event), Need::Part(Part::Logs)];
 
 /// Facts that were missing and could change the answer.
 fn missing(
@@ -318,7 +314,7 @@ fn missing(
     unknown.extend(ran.iter().flat_map(|ran| ran.sink.unknown.clone()));
     if let Some(case) = case {
         let ends = case.trace.branches.iter().map(|branch| &branch.end);
-        let open = ends.filter(|end| end.kind == Kind::Undecided);
+        let open = ends.filter(|end| end.kind == EndKind::Undecided);
         unknown.extend(open.map(|end| end.because.clone()));
     }
     let unread = ran
@@ -327,7 +323,7 @@ fn missing(
         .filter_map(|ran| ran.skipped.as_ref());
     let unread = unread.filter(|(need, coverage)| match case {
         Some(case) => case::wants(case, need, coverage),
-        None => !ONLY_TELL.contains(&need.path().as_str()),
+        None => !ONLY_TELL.contains(need),
     });
     unknown.extend(unread.map(|(need, coverage)| coverage.lack(need)));
     let mut seen = std::collections::BTreeSet::new();
@@ -421,10 +417,7 @@ fn coverage(
     rules: impl Iterator<Item = &'static Rule>,
     snapshot: &Snapshot,
 ) -> Vec<(Need, Coverage)> {
-    let needs: std::collections::BTreeSet<Need> = rules
-        .flat_map(|rule| rule.needs.iter().chain(rule.uses))
-        .map(|path| Need::of_path(path))
-        .collect();
+    let needs: std::collections::BTreeSet<Need> = rules.flat_map(Rule::inputs).collect();
     needs
         .into_iter()
         .map(|need| (need.clone(), snapshot.coverage(&need)))

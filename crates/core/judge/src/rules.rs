@@ -3,7 +3,7 @@
 
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
-use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Inputs, Need, Snapshot};
 use meshladder_mesh::schema::{Faults, SchemaFault};
 use meshladder_mesh::{Mesh, ObjectRef};
 
@@ -102,11 +102,10 @@ pub struct Rule {
     pub severity: Severity,
     /// The healthy opposite: "every subset selects a pod".
     pub claim: &'static str,
-    /// What it cannot do without, as paths of the bundle layout: `k8s/pods.json`, `proxies/`. When
-    /// one was refused or never asked for, the rule is skipped.
-    pub needs: &'static [&'static str],
+    /// What it cannot do without. When one was refused or never asked for, the rule is skipped.
+    pub needs: Inputs,
     /// What it also looks at when it is there.
-    pub uses: &'static [&'static str],
+    pub uses: Inputs,
     /// Codes, or whole families such as `ML07`, of findings that follow from one of this rule when
     /// they hit the same pods or objects.
     pub explains: &'static [&'static str],
@@ -151,9 +150,9 @@ impl<'s> Facts<'s> {
         self.faults.of(self.mesh)
     }
 
-    /// What cannot be read of a path of the bundle layout, in words; none when it can.
-    pub fn unread(&self, path: &str) -> Option<String> {
-        let need = Need::of_path(path);
+    /// What cannot be read of a kind or a part of the bundle, in words; none when it can.
+    pub fn unread(&self, need: impl Into<Need>) -> Option<String> {
+        let need = need.into();
         match self.snapshot.coverage(&need) {
             Coverage::Complete | Coverage::Partial(_) => None,
             coverage => Some(coverage.lack(&need)),
@@ -177,6 +176,11 @@ impl Rule {
     /// Whether only `analyze` runs it.
     pub fn is_of_objects(&self) -> bool {
         matches!(self.check, Check::Object(_))
+    }
+
+    /// All that it looks at.
+    pub fn inputs(&self) -> impl Iterator<Item = Need> + use<> {
+        self.needs.iter().chain(self.uses.iter())
     }
 
     /// istioctl's code for it.

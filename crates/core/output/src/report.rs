@@ -14,6 +14,7 @@ pub use markdown::to_markdown;
 pub use runbook::to_runbook;
 pub use text::{Paint, to_text};
 
+use meshladder_capture::Kind;
 use meshladder_judge::report::{Report, Verdict};
 
 /// The answer, in one line of plain words.
@@ -43,7 +44,7 @@ fn capital(text: &str) -> String {
 
 /// How many pods a finding hits, in words.
 fn hit_count(finding: &meshladder_judge::finding::Finding) -> Option<String> {
-    let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod").count();
+    let pods = finding.hits.iter().filter(|hit| hit.is(Kind::Pod)).count();
     match pods {
         0 => None,
         1 => Some("1 pod".to_owned()),

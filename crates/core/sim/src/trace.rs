@@ -1,8 +1,8 @@
 //! What happened to one request, hop by hop and decision by decision.
 
-use super::Considered;
-use super::rbac::filter::Outcome;
-use super::rbac::{Decision, PolicyName};
+use super::MatchCandidate;
+use super::rbac::filter::RbacOutcome;
+use super::rbac::{PolicyName, RbacDecision};
 use meshladder_capture::snapshot::DocId;
 
 /// The whole walk of one request.
@@ -60,13 +60,13 @@ pub struct DryRun {
 impl DryRun {
     /// None when the shadow rules have nothing to say: there are none, nothing is decided, or they
     /// are those of a CUSTOM policy, which choose what a provider is asked.
-    pub fn of(outcome: &Outcome) -> Option<Self> {
+    pub fn of(outcome: &RbacOutcome) -> Option<Self> {
         let (denies, policy) = match outcome.shadow.as_ref()? {
-            Decision::Denied { policy, .. } => (true, policy),
-            Decision::Allowed {
+            RbacDecision::Denied { policy, .. } => (true, policy),
+            RbacDecision::Allowed {
                 policy: policy @ Some(_),
             } => (false, policy),
-            Decision::Allowed { policy: None } | Decision::Undecided { .. } => return None,
+            RbacDecision::Allowed { policy: None } | RbacDecision::Undecided { .. } => return None,
         };
         let is_custom = policy
             .as_deref()
@@ -99,7 +99,7 @@ pub struct Step {
     /// What was decided, in words.
     pub chosen: String,
     /// The candidates.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<MatchCandidate>,
     /// The bytes that decided it.
     pub evidence: Vec<At>,
     /// The Istio object that put it there, such as `VirtualService shop/catalog`.
@@ -132,7 +132,7 @@ pub struct Log {
 
 /// What a request's end is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EndKind {
     /// It reaches the application.
     Forwarded,
     /// A policy refuses it.
@@ -155,7 +155,7 @@ pub enum Kind {
     Undecided,
 }
 
-impl Kind {
+impl EndKind {
     /// The word JSON carries.
     pub fn word(self) -> &'static str {
         match self {
@@ -177,7 +177,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// What it is called.
-    pub kind: Kind,
+    pub kind: EndKind,
     /// The status; 0 when no response was started.
     pub code: u16,
     /// Response flags.
@@ -208,7 +208,7 @@ pub struct Branch {
 impl End {
     /// An end without flags.
     pub fn new(
-        kind: Kind,
+        kind: EndKind,
         code: u16,
         details: impl Into<String>,
         because: impl Into<String>,
@@ -226,7 +226,7 @@ impl End {
 
     /// It cannot be told without this fact.
     pub fn undecided(fact: &str) -> Self {
-        Self::new(Kind::Undecided, 0, "", fact)
+        Self::new(EndKind::Undecided, 0, "", fact)
     }
 
     /// With a response flag.

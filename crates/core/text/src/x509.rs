@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 
 use crate::time::Time;
 
@@ -70,7 +70,8 @@ impl Certificate {
         let info = tbs.any().map_err(part("public key"))?;
         let key = key::key(info.whole).map_err(part("public key"))?;
         let (is_ca, sans) = extensions::extensions(tbs).map_err(part("extensions"))?;
-
+        let sha256 = der::hex(digest(&SHA256, der).as_ref());
+        let key_sha256 = der::hex(digest(&SHA256, info.whole).as_ref());
         Ok(Self {
             subject,
             issuer,
@@ -80,8 +81,8 @@ impl Certificate {
             is_ca,
             sans,
             key,
-            key_sha256: der::hex(&Sha256::digest(info.whole)),
-            sha256: der::hex(&Sha256::digest(der)),
+            key_sha256,
+            sha256,
         })
     }
 

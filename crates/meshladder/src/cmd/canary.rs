@@ -1,9 +1,10 @@
 //! `canary`: whether observed traffic matches the configured weights.
 
+use meshladder_capture::Kind;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Snapshot};
 use meshladder_collect::live::{Purpose, Session};
 use meshladder_collect::prometheus::Client;
 use meshladder_judge::canary::{self, Judgement, Label, Split, Verdict};
@@ -177,13 +178,10 @@ fn known(global: &Global, args: &Canary) -> Result<Known, Failure> {
 
 /// What may be there and could not be read.
 fn unread(snapshot: &Snapshot) -> Option<String> {
-    let kinds = [
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/httproutes.gateway.networking.k8s.io.json",
-    ];
+    let kinds = [Kind::VirtualService, Kind::HttpRoute];
     kinds
-        .iter()
-        .find_map(|path| match snapshot.coverage(&Need::of_path(path)) {
+        .into_iter()
+        .find_map(|kind| match snapshot.coverage(&kind.into()) {
             Coverage::Denied(why) | Coverage::Partial(why) => Some(why),
             _ => None,
         })

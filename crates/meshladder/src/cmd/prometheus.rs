@@ -1,5 +1,6 @@
 //! What commands that ask Prometheus share.
 
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need};
 use meshladder_collect::live::{Purpose, Session, Wish};
 use meshladder_collect::prometheus::{Access, AskError, Client};
@@ -99,7 +100,7 @@ fn look(global: &Global, session: &mut Session, named: Option<&Named>) -> Result
         ..live::wish(global, Purpose::Flags, None)
     };
     let snapshot = session.objects(&wish)?;
-    let coverage = snapshot.coverage(&Need::of_path("k8s/services.json"));
+    let coverage = snapshot.coverage(&Need::Objects(Kind::Service));
     if let Coverage::Denied(why) = &coverage {
         let hint = "with its port nothing is looked up: --prometheus service/NAMESPACE/NAME:PORT";
         return Err(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use meshladder_capture::access_log::LogField;
-use meshladder_capture::snapshot::{Coverage, Need, Shape, Snapshot};
+use meshladder_capture::snapshot::{Coverage, Need, Part, Shape, Snapshot};
 use meshladder_judge::logs::{Chunk, Collector, Event, Filter, LogFormats};
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ fn every_line_of_every_capture_is_read_and_agrees_with_what_was_observed() {
             continue;
         };
         // In some captures logs may not be read.
-        if snapshot.coverage(&Need::Part("logs/".to_owned())) != Coverage::Complete {
+        if snapshot.coverage(&Need::Part(Part::Logs)) != Coverage::Complete {
             continue;
         }
         let observed: Value = serde_json::from_str(&observed).expect("JSON");

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::istiod::syncz::{self, SyncStatus};
 use meshladder_capture::object;
@@ -173,11 +174,11 @@ fn word(decision: &Decision) -> &'static str {
 /// themselves tell.
 fn out_of_sync(snapshot: &Snapshot, proxy: &str, dump: &DocId) -> Option<String> {
     for kind in [
-        "authorizationpolicies",
-        "requestauthentications",
-        "peerauthentications",
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::PeerAuthentication,
     ] {
-        let need = Need::Objects(format!("{kind}.security.istio.io"));
+        let need = Need::Objects(kind);
         if snapshot.coverage(&need) != Coverage::Complete {
             return Some(format!("{need}: {}", snapshot.coverage(&need).word()));
         }

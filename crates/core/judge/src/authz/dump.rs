@@ -6,9 +6,9 @@ use meshladder_capture::snapshot::{ProxyRef, Shape, Snapshot};
 use meshladder_mesh::Mesh;
 use meshladder_sim::rbac;
 use meshladder_sim::state;
-use meshladder_sim::trace::{End, Hop, Kind, Trace};
+use meshladder_sim::trace::{End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{self, Call, Caller};
-use meshladder_sim::{Considered, Tri};
+use meshladder_sim::{MatchCandidate, Tri};
 
 /// The decision, and how it was come by.
 pub(super) struct ByDump {
@@ -114,7 +114,7 @@ fn has_dump(snapshot: &Snapshot, from: &Caller) -> bool {
 }
 
 /// The policies that a proxy looked at, in order.
-fn policies(hop: &Hop) -> impl Iterator<Item = &Considered> {
+fn policies(hop: &Hop) -> impl Iterator<Item = &MatchCandidate> {
     hop.steps
         .iter()
         .flat_map(|step| &step.considered)
@@ -158,7 +158,7 @@ impl Reader<'_> {
         let hop = trace.hops.first();
         let decision = self.read(&trace.outcome, hop);
         // The walk was in plain text, which is one guess of many.
-        let is_guess = caller.state == state::Caller::Unknown
+        let is_guess = caller.state == state::Peer::Unknown
             && (decision.verdict != Verdict::Allow
                 || hop.is_some_and(|hop| policies(hop).next().is_some()));
         if is_guess {
@@ -170,8 +170,10 @@ impl Reader<'_> {
 
     fn read(&self, end: &End, hop: Option<&Hop>) -> Decision {
         let verdict = match end.kind {
-            Kind::Denied | Kind::TlsMismatch | Kind::Reset | Kind::NoListener => Verdict::Deny,
-            Kind::Undecided => Verdict::Undecided,
+            EndKind::Denied | EndKind::TlsMismatch | EndKind::Reset | EndKind::NoListener => {
+                Verdict::Deny
+            }
+            EndKind::Undecided => Verdict::Undecided,
             _ => Verdict::Allow,
         };
         let allowed_by = || {
@@ -214,7 +216,7 @@ impl Reader<'_> {
 
 fn because(verdict: Verdict, end: &End, by: Option<&Rule>) -> String {
     match (verdict, end.kind) {
-        (Verdict::Allow, Kind::Forwarded) => super::policies::allowed(by),
+        (Verdict::Allow, EndKind::Forwarded) => super::policies::allowed(by),
         (Verdict::Allow, _) => format!("{}; {}", super::policies::allowed(by), end.because),
         (Verdict::Deny, _) if rbac::policy_in(&end.details).is_some() => {
             super::policies::denied(by)

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::logging::{ComponentLevel, LogLevels};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, ProxyRef, Shape, Snapshot};
@@ -109,7 +110,7 @@ impl<'s> Capture<'s> {
         let mut proxies: BTreeMap<ObjectRef, Vec<_>> = BTreeMap::new();
         for (proxy, doc) in snapshot.proxies_with(Shape::ConfigDump) {
             let pod = mesh.pod(&proxy.namespace, &proxy.pod);
-            let own = || ObjectRef::new("Pod", &proxy.namespace, &proxy.pod);
+            let own = || ObjectRef::of(Kind::Pod, &proxy.namespace, &proxy.pod);
             proxies
                 .entry(pod.map_or_else(own, PodFacts::workload))
                 .or_default()
@@ -148,7 +149,7 @@ fn blame(change: &mut Change, changed: &BTreeSet<ObjectRef>, b: &Capture<'_>, pr
         change.objects = own;
         return;
     }
-    let pod = ObjectRef::new("Pod", &proxy.namespace, &proxy.pod);
+    let pod = ObjectRef::of(Kind::Pod, &proxy.namespace, &proxy.pod);
     let mut able = changed.iter().filter(|object| b.mesh.reaches(object, &pod));
     if let (Some(only), None) = (able.next(), able.next()) {
         change.objects = vec![only.clone()];

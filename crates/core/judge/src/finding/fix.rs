@@ -180,6 +180,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
 
     #[test]
     fn commands_name_the_object_as_kubectl_takes_it() {
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn a_quote_in_a_patch_does_not_end_the_word() {
         let fix = Fix::merge(
-            &ObjectRef::new("Service", "shop", "cart"),
+            &ObjectRef::of(Kind::Service, "shop", "cart"),
             r#"{"a":"it's"}"#,
         );
         assert_eq!(

@@ -5,6 +5,7 @@ use crate::finding::{Finding, Rung, Severity};
 use crate::fleet::Fleet;
 use crate::report::{self, Report, Verdict};
 use crate::rules::{self, Facts, Rule};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Need, Snapshot};
 use meshladder_mesh::schema::Faults;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
@@ -108,30 +109,28 @@ pub fn chosen(analysis: &Analysis) -> impl Iterator<Item = &'static Rule> {
 }
 
 /// What runs in a cluster, or a cluster makes itself: directories of configuration leave it out.
-const RUNNING: [&str; 9] = [
-    "k8s/pods.json",
-    "k8s/services.json",
-    "k8s/namespaces.json",
-    "k8s/nodes.json",
-    "k8s/secrets.json",
-    "k8s/serviceaccounts.json",
-    "k8s/deployments.apps.json",
-    "k8s/endpointslices.discovery.k8s.io.json",
-    "k8s/gatewayclasses.gateway.networking.k8s.io.json",
+const RUNNING: [Kind; 9] = [
+    Kind::Pod,
+    Kind::Service,
+    Kind::Namespace,
+    Kind::Node,
+    Kind::Secret,
+    Kind::ServiceAccount,
+    Kind::Deployment,
+    Kind::EndpointSlice,
+    Kind::GatewayClass,
 ];
 
 /// Objects in files are judged as if they were all there is. But files that hold nothing that runs
 /// say nothing about what does; a Gateway is then for the ingress gateway that is assumed.
-pub(super) fn is_not_in_files(rule: &Rule, path: &str, mesh: &Mesh) -> bool {
-    let is_assumed = rule
-        .needs
-        .contains(&"k8s/gateways.networking.istio.io.json")
-        && ["k8s/pods.json", "k8s/services.json"].contains(&path);
+pub(super) fn is_not_in_files(rule: &Rule, kind: Kind, mesh: &Mesh) -> bool {
+    let is_assumed =
+        rule.needs.kinds().contains(&Kind::Gateway) && [Kind::Pod, Kind::Service].contains(&kind);
     let has_clusters = !mesh.clusters.is_empty();
-    RUNNING.contains(&path)
+    RUNNING.contains(&kind)
         && !is_assumed
         && !has_clusters
-        && !RUNNING.iter().any(|path| mesh.objects.has_any_at(path))
+        && !RUNNING.iter().any(|kind| mesh.objects.has_any(*kind))
 }
 
 /// istioctl's order: level, code, kind, name, namespace, text.
@@ -155,7 +154,7 @@ fn order(finding: &Finding) -> (Severity, &'static str, &str, &str, &str, &str) 
 impl Analysis {
     fn tells(&self, finding: &Finding, mesh: &Mesh) -> bool {
         let subject = &finding.subject;
-        let namespace = if subject.kind == "Namespace" {
+        let namespace = if subject.is(Kind::Namespace) {
             &subject.name
         } else {
             &subject.namespace
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_anything_in_an_object() {
-        let object = ObjectRef::new("VirtualService", "shop", "catalog");
+        let object = ObjectRef::of(Kind::VirtualService, "shop", "catalog");
         for (pattern, holds) in [
             ("VirtualService shop/catalog", true),
             ("*", true),

@@ -7,6 +7,7 @@ use super::{Question, Scope, climb_along};
 use crate::finding::{Confidence, Evidence, Finding, Rung, Severity};
 use crate::report::Verdict;
 use crate::rules::{Facts, Symptom};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Snapshot};
@@ -100,7 +101,7 @@ fn root(facts: &Facts<'_>, failure: &Failure) -> Option<Finding> {
 fn bears(finding: &Finding, scope: &Scope) -> bool {
     match scope {
         Scope::Mesh | Scope::Namespace(_) => !["ML0901", "ML0902"].contains(&finding.code),
-        Scope::Object(object) => object.kind == "Service" || finding.subject == *object,
+        Scope::Object(object) => object.is(Kind::Service) || finding.subject == *object,
         _ => true,
     }
 }
@@ -114,7 +115,7 @@ fn told(facts: &Facts<'_>, mut finding: Finding, scope: &Scope, failure: &Failur
     );
     let is_mishap = finding.code == "ML0908" && is_of_mesh;
     if finding.rung == Rung::Authorization && !is_mishap {
-        let pods = finding.hits.iter().filter(|hit| hit.kind == "Pod");
+        let pods = finding.hits.iter().filter(|hit| hit.is(Kind::Pod));
         let admits =
             failure.is_own_call || pods.chain([&failure.pod]).any(|pod| admits(facts, pod));
         finding.severity(if admits {
@@ -233,13 +234,13 @@ fn concerned(
         Scope::Workload { pods, .. } => {
             let own: Vec<ObjectRef> = pods
                 .iter()
-                .filter(|pod| pod.kind == "Pod")
+                .filter(|pod| pod.is(Kind::Pod))
                 .cloned()
                 .collect();
             let hosts = hosts(facts.mesh, &own);
             (Some(own), hosts)
         }
-        Scope::Object(object) if object.kind == "Service" => {
+        Scope::Object(object) if object.is(Kind::Service) => {
             let service = facts.mesh.service(&object.namespace, &object.name);
             let pods = service
                 .map(|service| facts.mesh.selected_pods(service))

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Symptom, named};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Need;
 use meshladder_mesh::services::is_ready;
 use meshladder_mesh::traffic::destinations;
-use meshladder_mesh::{ObjectRef, PodFacts, path_of_kind};
+use meshladder_mesh::{ObjectRef, PodFacts};
 use meshladder_sim::walk::Call;
 use meshladder_text::json::escape;
 
@@ -76,7 +78,8 @@ impl Scope {
         if is_here {
             None
         } else {
-            facts.unread(&path_of_kind(&object.kind))
+            let other = || Need::OtherObjects(object.kind.to_string());
+            facts.unread(Kind::parse(&object.kind).map_or_else(other, Need::Objects))
         }
     }
 
@@ -178,7 +181,7 @@ fn everywhere(finding: &Finding) -> bool {
 
 fn in_namespace(finding: &Finding, namespace: &str) -> bool {
     let is =
-        |o: &ObjectRef| o.namespace == namespace || (o.kind == "Namespace" && o.name == namespace);
+        |o: &ObjectRef| o.namespace == namespace || (o.is(Kind::Namespace) && o.name == namespace);
     touches(finding, is) || everywhere(finding)
 }
 
@@ -197,7 +200,7 @@ fn bears_on_object(finding: &Finding, object: &ObjectRef, facts: &Facts<'_>) -> 
         })
     });
     let reaches = || {
-        let in_reach = |pod: &ObjectRef| pod.kind == "Pod" && facts.mesh.reaches(object, pod);
+        let in_reach = |pod: &ObjectRef| pod.is(Kind::Pod) && facts.mesh.reaches(object, pod);
         matches!(
             finding.rung,
             Rung::ControlPlane | Rung::Enrolment | Rung::Sync
@@ -235,13 +238,13 @@ fn path_of(case: &Case<'_>, facts: &Facts<'_>) -> BTreeSet<ObjectRef> {
     // A Service whose pods were never made is on the way too.
     on_path.extend(
         case.service
-            .map(|service| ObjectRef::new("Service", &service.namespace, &service.name)),
+            .map(|service| ObjectRef::of(Kind::Service, &service.namespace, &service.name)),
     );
     // Where no pod is ready, that may be why the request fails.
     if super::case::bad_end(case).is_some() {
         let service = case
             .service
-            .and_then(|s| facts.mesh.objects.get("Service", &s.namespace, &s.name));
+            .and_then(|s| facts.mesh.objects.get(Kind::Service, &s.namespace, &s.name));
         let selected = service
             .map(|service| facts.mesh.selected_pods(service))
             .unwrap_or_default();

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::group::Group;
 use super::judge::{Side, address};
 use crate::rules::Symptom;
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::DocId;
@@ -27,7 +28,7 @@ pub fn call(group: &Group, doc: &DocId, mesh: &Mesh) -> Option<Asking> {
     let line = &group.sample;
     let own = pod_of(doc, mesh);
     let is_gateway = |pod: &PodFacts| {
-        let stored = mesh.objects.get("Pod", &pod.namespace, &pod.name);
+        let stored = mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
         stored.is_some_and(|stored| !mesh.gateways_of(stored).is_empty())
     };
     let side = match group.judgement.side {

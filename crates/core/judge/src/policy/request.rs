@@ -1,6 +1,6 @@
 //! `RequestAuthentication`: which tokens count.
 
-use super::select::{self, Objects};
+use super::select::{self, PolicyObjects};
 use meshladder_mesh::MeshConfig;
 use meshladder_mesh::policies::Workload;
 use meshladder_sim::jwt::JwtAuthn;
@@ -12,7 +12,7 @@ use meshladder_text::tree::Node;
 /// "The behavior of the filter should reject all requests with invalid token. On the other hand, if
 /// no token provided, the request is allowed."
 pub(super) fn compile(
-    objects: &Objects<'_>,
+    objects: &PolicyObjects<'_>,
     workload: &Workload<'_>,
     mesh: &MeshConfig,
 ) -> Option<JwtAuthn> {

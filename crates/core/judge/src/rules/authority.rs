@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use meshladder_capture::Kind;
 
 use crate::finding::{Evidence, Fix};
 use crate::rules::Facts;
@@ -29,7 +30,7 @@ pub(super) struct Roots<'m> {
 pub(super) fn given_out<'m>(mesh: &'m Mesh, namespace: &str) -> Vec<Roots<'m>> {
     let maps = mesh
         .objects
-        .of_kind("ConfigMap")
+        .of_kind(Kind::ConfigMap)
         .iter()
         .filter(|map| map.id.name == NAME);
     let (own, others): (Vec<&Object>, Vec<&Object>) =

@@ -2,7 +2,7 @@
 
 use meshladder_capture::access_log::AccessLine;
 use meshladder_mesh::{PodFacts, ServiceFacts};
-use meshladder_sim::trace::{Branch, Kind, Trace};
+use meshladder_sim::trace::{Branch, EndKind, Trace};
 use meshladder_sim::walk::Call;
 
 /// A request, its simulated walk, and both its ends.
@@ -101,7 +101,7 @@ impl Symptom {
 
 impl Case<'_> {
     /// The ends of that kind that the request may come to.
-    pub fn ends(&self, kind: Kind) -> impl Iterator<Item = &Branch> {
+    pub fn ends(&self, kind: EndKind) -> impl Iterator<Item = &Branch> {
         self.trace
             .branches
             .iter()

@@ -3,6 +3,7 @@
 
 use super::{Case, Facts};
 use crate::finding::{Evidence, Fix};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, ProxyRef};
@@ -11,7 +12,7 @@ use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, ServicePort};
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, PodFacts};
-use meshladder_sim::trace::{Branch, Hop, Kind};
+use meshladder_sim::trace::{Branch, EndKind, Hop};
 use meshladder_sim::walk::Caller;
 use meshladder_text::tree::{Node, Value};
 
@@ -68,7 +69,7 @@ pub(super) fn told<'r>(facts: &Facts<'r>, case: &'r Case<'_>) -> Vec<Told<'r>> {
         .trace
         .branches
         .iter()
-        .filter(|branch| branch.end.kind != Kind::Forwarded);
+        .filter(|branch| branch.end.kind != EndKind::Forwarded);
     let walked =
         walked.filter(|branch| fits(case, branch.end.code, &branch.end.flags, Side::Server));
     of_log(&case.server_log, Side::Server)
@@ -274,7 +275,7 @@ pub(super) fn outside<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Option<&'r Obje
         .clusters()
         .find_map(of_cluster)
         .or_else(|| facts.mesh.registered(&case.host).next());
-    owner.filter(|owner| owner.id.kind == "ServiceEntry" && case.servers.is_empty())
+    owner.filter(|owner| owner.id.is(Kind::ServiceEntry) && case.servers.is_empty())
 }
 
 /// What the DestinationRule that the caller's proxy goes by says of `tls` or `connectionPool`, for
@@ -285,12 +286,11 @@ pub(super) fn client_setting<'r>(
     key: &str,
 ) -> Option<(&'r Object, &'r Node)> {
     let caller = caller(facts, case)?;
-    let scope = facts.mesh.scope(
-        facts
-            .mesh
-            .objects
-            .get("Pod", &caller.namespace, &caller.name)?,
-    );
+    let scope = facts.mesh.scope(facts.mesh.objects.get(
+        Kind::Pod,
+        &caller.namespace,
+        &caller.name,
+    )?);
     let setting = |host: &str, port: u16, subset: &str| {
         facts.mesh.destination_rule(scope, host)?.setting(
             key,
@@ -317,7 +317,7 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'
             .find(|(name, _)| name == "host")
             .map(|(_, value)| value.as_str());
         let host = authority.unwrap_or(&case.call.to.host);
-        let services = facts.mesh.objects.of_kind("VirtualService").iter();
+        let services = facts.mesh.objects.of_kind(Kind::VirtualService).iter();
         return services
             .filter(|service| {
                 !service.spec_list("gateways").is_empty()
@@ -327,7 +327,7 @@ pub(super) fn virtual_services<'r>(facts: &Facts<'r>, case: &Case<'_>) -> Vec<&'
     }
     let caller = case
         .client
-        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     caller
         .map(|pod| {
             facts
@@ -353,10 +353,12 @@ pub(super) fn envoy_filters<'r>(
     pod: &PodFacts,
     type_part: &str,
 ) -> Vec<(&'r Object, &'r Node)> {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return Vec::new();
     };
-    let filters = facts.mesh.policies("EnvoyFilter", &Workload::of(stored));
+    let filters = facts
+        .mesh
+        .policies(Kind::EnvoyFilter, &Workload::of(stored));
     let patches = filters.into_iter().flat_map(|filter| {
         filter
             .spec_list("configPatches")

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use meshladder_capture::Kind;
 use meshladder_judge::rules::{self, Rule};
 
 use crate::expect::{expect_file, root};
@@ -89,12 +90,12 @@ fn every_rule_fires_on_its_examples_and_stays_quiet_on_the_others() {
 fn a_rule_declares_every_kind_of_object_it_reads() {
     let mut wrong = Vec::new();
     for rule in rules::all() {
-        let declared: BTreeSet<&str> = rule.needs.iter().chain(rule.uses).copied().collect();
+        let declared: BTreeSet<Kind> = kinds(rule).collect();
         for example in Example::all(rule.docs) {
             let read = example.kinds_read(rule);
             let missing: Vec<_> = read
                 .iter()
-                .filter(|path| !declared.contains(path.as_str()))
+                .filter(|kind| !declared.contains(kind))
                 .collect();
             if !missing.is_empty() {
                 wrong.push(format!(
@@ -106,6 +107,11 @@ fn a_rule_declares_every_kind_of_object_it_reads() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn kinds(rule: &Rule) -> impl Iterator<Item = Kind> {
+    let all = rule.needs.kinds().iter().chain(rule.uses.kinds());
+    all.copied()
 }
 
 #[test]

@@ -6,12 +6,12 @@ use super::describe::{
     FieldType, KindSchema, MessageSchema, STRING, checked, list, may, must, plain,
 };
 use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "AuthorizationPolicy",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::AuthorizationPolicy,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

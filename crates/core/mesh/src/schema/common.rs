@@ -7,6 +7,7 @@ use super::fields::{has, items, set, text};
 use super::names::is_label;
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
 /// `istio.type.v1beta1.WorkloadSelector`
@@ -108,7 +109,7 @@ pub(super) fn one_selection<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
 /// Whether `.`, `*`, `~` and names go together in `exportTo`.
 pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
     let entries = items(spec, "exportTo");
-    let is_entry = walk.object.id.kind == "ServiceEntry";
+    let is_entry = walk.object.id.is(Kind::ServiceEntry);
     let own = walk.object.id.namespace.as_str();
     let name = |node: &'n Node| node.str().map(|text| if text == "." { own } else { text });
     for (at, entry) in entries.iter().enumerate() {
@@ -133,7 +134,7 @@ pub(super) fn export_to<'n>(spec: &'n Node, walk: &mut SchemaWalk<'n>) {
             );
         }
     }
-    if has(spec, "workloadSelector") && walk.object.id.kind == "DestinationRule" {
+    if has(spec, "workloadSelector") && walk.object.id.is(Kind::DestinationRule) {
         for entry in entries
             .iter()
             .filter(|entry| name(entry).is_some_and(|name| name != own))

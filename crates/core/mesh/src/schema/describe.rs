@@ -3,15 +3,14 @@
 
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-/// A kind whose objects are checked.
+/// The structure of a kind.
 #[derive(Debug)]
 pub struct KindSchema {
     /// `VirtualService`
-    pub kind: &'static str,
-    /// `networking.istio.io`
-    pub group: &'static str,
+    pub kind: Kind,
     /// The versions this is the structure of, the best first.
     pub versions: &'static [&'static str],
     /// Whether those are all that there are: an object of another version is then wrong, and else

@@ -3,18 +3,19 @@
 use super::common::{EXPORT_TO, SELECTOR};
 use super::describe::FieldType::{Bool, Enum, Int, List, Map, Number, Of, Text as TextOf, Time};
 use super::describe::{
-    COUNT, DurationRule, INT32, KindSchema, LABELS, MessageSchema, PERCENT, PORT, STRING, STRINGS,
-    TIME, UINT32, checked, list, may, must, plain,
+    COUNT, DurationRule, KindSchema, LABELS, MessageSchema, PERCENT, PORT, STRING, STRINGS, TIME,
+    UINT32, checked, list, may, must, plain,
 };
 use super::text::TextRule;
 use super::virtual_service::PORT_SELECTOR;
+use crate::schema::describe::INT32;
+use meshladder_capture::Kind;
 
 mod checks;
 mod locality;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "DestinationRule",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::DestinationRule,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -6,12 +6,12 @@ use super::describe::{
     INT32, KindSchema, MessageSchema, STRING, UINT32, checked, list, may, must, plain,
 };
 use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "EnvoyFilter",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::EnvoyFilter,
     versions: &["v1alpha3"],
     only: true,
     spec: &SPEC,

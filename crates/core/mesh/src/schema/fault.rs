@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::{Object, ObjectRef};
+use meshladder_capture::Kind;
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
@@ -82,8 +83,7 @@ impl ObjectFault<'_> {
     pub(super) fn told(self) -> SchemaFault {
         let path = self.object.path_of(self.node);
         // Two kinds are called Gateway, and patches are for Istio's.
-        let is_named =
-            self.object.id.kind != "Gateway" || self.object.group == "networking.istio.io";
+        let is_named = !self.object.is(Kind::K8sGateway);
         SchemaFault {
             flaw: self.flaw,
             object: self.object.id.clone(),

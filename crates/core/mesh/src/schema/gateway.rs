@@ -5,15 +5,15 @@ use super::describe::{
     KindSchema, MessageSchema, STRING, STRINGS, UINT32, checked, may, must, plain, some,
 };
 use super::text::TextRule;
+use meshladder_capture::Kind;
 
 mod checks;
 mod tls;
 
 pub(super) use checks::{hostname, is_socket};
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "Gateway",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Gateway,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -1,6 +1,7 @@
 //! What was probably meant.
 
-use super::describe::{DurationRule, FieldType, KindSchema, MessageSchema};
+use super::describe::{FieldType, KindSchema, MessageSchema};
+use crate::schema::describe::DurationRule;
 use meshladder_text::json::escape;
 use meshladder_text::near;
 use meshladder_text::tree::{Node, Value};

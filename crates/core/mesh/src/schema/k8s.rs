@@ -22,8 +22,6 @@ pub(super) mod stream_routes;
 
 mod filters;
 
-const GROUP: &str = "gateway.networking.k8s.io";
-
 const NAME: FieldType = TextOf(TextRule::Filled);
 const HOSTNAMES: FieldType = List(&TextOf(TextRule::Hostname), 0, 16);
 const PARENT_REFS: FieldType = List(&Of(&PARENT_REF), 0, 32);

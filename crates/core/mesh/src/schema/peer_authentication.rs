@@ -7,11 +7,11 @@ use super::fault::Flaw;
 use super::fields::set;
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "PeerAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::PeerAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

@@ -4,10 +4,10 @@ use super::common::SELECTOR;
 use super::describe::FieldType::{Map, Of};
 use super::describe::{COUNT, KindSchema, MessageSchema, STRING, may, plain};
 use super::text::TextRule;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "ProxyConfig",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ProxyConfig,
     versions: &["v1beta1"],
     only: true,
     spec: &SPEC,

@@ -7,12 +7,12 @@ use super::fault::{Flaw, shown};
 use super::fields::{at_most_one, filled};
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::json::Raw;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "RequestAuthentication",
-    group: "security.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::RequestAuthentication,
     versions: &["v1", "v1beta1"],
     only: true,
     spec: &SPEC,

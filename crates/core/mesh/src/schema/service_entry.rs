@@ -7,12 +7,12 @@ use super::describe::{
 };
 use super::text::TextRule;
 use super::workload_entry;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "ServiceEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ServiceEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

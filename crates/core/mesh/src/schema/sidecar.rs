@@ -2,19 +2,18 @@
 
 use super::common::LABEL_SELECTOR;
 use super::describe::FieldType::{Enum, Of, Text as TextOf};
-use super::describe::{
-    KindSchema, MessageSchema, STRING, UINT32, checked, list, may, must, plain, some,
-};
+use super::describe::{KindSchema, MessageSchema, UINT32, checked, list, may, must, plain, some};
 use super::destination_rule::CONNECTION_POOL;
 use super::gateway::SERVER_TLS;
 use super::text::TextRule;
 use super::virtual_service::DESTINATION;
+use crate::schema::describe::STRING;
+use meshladder_capture::Kind;
 
 mod checks;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "Sidecar",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Sidecar,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -3,17 +3,18 @@
 use super::common::{SELECTOR, TARGET_REF, TARGET_REFS, one_selection};
 use super::describe::FieldType::{Bool, Enum, List, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    FieldType, KindSchema, MessageSchema, STRING, TIME, checked, list, may, must, plain,
+    FieldType, KindSchema, MessageSchema, TIME, checked, list, may, must, plain,
 };
 use super::fault::Flaw;
 use super::fields::{at_most_one, filled, items, text};
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use crate::schema::describe::STRING;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "Telemetry",
-    group: "telemetry.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::Telemetry,
     versions: &["v1", "v1alpha1"],
     only: true,
     spec: &SPEC,

@@ -8,10 +8,10 @@ use super::text::TextRule;
 use super::wasm_plugin::{
     FAIL_STRATEGY, PLUGIN_TYPE, PULL_POLICY, TRAFFIC_SELECTORS, VM_CONFIG, module,
 };
+use meshladder_capture::Kind;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "TrafficExtension",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::TrafficExtension,
     versions: &["v1alpha1"],
     only: false,
     spec: &SPEC,

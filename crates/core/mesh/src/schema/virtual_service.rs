@@ -3,17 +3,18 @@
 use super::common::EXPORT_TO;
 use super::describe::FieldType::{Bool, Enum, Map, Number, Of, Text as TextOf};
 use super::describe::{
-    COUNT, DurationRule, FieldSchema, FieldType, KindSchema, LABELS, MessageSchema, PERCENT, PORT,
-    PORT_OR_NONE, STRING, STRINGS, TIME, UINT32, checked, list, may, must, plain, some,
+    COUNT, DurationRule, FieldType, KindSchema, LABELS, MessageSchema, PERCENT, PORT, PORT_OR_NONE,
+    STRING, STRINGS, TIME, UINT32, checked, list, may, must, plain, some,
 };
 use super::text::TextRule;
+use crate::schema::describe::FieldSchema;
+use meshladder_capture::Kind;
 
 mod checks;
 mod hosts;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "VirtualService",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::VirtualService,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

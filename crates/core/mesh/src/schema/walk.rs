@@ -1,11 +1,12 @@
 //! One walk over an object, along the structure of its kind.
 
-use super::describe::{DurationRule, FieldType, KindSchema, MessageSchema};
+use super::describe::{FieldType, KindSchema, MessageSchema};
 use super::duration;
 use super::fault::{Flaw, ObjectFault, Repair, shown};
 use super::guess;
 use super::text::TextRule;
 use crate::Object;
+use crate::schema::describe::DurationRule;
 use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node, Value};
 
@@ -13,15 +14,15 @@ use meshladder_text::tree::{Member, Node, Value};
 #[derive(Debug)]
 pub(super) struct SchemaWalk<'n> {
     pub(super) object: &'n Object,
-    kind: &'static KindSchema,
+    schema: &'static KindSchema,
     faults: Vec<ObjectFault<'n>>,
 }
 
 /// What is wrong with an object. Nothing is allocated for one that is right.
-pub(super) fn faults<'n>(object: &'n Object, kind: &'static KindSchema) -> Vec<ObjectFault<'n>> {
+pub(super) fn faults<'n>(object: &'n Object, schema: &'static KindSchema) -> Vec<ObjectFault<'n>> {
     let mut walk = SchemaWalk {
         object,
-        kind,
+        schema,
         faults: Vec::new(),
     };
     if walk.is_of_version() {
@@ -58,21 +59,21 @@ impl<'n> SchemaWalk<'n> {
             .str()
             .and_then(|text| text.split_once('/'))
             .map_or("", |(_, version)| version);
-        if self.kind.versions.contains(&version) {
+        if self.schema.versions.contains(&version) {
             return true;
         }
-        if self.kind.only {
-            let known = self.kind.versions.join(", ");
-            let best = format!("{}/{}", self.kind.group, self.kind.versions[0]);
+        if self.schema.only {
+            let known = self.schema.versions.join(", ");
+            let best = format!("{}/{}", self.schema.kind.group(), self.schema.versions[0]);
             let what = format!(
                 "is {}, which there is not; {} is served as {known}",
                 shown(node),
-                self.kind.kind
+                self.schema.kind.singular()
             );
             self.fault(Flaw::InvalidValue, node, what).repair =
                 Some(Repair::Replace(escape(&best)));
         }
-        self.kind.only
+        self.schema.only
     }
 
     fn object(&mut self) {
@@ -91,19 +92,19 @@ impl<'n> SchemaWalk<'n> {
         {
             let key = &*member.key;
             let inside = self
-                .kind
+                .schema
                 .spec
                 .position(key)
                 .map(|_| format!("; it belongs under spec as spec.{key}"));
             let what = format!(
                 "is not a field of {}{}",
-                self.kind.kind,
+                self.schema.kind.singular(),
                 inside.unwrap_or_default()
             );
             self.fault(Flaw::UnknownField, &member.value, what);
         }
         match spec.map(|spec| (spec, &spec.value)) {
-            Some((spec, Value::Object(members))) => self.message(spec, members, self.kind.spec),
+            Some((spec, Value::Object(members))) => self.message(spec, members, self.schema.spec),
             Some((spec, _)) => {
                 self.fault(
                     Flaw::WrongType,
@@ -112,8 +113,8 @@ impl<'n> SchemaWalk<'n> {
                 );
             }
             None => {
-                self.missing(&object.node, self.kind.spec, 0);
-                (self.kind.spec.check)(&object.node, self);
+                self.missing(&object.node, self.schema.spec, 0);
+                (self.schema.spec.check)(&object.node, self);
             }
         }
     }
@@ -169,7 +170,7 @@ impl<'n> SchemaWalk<'n> {
             return self.value(&member.value, &field.of);
         }
         let near = guess::field(message, &member.key);
-        let hint = match (near, guess::home(self.kind, &member.key)) {
+        let hint = match (near, guess::home(self.schema, &member.key)) {
             (Some(name), _) => format!("; did you mean {name}"),
             (None, Some(home)) => format!("; there is one in {home}"),
             (None, None) => String::new(),
@@ -182,7 +183,7 @@ impl<'n> SchemaWalk<'n> {
     /// Istio's own kinds are messages of Protocol Buffers, which its tools read more freely than
     /// the API server does.
     fn is_proto(&self) -> bool {
-        self.kind.group.ends_with("istio.io")
+        self.schema.kind.group().ends_with("istio.io")
     }
 
     fn value(&mut self, node: &'n Node, of: &'static FieldType) {

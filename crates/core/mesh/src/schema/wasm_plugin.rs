@@ -9,11 +9,11 @@ use super::fault::{Flaw, shown};
 use super::fields::{all_different, filled, items, text};
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "WasmPlugin",
-    group: "extensions.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WasmPlugin,
     versions: &["v1alpha1"],
     only: true,
     spec: &SPEC,

@@ -1,10 +1,12 @@
 //! WorkloadEntry, which is also an endpoint of a ServiceEntry.
 
+use crate::schema::describe::LABELS;
+use crate::schema::describe::PORT;
 use std::net::IpAddr;
 
 use super::describe::FieldType::{Map, Text as TextOf};
 use super::describe::{
-    FieldSchema, KindSchema, LABELS, MessageSchema, PORT, STRING, UINT32, checked, may, plain,
+    FieldSchema, KindSchema, MessageSchema, STRING, UINT32, checked, may, plain,
 };
 use super::fault::{Flaw, shown};
 use super::fields::{filled, set, text};
@@ -12,11 +14,11 @@ use super::gateway::is_socket;
 use super::names::host_problem;
 use super::text::TextRule;
 use super::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "WorkloadEntry",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WorkloadEntry,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &ENDPOINT,

@@ -1,17 +1,17 @@
 //! WorkloadGroup.
 
 use super::describe::FieldType::{Int, List, Map, Of, Text as TextOf};
-use super::describe::{
-    COUNT, KindSchema, LABELS, MessageSchema, PORT, STRING, checked, may, must, plain,
-};
+use super::describe::{COUNT, KindSchema, MessageSchema, STRING, checked, may, must, plain};
 use super::fault::{Flaw, shown};
 use super::fields::{at_least_one, at_most_one, filled};
 use super::text::TextRule;
 use super::workload_entry::TEMPLATE;
+use crate::schema::describe::LABELS;
+use crate::schema::describe::PORT;
+use meshladder_capture::Kind;
 
-pub(super) static KIND: KindSchema = KindSchema {
-    kind: "WorkloadGroup",
-    group: "networking.istio.io",
+pub(super) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::WorkloadGroup,
     versions: &["v1", "v1beta1", "v1alpha3"],
     only: true,
     spec: &SPEC,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::json::{self, Style};
 use meshladder_capture::snapshot::{DocId, Document, Snapshot};
-use meshladder_sim::Considered;
+use meshladder_sim::MatchCandidate;
 use meshladder_sim::trace::{At, Branch, End, Hop, Log, Step, Trace};
 use meshladder_text::json::{Raw, escape, pointer_to};
 use meshladder_text::place::Place;
@@ -145,7 +145,7 @@ fn step_json(step: &Step, evidence: &mut dyn FnMut(&At) -> String) -> String {
     )
 }
 
-fn considered_json(candidate: &Considered) -> String {
+fn considered_json(candidate: &MatchCandidate) -> String {
     let (what, why) = (escape(&candidate.what), escape(&candidate.why));
     format!(
         "{{\"what\":{what},\"matched\":\"{}\",\"why\":{why}}}",

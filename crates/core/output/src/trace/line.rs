@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use meshladder_sim::trace::{Branch, End, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Trace};
 use meshladder_text::json::escape_into;
 
 /// Writes the line's members, without the braces around them.
@@ -47,7 +47,7 @@ fn write_end(out: &mut String, end: &End) {
         out.push_str(",\"by\":");
         escape_into(out, by);
     }
-    if end.kind != Kind::Forwarded {
+    if end.kind != EndKind::Forwarded {
         out.push_str(",\"because\":");
         escape_into(out, &end.because);
     }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn branches_that_differ_in_the_endpoint_alone_are_one() {
-        let end = |code| End::new(Kind::Forwarded, code, "via_upstream", "");
+        let end = |code| End::new(EndKind::Forwarded, code, "via_upstream", "");
         let branch = |weight, endpoint: &str, code| Branch {
             weight: Some(weight),
             cluster: Some("c".to_owned()),

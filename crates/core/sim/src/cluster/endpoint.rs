@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::policy::Policy;
-use super::sockets::Place;
+use super::policy::LbPolicy;
+use super::sockets::SocketPlace;
 use meshladder_capture::envoy::clusters::{
     ClusterStatuses as Statuses, HostAddress, HostStatus, read_locality,
 };
@@ -34,7 +34,7 @@ pub struct Endpoint<'a> {
     pub metadata: Option<Raw<'a>>,
     /// Its locality's `Metadata`.
     pub locality_metadata: Option<Raw<'a>>,
-    pub(super) socket: Place,
+    pub(super) socket: SocketPlace,
     /// The address, once somebody has asked for it.
     pub(super) parsed: OnceCell<Option<(IpAddr, u16)>>,
     /// Whether it does not count among the endpoints of its priority.
@@ -53,14 +53,14 @@ pub enum Health {
 }
 
 /// All that documents say of endpoints.
-pub(super) struct Known<'s, 'a> {
+pub(super) struct KnownEndpoints<'s, 'a> {
     /// The `ClusterLoadAssignment`s of the dump; none when it has no such section.
     assignments: Option<BTreeMap<Cow<'a, str>, Raw<'a>>>,
     /// The hosts that `/clusters` has; none when it was not asked.
     hosts: Option<BTreeMap<&'s str, Vec<&'s HostStatus<'a>>>>,
 }
 
-impl<'s, 'a> Known<'s, 'a> {
+impl<'s, 'a> KnownEndpoints<'s, 'a> {
     pub(super) fn read(dump: &Dump<'a>, statuses: Option<&'s Statuses<'a>>) -> Self {
         let listed = dump
             .of(Section::Endpoints)
@@ -84,7 +84,7 @@ impl<'s, 'a> Known<'s, 'a> {
         cluster: Raw<'a>,
         name: &str,
         discovery: &str,
-        policy: &mut Policy,
+        policy: &mut LbPolicy,
     ) -> Result<Vec<Endpoint<'a>>, Box<str>> {
         let service = cluster
             .get("eds_cluster_config")
@@ -135,7 +135,7 @@ fn read_assignment(assignment: Raw<'_>) -> Vec<Endpoint<'_>> {
                 weight: 1,
                 metadata: None,
                 locality_metadata: group.get("metadata"),
-                socket: Place::Otherwise,
+                socket: SocketPlace::Otherwise,
                 parsed: OnceCell::new(),
                 is_excluded: false,
             };
@@ -179,7 +179,7 @@ fn of_host<'a>(host: &HostStatus<'a>, written: &[Endpoint<'a>]) -> Endpoint<'a> 
         weight: host.weight().unwrap_or(1),
         metadata: same.and_then(|endpoint| endpoint.metadata),
         locality_metadata: same.and_then(|endpoint| endpoint.locality_metadata),
-        socket: Place::Otherwise,
+        socket: SocketPlace::Otherwise,
         parsed: OnceCell::new(),
         is_excluded: host.eds_health() == DRAINING || EXCLUDED.iter().any(|flag| host.has(flag)),
     }

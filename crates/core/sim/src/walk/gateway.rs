@@ -1,9 +1,9 @@
 //! A client beyond the ingress gateway: which gateway takes its call.
 
 use super::{Walker, nowhere};
-use crate::Record;
-use crate::listener::{Accepted, Side};
-use crate::trace::{Branch, End, Hop, Kind};
+use crate::DecisionRecord;
+use crate::listener::{ListenerOutcome, TrafficDirection};
+use crate::trace::{Branch, End, EndKind, Hop};
 use meshladder_capture::snapshot::ProxyRef;
 
 impl Walker<'_, '_> {
@@ -18,11 +18,12 @@ impl Walker<'_, '_> {
             let gateway = documents.proxy(number);
             let mut connection = self.plain_connection(self.call.source_ip);
             connection.destination = (self.gateway_address(gateway), self.gateway_port(gateway));
-            let accepted =
-                proxy
-                    .listeners
-                    .accept(Side::Inbound, &connection, &mut Record::dropping());
-            if !matches!(accepted, Accepted::Taken(_)) {
+            let accepted = proxy.listeners.accept(
+                TrafficDirection::Inbound,
+                &connection,
+                &mut DecisionRecord::dropping(),
+            );
+            if !matches!(accepted, ListenerOutcome::Taken(_)) {
                 continue;
             }
             let request = self.request(connection);
@@ -31,7 +32,7 @@ impl Walker<'_, '_> {
         }
         let end = if any {
             let because = format!("no gateway listens on port {}", self.call.to.port);
-            End::new(Kind::NoListener, 0, "", because)
+            End::new(EndKind::NoListener, 0, "", because)
         } else {
             End::undecided("the config dump of an ingress gateway")
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::logging::DefaultLevels;
 use meshladder_capture::object;
 use meshladder_capture::snapshot::{Coverage, Need, ProxyRef, Snapshot};
@@ -42,7 +43,7 @@ pub(in crate::cmd) fn find(
         .namespace
         .clone()
         .unwrap_or_else(|| session.namespace().to_owned());
-    let pods = Need::of_path("k8s/pods.json");
+    let pods = Need::Objects(Kind::Pod);
     let more = if whole || texts.is_empty() {
         vec![pods]
     } else {
@@ -63,7 +64,7 @@ pub(in crate::cmd) fn find(
             Choice::Sample(usize::MAX, Some(namespace.clone()))
         };
         pods = session.chosen(&choice);
-        if let Some(why) = snapshot.coverage(&Need::of_path("k8s/pods.json")).why() {
+        if let Some(why) = snapshot.coverage(&Need::Objects(Kind::Pod)).why() {
             out::warn(&format!("not all pods could be listed: {why}"));
         }
     }
@@ -132,7 +133,7 @@ pub(in crate::cmd) fn running(
         return Ok(pods);
     }
     let failure = Failure::new(UNREADABLE, format!("no running proxy for {target}"));
-    Err(match snapshot.coverage(&Need::of_path("k8s/pods.json")) {
+    Err(match snapshot.coverage(&Need::Objects(Kind::Pod)) {
         Coverage::Denied(why) | Coverage::Partial(why) if !target.is_pod() => failure.hint(why),
         _ => failure,
     })

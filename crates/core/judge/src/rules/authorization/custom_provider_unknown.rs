@@ -2,10 +2,12 @@
 
 use super::denial::{self, As, is_dry_run};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, reaches};
 use meshladder_text::json::escape;
@@ -18,19 +20,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "every CUSTOM policy names a provider that the mesh's configuration has",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/configmaps.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::ConfigMap, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("custom_provider_unknown.md"),
     check: Check::Either(check),
@@ -41,7 +38,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     if facts.mesh.config.tree.is_none() {
         return;
     }
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         let is_custom = policy.spec_at(["action"]).and_then(Node::str) == Some("CUSTOM");
         let pods = reached(facts, case, policy);
         if is_custom
@@ -61,7 +58,7 @@ fn meets(facts: &Facts<'_>, case: &Case<'_>, policy: &Object) -> bool {
     let is_open = case.seen.is_none_or(|seen| seen.code == 403);
     let denies = |server: &&meshladder_mesh::PodFacts| {
         let verdict = denial::verdict(facts, case, server, As::default());
-        matches!(verdict, Some(Verdict::Denied { policy: Some(policy) }) if policy.contains(&name))
+        matches!(verdict, Some(PolicyVerdict::Denied { policy: Some(policy) }) if policy.contains(&name))
     };
     let told =
         |denial: &denial::Denial<'_>| denial.policy.is_some_and(|policy| policy.contains(&name));
@@ -88,7 +85,7 @@ fn reached<'r>(facts: &Facts<'r>, case: Option<&Case<'_>>, policy: &Object) -> V
         })
     };
     let root = &facts.mesh.config.root_namespace;
-    let pods = facts.mesh.objects.of_kind("Pod").iter();
+    let pods = facts.mesh.objects.of_kind(Kind::Pod).iter();
     pods.filter(is_asked)
         .filter(|pod| reaches(&policy.node, &Workload::of(pod), root))
         .collect()
@@ -172,7 +169,7 @@ fn other_provider<'r>(facts: &Facts<'r>, policy: &Object, pod: &Object) -> Optio
     };
     let older = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(pod));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
     let mut older = older.into_iter().take_while(|other| other.id != policy.id);
     older.find(|other| {
         denial::action_of(other) == "CUSTOM"

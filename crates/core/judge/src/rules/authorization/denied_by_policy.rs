@@ -2,8 +2,10 @@
 
 use super::denial::{self, As, Denial};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -15,18 +17,17 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "no DENY policy matches the request",
-    needs: &[],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Pod,
+        Kind::Service,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("denied_by_policy.md"),
     check: Check::Request(check),
@@ -38,7 +39,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let Some(name) = denial.name().filter(|name| !name.is_bad_custom) else {
             continue;
         };
-        let id = ObjectRef::new("AuthorizationPolicy", name.namespace, name.name);
+        let id = ObjectRef::of(Kind::AuthorizationPolicy, name.namespace, name.name);
         match facts.mesh.objects.find(&id) {
             Some(policy) if matches(facts, case, &denial, policy) => {
                 read(facts, case, &denial, policy, name.rule, out);
@@ -54,9 +55,11 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 fn matches(facts: &Facts<'_>, case: &Case<'_>, denial: &Denial<'_>, policy: &Object) -> bool {
     let name = format!("ns[{}]-policy[{}]-", policy.id.namespace, policy.id.name);
     match denial::verdict(facts, case, denial.server, As::default()) {
-        Some(Verdict::Denied { policy }) => policy.is_some_and(|policy| policy.contains(&name)),
-        Some(Verdict::Undecided(_)) | None => true,
-        Some(Verdict::Allowed { .. } | Verdict::Refused(_)) => false,
+        Some(PolicyVerdict::Denied { policy }) => {
+            policy.is_some_and(|policy| policy.contains(&name))
+        }
+        Some(PolicyVerdict::Undecided(_)) | None => true,
+        Some(PolicyVerdict::Allowed { .. } | PolicyVerdict::Refused(_)) => false,
     }
 }
 

@@ -3,6 +3,8 @@
 use super::denial::{self, action_of, fields, is_dry_run, is_http_only};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::policies::Workload;
 use meshladder_mesh::services::{self, Protocol};
 use meshladder_mesh::{Object, ObjectRef};
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "rules for a TCP port use no field that only HTTP has",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/services.json",
-        "k8s/pods.json",
-    ],
-    uses: &["proxies/", "logs/"],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0901", "ML0902"],
     docs: include_str!("http_rule_on_tcp_port.md"),
     check: Check::Either(check),
@@ -34,7 +32,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     {
         return;
     }
-    for service in facts.mesh.objects.of("Service", "") {
+    for service in facts.mesh.objects.of_kind(Kind::Service).iter() {
         for port in services::ports(service).filter(|port| port.protocol == Protocol::Tcp) {
             let is_called = called.as_ref().is_none_or(|called| {
                 called
@@ -57,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 fn port_of(facts: &Facts<'_>, service: &Object, pod: &Object, port: u16, out: &mut Sink) {
     let reaching = facts
         .mesh
-        .policies("AuthorizationPolicy", &Workload::of(pod));
+        .policies(Kind::AuthorizationPolicy, &Workload::of(pod));
     let enforced = || {
         reaching
             .iter()
@@ -131,9 +129,11 @@ fn tell(policy: &Object, service: &Object, pod: &Object, port: u16, effect: &str
         service.spec_at(["ports"]).unwrap_or(&service.node),
         "the port is TCP",
     ));
-    finding
-        .hits(service.id.clone())
-        .hits(ObjectRef::new("Pod", &pod.id.namespace, &pod.id.name));
+    finding.hits(service.id.clone()).hits(ObjectRef::of(
+        Kind::Pod,
+        &pod.id.namespace,
+        &pod.id.name,
+    ));
     if let Some(patch) = without_http(policy, port) {
         finding.fix(Fix::json_patch(&policy.id, patch));
     }

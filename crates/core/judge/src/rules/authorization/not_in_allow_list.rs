@@ -4,6 +4,8 @@ use super::unmatched::{self, Unmatched, Why};
 use super::{denial, dumped};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_sim::rbac::PolicyName;
 use meshladder_text::json::escape;
@@ -16,22 +18,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "where there are ALLOW policies, one of them matches the request",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/peerauthentications.security.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/serviceaccounts.json",
-        "k8s/services.json",
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::PeerAuthentication,
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::ServiceAccount,
+        Kind::Service,
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::VirtualService,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("not_in_allow_list.md"),
     check: Check::Request(check),
@@ -114,7 +115,7 @@ fn admit(policy: &Object, server: &PodFacts, principal: &str) -> Fix {
         );
     }
     let name = format!("{}-callers", server.workload().name);
-    let id = ObjectRef::new("AuthorizationPolicy", &server.namespace, &name);
+    let id = ObjectRef::of(Kind::AuthorizationPolicy, &server.namespace, &name);
     let label = server
         .labels
         .get("app")
@@ -140,7 +141,7 @@ fn unread(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         ));
     };
     let Some(id) = PolicyName::parse(&name)
-        .map(|n| ObjectRef::new("AuthorizationPolicy", n.namespace, n.name))
+        .map(|n| ObjectRef::of(Kind::AuthorizationPolicy, n.namespace, n.name))
     else {
         return;
     };
@@ -246,7 +247,7 @@ mod tests {
             let mesh = Mesh::build(&builder.finish());
             let policy = mesh
                 .objects
-                .get("AuthorizationPolicy", "shop", "a")
+                .get(Kind::AuthorizationPolicy, "shop", "a")
                 .expect("it is there");
             assert_eq!(denial::wants_token(policy), expected, "{rule}");
         }

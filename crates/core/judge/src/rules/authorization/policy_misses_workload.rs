@@ -3,6 +3,8 @@
 use crate::finding::{Rung, Severity};
 use crate::rules::missed::{for_nobody, tell_nobody};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0919",
@@ -11,27 +13,24 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Warning,
     claim: "every policy with a selector selects a workload",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/jobs.batch.json",
-        "k8s/workloadentries.networking.istio.io.json",
-        "k8s/workloadgroups.networking.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::RequestAuthentication,
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+        Kind::Job,
+        Kind::WorkloadEntry,
+        Kind::WorkloadGroup,
+        Kind::ConfigMap,
+    ]),
     explains: &[],
     docs: include_str!("policy_misses_workload.md"),
     check: Check::Either(check),
 };
 
-const KINDS: [&str; 2] = ["AuthorizationPolicy", "RequestAuthentication"];
+const KINDS: [Kind; 2] = [Kind::AuthorizationPolicy, Kind::RequestAuthentication];
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     // A policy that does nothing refuses nothing.
@@ -40,7 +39,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     }
     out.examined += KINDS
         .iter()
-        .map(|kind| facts.mesh.objects.of_kind(kind).len())
+        .map(|kind| facts.mesh.objects.of_kind(*kind).len())
         .sum::<usize>();
     for policy in for_nobody(facts, &KINDS) {
         tell_nobody(facts, case, policy, out);

@@ -5,6 +5,8 @@ use super::token_refused;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::policies::{Workload, selector};
 use meshladder_text::json::escape;
@@ -17,17 +19,12 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Authorization,
     severity: Severity::Error,
     claim: "where a policy asks for a token, a RequestAuthentication has it read",
-    needs: &[
-        "k8s/authorizationpolicies.security.istio.io.json",
-        "k8s/requestauthentications.security.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/envoyfilters.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::RequestAuthentication,
+        Kind::Pod,
+    ]),
+    uses: Inputs::of(&[Kind::EnvoyFilter, Kind::ConfigMap]).and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0901", "ML0902", "ML0913", "ML0915", "ML0919"],
     docs: include_str!("token_never_read.md"),
     check: Check::Either(check),
@@ -47,7 +44,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         .iter()
         .filter(|pod| pod.has_proxy && is_asked(case, &pod.namespace, &pod.name))
     {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         // Who reads tokens with a filter of their own needs no RequestAuthentication.
@@ -58,7 +55,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
         }
         let policies = facts
             .mesh
-            .policies("AuthorizationPolicy", &Workload::of(stored));
+            .policies(Kind::AuthorizationPolicy, &Workload::of(stored));
         for policy in policies.into_iter().filter(|policy| !is_dry_run(policy)) {
             let Some(wanted) = wanted(policy) else {
                 continue;
@@ -66,7 +63,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             out.examined();
             let readers = facts
                 .mesh
-                .policies("RequestAuthentication", &Workload::of(stored));
+                .policies(Kind::RequestAuthentication, &Workload::of(stored));
             let unread = unread(&wanted, &readers)
                 .filter(|_| case.is_none_or(|case| bears(facts, case, policy)));
             if let Some(unread) = unread.filter(|_| !known.contains(&policy.id.to_string())) {
@@ -239,11 +236,14 @@ fn tell<'o>(
 /// policy names.
 fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<&'r Object> {
     let is_for_nobody = |reader: &Object| {
-        let mut pods = facts.mesh.objects.in_namespace("Pod", &reader.id.namespace);
+        let mut pods = facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Pod, &reader.id.namespace);
         !pods.any(|pod| {
             facts
                 .mesh
-                .policies("RequestAuthentication", &Workload::of(pod))
+                .policies(Kind::RequestAuthentication, &Workload::of(pod))
                 .iter()
                 .any(|r| r.id == reader.id)
         })
@@ -261,7 +261,7 @@ fn meant<'r>(facts: &Facts<'r>, policy: &Object, wanted: &Wanted<'_>) -> Option<
         facts
             .mesh
             .objects
-            .in_namespace("RequestAuthentication", &policy.id.namespace)
+            .in_namespace(Kind::RequestAuthentication, &policy.id.namespace)
     };
     beside()
         .find(|reader| is_for_nobody(reader))

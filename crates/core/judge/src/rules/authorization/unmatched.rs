@@ -1,8 +1,9 @@
 //! Why no ALLOW policy matches a request.
 
 use super::denial::{self, As, Denial, is_http_only, is_of_token};
-use crate::policy::{Traffic, Verdict};
+use crate::policy::{PolicyVerdict, Traffic};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::tree::Node;
 
@@ -38,7 +39,7 @@ pub(super) fn find<'r>(facts: &Facts<'r>, case: &'r Case<'r>) -> Option<Unmatche
     let now = denial::verdict(facts, case, denial.server, As::default());
     if !matches!(
         now,
-        Some(Verdict::Denied { policy: None } | Verdict::Undecided(_)) | None
+        Some(PolicyVerdict::Denied { policy: None } | PolicyVerdict::Undecided(_)) | None
     ) {
         return None;
     }
@@ -64,7 +65,7 @@ fn why<'r>(
     let allowed = |who: As<'_>| {
         matches!(
             denial::verdict(facts, case, denial.server, who),
-            Some(Verdict::Allowed { .. })
+            Some(PolicyVerdict::Allowed { .. })
         )
     };
     if denial::traffic(facts, case) == Traffic::Tcp && rules().any(|rule| has(rule, is_http_only)) {
@@ -117,7 +118,7 @@ fn meant_account<'r>(
     let accounts = facts
         .mesh
         .objects
-        .in_namespace("ServiceAccount", &caller.namespace);
+        .in_namespace(Kind::ServiceAccount, &caller.namespace);
     let mut meant = accounts.filter(|account| {
         let name = account.id.name.as_str();
         let is_named_so = name == workload || app.is_some_and(|app| app == name);
@@ -133,7 +134,10 @@ fn meant_account<'r>(
 
 /// The account that new pods of the workload get.
 pub(super) fn template_account(facts: &Facts<'_>, pod: &PodFacts) -> Option<String> {
-    let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name)?;
+    let stored = facts
+        .mesh
+        .objects
+        .get(Kind::Pod, &pod.namespace, &pod.name)?;
     let spec = facts
         .mesh
         .workload_of(stored)?

@@ -1,11 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{
-    AUTHORIZATION_POLICIES, GATEWAYS, GRPC_ROUTES, HTTP_ROUTES, SERVICE_ENTRIES, SERVICES,
-    WORKLOAD_ENTRIES, list,
-};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -16,16 +15,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "istiod accepted every object",
-    needs: &[],
-    uses: &[
-        AUTHORIZATION_POLICIES,
-        GATEWAYS,
-        GRPC_ROUTES,
-        HTTP_ROUTES,
-        SERVICES,
-        SERVICE_ENTRIES,
-        WORKLOAD_ENTRIES,
-    ],
+    needs: Inputs::NONE,
+    uses: Inputs::of(&[
+        Kind::AuthorizationPolicy,
+        Kind::Gateway,
+        Kind::GrpcRoute,
+        Kind::HttpRoute,
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::WorkloadEntry,
+    ]),
     explains: &[],
     docs: include_str!("condition_not_met.md"),
     check: Check::Object(check),
@@ -33,32 +32,23 @@ pub(super) static RULE: Rule = Rule {
 
 const GATEWAY_API: [&str; 3] = ["Accepted", "Programmed", "ResolvedRefs"];
 
-/// Kinds, their group, and the conditions that are looked at.
-const LOOKED_AT: [(&str, &str, &[&str]); 7] = [
-    ("Service", "", &["istio.io/WaypointBound"]),
+/// Kinds, and the conditions of theirs that are looked at.
+const LOOKED_AT: [(Kind, &[&str]); 7] = [
+    (Kind::Service, &["istio.io/WaypointBound"]),
+    (Kind::ServiceEntry, &["istio.io/WaypointBound"]),
+    (Kind::WorkloadEntry, &["istio.io/WaypointBound"]),
     (
-        "ServiceEntry",
-        "networking.istio.io",
-        &["istio.io/WaypointBound"],
-    ),
-    (
-        "WorkloadEntry",
-        "networking.istio.io",
-        &["istio.io/WaypointBound"],
-    ),
-    (
-        "AuthorizationPolicy",
-        "security.istio.io",
+        Kind::AuthorizationPolicy,
         &["ZtunnelAccepted", "WaypointAccepted"],
     ),
-    ("Gateway", "gateway.networking.k8s.io", &GATEWAY_API),
-    ("HTTPRoute", "gateway.networking.k8s.io", &GATEWAY_API),
-    ("GRPCRoute", "gateway.networking.k8s.io", &GATEWAY_API),
+    (Kind::K8sGateway, &GATEWAY_API),
+    (Kind::HttpRoute, &GATEWAY_API),
+    (Kind::GrpcRoute, &GATEWAY_API),
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for (kind, group, types) in LOOKED_AT {
-        for object in facts.mesh.objects.of(kind, group) {
+    for (kind, types) in LOOKED_AT {
+        for object in facts.mesh.objects.of_kind(kind) {
             out.examined();
             for condition in conditions(object).filter(|condition| is_bad(condition, types)) {
                 let text = |key: &str| condition.str_at(key).unwrap_or_default();

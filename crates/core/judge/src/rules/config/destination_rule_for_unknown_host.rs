@@ -2,9 +2,11 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{DESTINATION_RULES, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the host of every DestinationRule is a Service's or a ServiceEntry's",
-    needs: &[DESTINATION_RULES, SERVICES, SERVICE_ENTRIES],
-    uses: &[PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML0504", "ML06", "ML08"],
     docs: include_str!("destination_rule_for_unknown_host.md"),
     check: Check::Either(check),
@@ -25,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
         };
@@ -91,7 +93,7 @@ fn tell(
         }
         Some(meant) => {
             if let Some((name, namespace)) = facts.mesh.domain.service_name(&meant) {
-                finding.hits(ObjectRef::new("Service", namespace, name));
+                finding.hits(ObjectRef::of(Kind::Service, namespace, name));
             }
             finding.fix(patch::replace(rule, node, &escape(&meant)));
         }

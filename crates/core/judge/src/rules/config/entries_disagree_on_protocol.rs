@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries, ports_of};
-use super::{SERVICE_ENTRIES, SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::host::covers;
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "ServiceEntries with the same host and port agree on the protocol",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[SERVICES],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &["ML06"],
     docs: include_str!("entries_disagree_on_protocol.md"),
     check: Check::Either(check),
@@ -34,7 +36,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
                 .map(move |object| (host, object))
         });
         let known = beside
-            .filter(|(_, object)| object.id.kind == "ServiceEntry" && object.id < later.object.id);
+            .filter(|(_, object)| object.id.is(Kind::ServiceEntry) && object.id < later.object.id);
         for (host, object) in known {
             let other = ports_of(object).find(|other| {
                 other.port == later.port

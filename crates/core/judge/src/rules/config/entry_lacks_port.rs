@@ -1,11 +1,12 @@
 //! See the page beside this file.
 
 use super::entries::ports_of;
-use super::{SERVICE_ENTRIES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
 
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a ServiceEntry whose address istiod made up has every port that is called",
-    needs: &[SERVICE_ENTRIES],
-    uses: &["logs/"],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE.and(&[Part::Logs]),
     explains: &["ML06", "ML10"],
     docs: include_str!("entry_lacks_port.md"),
     check: Check::Request(check),
@@ -33,7 +34,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     let all: Vec<&Object> = facts
         .mesh
         .objects
-        .of_kind("ServiceEntry")
+        .of_kind(Kind::ServiceEntry)
         .iter()
         .filter(for_host)
         .collect();

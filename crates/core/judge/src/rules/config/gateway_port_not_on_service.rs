@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::{ports, target_port};
@@ -16,15 +18,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port of a Gateway is one that a Service of its pods leads to",
-    needs: &[GATEWAYS, PODS, SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Service]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("gateway_port_not_on_service.md"),
     check: Check::Either(check),
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         // Without pods it is another matter.
         let pods = facts.mesh.gateway_pods(gateway);
         let Some(pod) = pods.first() else { continue };

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::{Mesh, Object};
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway selects a pod",
-    needs: &[GATEWAYS, PODS, VIRTUAL_SERVICES],
-    uses: &[SIDECARS],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::VirtualService]),
+    uses: Inputs::of(&[Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_selects_no_pod.md"),
     check: Check::Either(check),
@@ -25,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         if case.is_some_and(|case| !meets(facts.mesh, case, gateway)) {
             continue;
         }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{GATEWAYS, PODS, VIRTUAL_SERVICES, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::{Server, gateway_name, servers};
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
@@ -18,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no two Gateways want the same host or another protocol on one port of the same pods",
-    needs: &[GATEWAYS, PODS],
-    uses: &[VIRTUAL_SERVICES],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::of(&[Kind::VirtualService]),
     explains: &["ML06"],
     docs: include_str!("gateway_server_conflict.md"),
     check: Check::Either(check),
@@ -27,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);
         let names: Vec<String> = gateways
             .iter()

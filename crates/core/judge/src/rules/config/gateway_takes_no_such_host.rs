@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::clients::Clients;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::host::{covers, overlaps};
@@ -18,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every host of a VirtualService is one that a Gateway it names takes",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS],
-    uses: &[PODS, SERVICES, SERVICE_ENTRIES, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06"],
     docs: include_str!("gateway_takes_no_such_host.md"),
     check: Check::Either(check),
@@ -27,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let named = service
             .spec_strings("gateways")
             .filter(|entry| *entry != "mesh");

@@ -1,10 +1,11 @@
 //! See the page beside this file.
 
-use super::{GATEWAYS, PODS, met};
+use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::{Server, servers};
 use meshladder_mesh::host::covers;
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "a certificate serves the hosts of one server only, so that a client's connection leads to one set of routes",
-    needs: &[GATEWAYS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML06"],
     docs: include_str!("one_certificate_on_several_servers.md"),
     check: Check::Either(check),
@@ -25,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mut seen: Vec<Vec<String>> = Vec::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         let gateways = facts.mesh.gateways_of(pod);
         let names: Vec<String> = gateways
             .iter()

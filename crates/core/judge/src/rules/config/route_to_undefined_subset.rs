@@ -2,12 +2,11 @@
 
 use super::clients::Clients;
 use super::nearest::nearest;
-use super::{
-    DESTINATION_RULES, GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met,
-    patch,
-};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::destination_rule::DestinationRule;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::scope::Scope;
@@ -23,8 +22,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset that a VirtualService routes to is defined by a DestinationRule that the client uses",
-    needs: &[VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES],
-    uses: &[GATEWAYS, PODS, SERVICE_ENTRIES, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::DestinationRule, Kind::Service]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML06", "ML07"],
     docs: include_str!("route_to_undefined_subset.md"),
     check: Check::Either(check),
@@ -32,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let to: Vec<_> = destinations(service, &facts.mesh.domain)
             .into_iter()
             .filter(|to| to.subset.is_some())
@@ -116,7 +115,7 @@ fn judge(
         finding.severity(Severity::Warning);
     }
     if let Some((service, namespace)) = mesh.domain.service_name(&to.host) {
-        finding.hits(ObjectRef::new("Service", namespace, service));
+        finding.hits(ObjectRef::of(Kind::Service, namespace, service));
     }
     if let Some(rule) = rule {
         let stored = rule.rules[0];
@@ -148,7 +147,7 @@ fn hidden<'m>(mesh: &'m Mesh, to: &Destination<'_>, client: Scope<'_>) -> Option
     let is_hidden =
         |rule: &&Object| defines(mesh, rule, to) && !mesh.is_exported_to(rule, client.namespace);
     mesh.objects
-        .of_kind("DestinationRule")
+        .of_kind(Kind::DestinationRule)
         .iter()
         .find(is_hidden)
 }
@@ -174,7 +173,7 @@ fn culprit<'m>(
     client: Scope<'_>,
     used: Option<&DestinationRule<'m>>,
 ) -> &'m ObjectRef {
-    let all = mesh.objects.of_kind("DestinationRule").iter();
+    let all = mesh.objects.of_kind(Kind::DestinationRule).iter();
     let Some(hidden) = all.into_iter().find(|rule| defines(mesh, rule, to)) else {
         return &service.id;
     };

@@ -2,9 +2,11 @@
 
 use super::clients::Clients;
 use super::nearest::nearest_service;
-use super::{GATEWAYS, PODS, SERVICE_ENTRIES, SERVICES, SIDECARS, VIRTUAL_SERVICES, met, patch};
+use super::{met, patch};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::traffic::{Destination, destinations};
 use meshladder_mesh::{Mesh, Object};
@@ -18,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every host that a VirtualService routes to is one that its clients know",
-    needs: &[VIRTUAL_SERVICES, SERVICES, SERVICE_ENTRIES],
-    uses: &[GATEWAYS, PODS, SIDECARS],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Sidecar]),
     explains: &["ML0504", "ML0506", "ML06", "ML07"],
     docs: include_str!("route_to_unknown_host.md"),
     check: Check::Either(check),
@@ -30,7 +32,7 @@ const OF_SEVERAL_CLUSTERS: &str = ".svc.clusterset.local";
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let clients = Clients::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let to = destinations(service, &facts.mesh.domain);
         let scopes = match case {
             Some(case) if to.iter().any(|to| meets(facts, case, service, to)) => {

@@ -1,9 +1,11 @@
 //! See the page beside this file.
 
 use super::entries::{Entry, entries, has_dns_capture};
-use super::{SERVICE_ENTRIES, met};
+use super::met;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::host::covers;
 use meshladder_mesh::services::Protocol;
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every ServiceEntry for TCP has an address, so that it takes no other host's connections",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &["ML06", "ML07", "ML10"],
     docs: include_str!("tcp_entry_takes_whole_port.md"),
     check: Check::Either(check),

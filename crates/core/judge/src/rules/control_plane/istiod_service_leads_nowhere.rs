@@ -3,6 +3,8 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::{is_ready, number, ports, target_port};
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "the Service of every istiod leads to it",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &["ML0202", "ML03", "ML04", "ML05", "ML06", "ML07", "ML10"],
     docs: include_str!("istiod_service_leads_nowhere.md"),
     check: Check::Mesh(check),
@@ -59,7 +61,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
 
 /// `istiod`, or `istiod-<revision>`.
 fn service_of<'f>(facts: &Facts<'f>, pod: &Object) -> Option<&'f Object> {
-    let named = |name: &str| facts.mesh.objects.get("Service", &pod.id.namespace, name);
+    let named = |name: &str| {
+        facts
+            .mesh
+            .objects
+            .get(Kind::Service, &pod.id.namespace, name)
+    };
     match pod
         .label("istio.io/rev")
         .filter(|revision| *revision != "default")

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::CUSTOM_RESOURCE_DEFINITIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3601",
@@ -11,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Warning,
     claim: "the CustomResourceDefinitions of the Gateway API are as new as istiod needs them",
-    needs: &[CUSTOM_RESOURCE_DEFINITIONS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::CustomResourceDefinition]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_api_too_old.md"),
     check: Check::Object(check),
@@ -29,7 +30,7 @@ const LEAST: [(&str, (u64, u64)); 4] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for crd in facts.mesh.objects.of_kind("CustomResourceDefinition") {
+    for crd in facts.mesh.objects.of_kind(Kind::CustomResourceDefinition) {
         let Some((_, least)) = LEAST.iter().find(|(name, _)| *name == crd.id.name) else {
             continue;
         };

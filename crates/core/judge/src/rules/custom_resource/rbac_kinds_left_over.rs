@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::CUSTOM_RESOURCE_DEFINITIONS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Warning,
     claim: "no kind of rbac.istio.io, which Istio no longer reads, is left",
-    needs: &[CUSTOM_RESOURCE_DEFINITIONS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::CustomResourceDefinition]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("rbac_kinds_left_over.md"),
     check: Check::Object(check),
@@ -27,7 +28,7 @@ const KINDS: [&str; 4] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for crd in facts.mesh.objects.of_kind("CustomResourceDefinition") {
+    for crd in facts.mesh.objects.of_kind(Kind::CustomResourceDefinition) {
         out.examined();
         let is_rbac = crd.spec_at(["group"]).and_then(Node::str) == Some("rbac.istio.io");
         let Some(kind) = crd.spec_at(["names", "kind"]).filter(|_| is_rbac) else {

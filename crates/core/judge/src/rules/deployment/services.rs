@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::analyzed::{GATEWAY_MANAGED, is_injected, proxy_image};
+use meshladder_capture::Kind;
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
@@ -21,7 +22,8 @@ pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
     let mut alike: BTreeMap<(&str, String), Vec<&Object>> = BTreeMap::new();
     for service in mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .filter(|service| !service.is_assumed())
     {
         if let Some(selector) = service
@@ -44,7 +46,7 @@ pub(super) fn all(mesh: &Mesh) -> Vec<Behind<'_>> {
     let mut found: BTreeMap<Vec<usize>, Vec<&Object>> = BTreeMap::new();
     for deployment in mesh
         .objects
-        .of_kind("Deployment")
+        .of_kind(Kind::Deployment)
         .iter()
         .filter(|deployment| is_in_mesh(mesh, deployment))
     {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::services::{Behind, MOST_SHOWN, all, names};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::ports;
 
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "all Services of a Deployment use a port with one protocol",
-    needs: &[DEPLOYMENTS, SERVICES],
-    uses: &[NAMESPACES],
+    needs: Inputs::of(&[Kind::Deployment, Kind::Service]),
+    uses: Inputs::of(&[Kind::Namespace]),
     explains: &[],
     docs: include_str!("services_disagree_on_transport.md"),
     check: Check::Object(check),

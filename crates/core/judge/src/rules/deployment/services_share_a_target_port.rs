@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::services::{Behind, MOST_SHOWN, all, names};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, NAMESPACES, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, ports};
 use meshladder_text::tree::Node;
@@ -17,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "all Services of a Deployment lead to a port of its pods from one port",
-    needs: &[DEPLOYMENTS, SERVICES],
-    uses: &[NAMESPACES],
+    needs: Inputs::of(&[Kind::Deployment, Kind::Service]),
+    uses: Inputs::of(&[Kind::Namespace]),
     explains: &[],
     docs: include_str!("services_share_a_target_port.md"),
     check: Check::Object(check),

@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DESTINATION_RULES, SERVICE_ENTRIES, SERVICES, known};
+use crate::rules::analyzed::known;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,19 +14,19 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the host of every DestinationRule is a Service or a ServiceEntry it can see",
-    needs: &[DESTINATION_RULES, SERVICES, SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("host_unknown.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let mut services = facts.mesh.objects.of("Service", "");
+    let mut services = facts.mesh.objects.of_kind(Kind::Service).iter();
     // Files that hold neither kind say nothing about hosts outside the mesh.
-    let is_bare =
-        services.all(Object::is_assumed) && facts.mesh.objects.of_kind("ServiceEntry").is_empty();
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    let is_bare = services.all(Object::is_assumed)
+        && facts.mesh.objects.of_kind(Kind::ServiceEntry).is_empty();
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let Some(node) = rule.spec_at(["host"]) else {
             continue;
         };

@@ -2,10 +2,10 @@
 
 use super::peers::clashes;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DESTINATION_RULES, NAMESPACES, SERVICES};
-use crate::rules::held::PEER_AUTHENTICATIONS;
 use crate::rules::workloads;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_text::tree::Node;
 
@@ -16,20 +16,20 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no DestinationRule has clients use mutual TLS where it is turned off",
-    needs: &[
-        DESTINATION_RULES,
-        PEER_AUTHENTICATIONS,
-        SERVICES,
-        NAMESPACES,
-    ],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::PeerAuthentication,
+        Kind::Service,
+        Kind::Namespace,
+    ]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("mutual_tls_to_plain_text.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("DestinationRule").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::DestinationRule).len();
     for clash in clashes(facts, &["ISTIO_MUTUAL"], MutualTls::Disable) {
         let host = clash
             .rule

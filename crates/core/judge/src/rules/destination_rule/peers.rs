@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::rules::Facts;
 use crate::rules::accepted::Accepted;
 use crate::rules::workloads::{self, Selectors};
+use meshladder_capture::Kind;
 use meshladder_mesh::host::{covers, specificity};
 use meshladder_mesh::injection::Template;
 use meshladder_mesh::peer_authentication::{MutualTls, PeerMode};
@@ -64,7 +65,7 @@ pub(super) fn reach<'m>(facts: &Facts<'m>, rule: &'m Object) -> Reach<'m> {
 
 /// The rules that have clients send one of these, where the server accepts this alone.
 pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls) -> Vec<Clash<'m>> {
-    let policies = facts.mesh.objects.of_kind("PeerAuthentication");
+    let policies = facts.mesh.objects.of_kind(Kind::PeerAuthentication);
     if policies.is_empty() {
         return Vec::new();
     }
@@ -74,7 +75,7 @@ pub(super) fn clashes<'m>(facts: &Facts<'m>, sent: &[&str], accepted: MutualTls)
     let rules = facts
         .mesh
         .objects
-        .of_kind("DestinationRule")
+        .of_kind(Kind::DestinationRule)
         .iter()
         .filter_map(|rule| Some((rule, sends(rule)?)));
     let servers = Servers::of(facts, rules.clone().map(|(rule, _)| rule));
@@ -151,7 +152,7 @@ impl<'f, 'm> Servers<'f, 'm> {
     fn accept(&self, rule: &Object, reach: Reach<'m>) -> Vec<PeerMode<'m>> {
         let objects = &self.facts.mesh.objects;
         match reach {
-            Reach::Mesh if self.is_used(rule, objects.of_kind("Service").iter()) => {
+            Reach::Mesh if self.is_used(rule, objects.of_kind(Kind::Service).iter()) => {
                 vec![
                     self.accepted
                         .by_default(&self.facts.mesh.config.root_namespace),
@@ -180,7 +181,11 @@ impl<'f, 'm> Servers<'f, 'm> {
 
     /// Whether a Service of a namespace, with pods in the mesh, has no narrower rule.
     fn is_used_in(&self, rule: &Object, namespace: &str) -> bool {
-        let services = self.facts.mesh.objects.in_namespace("Service", namespace);
+        let services = self
+            .facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Service, namespace);
         self.accepted.has_mesh(namespace) && self.is_used(rule, services)
     }
 

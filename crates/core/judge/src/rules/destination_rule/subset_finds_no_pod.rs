@@ -1,10 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{
-    DEPLOYMENTS, DESTINATION_RULES, NODES, PODS, SERVICE_ENTRIES, SERVICES, WORKLOAD_ENTRIES, known,
-};
+use crate::rules::analyzed::known;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::labels::LabelIndex;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
@@ -17,8 +17,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset of a DestinationRule has the labels of a pod of its host",
-    needs: &[DESTINATION_RULES, PODS, SERVICES, SERVICE_ENTRIES],
-    uses: &[DEPLOYMENTS, NODES, WORKLOAD_ENTRIES],
+    needs: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::Pod,
+        Kind::Service,
+        Kind::ServiceEntry,
+    ]),
+    uses: Inputs::of(&[Kind::Deployment, Kind::Node, Kind::WorkloadEntry]),
     explains: &[],
     docs: include_str!("subset_finds_no_pod.md"),
     check: Check::Object(check),
@@ -26,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let behind = Behind::new(facts.mesh);
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         if rule.spec_list("subsets").is_empty() {
             continue;
         }
@@ -80,10 +85,10 @@ impl<'m> Behind<'m> {
         Self {
             mesh,
             deployments: LabelIndex::of(
-                all("Deployment").map(|deployment| members(made(deployment))),
+                all(Kind::Deployment).map(|deployment| members(made(deployment))),
             ),
             entries: LabelIndex::of(
-                all("WorkloadEntry").map(|entry| members(entry.spec_at(["labels"]))),
+                all(Kind::WorkloadEntry).map(|entry| members(entry.spec_at(["labels"]))),
             ),
         }
     }
@@ -97,7 +102,7 @@ impl<'m> Behind<'m> {
                 .try_fold(owner.spec()?, |node, key| node.get(key));
             node.filter(|selector| !selector.members().is_empty())
         };
-        if owner.id.kind == "Service" {
+        if owner.id.is(Kind::Service) {
             return match selector(&["selector"]) {
                 Some(selector) => {
                     self.has_pod(namespace, Some(selector), labels)
@@ -136,7 +141,7 @@ impl<'m> Behind<'m> {
     }
 
     fn has_entry(&self, namespace: &str, selector: &Node, labels: &Node) -> bool {
-        let entries = self.mesh.objects.of_kind("WorkloadEntry");
+        let entries = self.mesh.objects.of_kind(Kind::WorkloadEntry);
         self.entries
             .near(entries, Some(namespace), &[selector, labels])
             .any(|entry| {
@@ -147,7 +152,7 @@ impl<'m> Behind<'m> {
 
     /// Whether a Deployment, perhaps one without pods now, would make such a pod.
     fn is_made(&self, namespace: &str, selector: &Node, labels: &Node) -> bool {
-        let deployments = self.mesh.objects.of_kind("Deployment");
+        let deployments = self.mesh.objects.of_kind(Kind::Deployment);
         self.deployments
             .near(deployments, Some(namespace), &[selector, labels])
             .any(|deployment| {
@@ -172,7 +177,7 @@ const LOCALITY: [&str; 3] = [
 /// Pods count with where they run.
 fn has(mesh: &Mesh, pod: &Object, labels: &Node) -> bool {
     let name = pod.spec_at(["nodeName"]).and_then(Node::str);
-    let node = name.and_then(|name| mesh.objects.get("Node", "", name));
+    let node = name.and_then(|name| mesh.objects.get(Kind::Node, "", name));
     labels.members().iter().all(|wanted| {
         let value = wanted.value.str();
         let of_node = || match &*wanted.key {

@@ -3,7 +3,9 @@
 use super::{met, outliers};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::name::ClusterName;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0710",
@@ -12,13 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "outlier detection leaves the request an endpoint",
-    needs: &["proxies/", "k8s/destinationrules.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule]).and(&[Part::Proxies]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Service, Kind::ServiceEntry, Kind::Sidecar]),
     explains: &["ML0711", "ML10"],
     docs: include_str!("all_endpoints_ejected.md"),
     check: Check::Request(check),

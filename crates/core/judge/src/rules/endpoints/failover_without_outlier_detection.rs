@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "a DestinationRule with locality failover has the outlier detection that makes it act",
-    needs: &["k8s/destinationrules.networking.istio.io.json"],
-    uses: &["k8s/services.json"],
+    needs: Inputs::of(&[Kind::DestinationRule]),
+    uses: Inputs::of(&[Kind::Service]),
     explains: &[],
     docs: include_str!("failover_without_outlier_detection.md"),
     check: Check::Either(check),
@@ -21,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let met = case.map(|_| met::services(facts, case));
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts
             .mesh
             .domain

@@ -2,6 +2,7 @@
 
 use crate::finding::{Evidence, Finding, Fix, Risk};
 use crate::rules::{Case, Facts};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::snapshot::{DocId, Document, Shape};
@@ -82,12 +83,12 @@ impl<'f> Met<'f> {
         let Some(selector) = selector(self.service) else {
             return Vec::new();
         };
-        let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+        let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
         let all =
             kinds.flat_map(|kind| mesh.objects.in_namespace(kind, &self.service.id.namespace));
         let sets = mesh
             .objects
-            .in_namespace("ReplicaSet", &self.service.id.namespace);
+            .in_namespace(Kind::ReplicaSet, &self.service.id.namespace);
         let lone = sets.filter(|set| mesh.maker_of(set).is_none());
         all.chain(lone)
             .filter(|workload| {
@@ -106,7 +107,8 @@ pub(in crate::rules) fn services<'f>(facts: &Facts<'f>, case: Option<&Case<'_>>)
     let Some(case) = case else {
         let all = mesh
             .objects
-            .of("Service", "")
+            .of_kind(Kind::Service)
+            .iter()
             .filter(|service| !is_control_plane(service));
         return all
             .map(|service| Met {
@@ -156,7 +158,7 @@ pub(in crate::rules) fn services_and_subsets<'f>(
 /// nothing.
 fn routed_subsets(mesh: &Mesh) -> Vec<Met<'_>> {
     let mut found = std::collections::BTreeMap::new();
-    for service in mesh.objects.of_kind("VirtualService") {
+    for service in mesh.objects.of_kind(Kind::VirtualService) {
         for route in routes(service) {
             let list = route.get("route").map_or(&[][..], Node::items);
             let gets = |entry: &&Node| {
@@ -206,7 +208,7 @@ pub(in crate::rules) fn client_pod<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Op
         .client
         .map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
     let (namespace, name) = of_hop.or(of_client)?;
-    facts.mesh.objects.get("Pod", namespace, name)
+    facts.mesh.objects.get(Kind::Pod, namespace, name)
 }
 
 /// What that proxy imports.

@@ -9,8 +9,9 @@ use super::met;
 use crate::finding::{Confidence, Evidence, Rung, Severity};
 use crate::rules::sync::repairs;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::network_policy::{Blocked, Direction, End, Passage};
 use meshladder_sim::walk::Caller;
 
@@ -21,20 +22,16 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "no NetworkPolicy keeps a caller from the port of the pods that it calls",
-    needs: &[
-        "k8s/pods.json",
-        "k8s/networkpolicies.networking.k8s.io.json",
-    ],
-    uses: &[
-        "proxies/",
-        "logs/",
-        "k8s/namespaces.json",
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/gateways.networking.istio.io.json",
-        "k8s/authorizationpolicies.security.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod, Kind::NetworkPolicy]),
+    uses: Inputs::of(&[
+        Kind::Namespace,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::VirtualService,
+        Kind::Gateway,
+        Kind::AuthorizationPolicy,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0710", "ML0711", "ML0723", "ML08", "ML10"],
     docs: include_str!("network_policy_blocks_port.md"),
     check: Check::Either(check),
@@ -49,7 +46,7 @@ struct Way<'f> {
 }
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    if facts.mesh.objects.of_kind("NetworkPolicy").is_empty() {
+    if facts.mesh.objects.of_kind(Kind::NetworkPolicy).is_empty() {
         return;
     }
     if let Some(case) = case {
@@ -109,7 +106,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
 /// line.
 fn of_logs(facts: &Facts<'_>, out: &mut Sink) {
     for pod in facts.mesh.pods.iter().filter(|pod| pod.has_proxy) {
-        let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+        let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
             continue;
         };
         let Some(log) = met::proxy_log(facts, stored) else {
@@ -199,7 +196,7 @@ fn way<'f>(facts: &Facts<'f>, from: End<'f>, to: SocketAddr) -> Way<'f> {
     let pod = facts
         .mesh
         .pod_at(to.ip())
-        .and_then(|pod| facts.mesh.objects.get("Pod", &pod.namespace, &pod.name));
+        .and_then(|pod| facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name));
     Way {
         from,
         to: pod.map_or(End::Address(to.ip()), End::Pod),
@@ -219,7 +216,7 @@ fn ways<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
         let pod = hop
             .proxy
             .split_once('/')
-            .and_then(|(ns, name)| facts.mesh.objects.get("Pod", ns, name));
+            .and_then(|(ns, name)| facts.mesh.objects.get(Kind::Pod, ns, name));
         let addresses = hop
             .endpoints
             .iter()
@@ -253,7 +250,7 @@ fn first_way<'f>(facts: &Facts<'f>, case: &Case<'_>) -> Vec<Way<'f>> {
             let Some(pod) = facts
                 .mesh
                 .objects
-                .get("Pod", &client.namespace, &client.name)
+                .get(Kind::Pod, &client.namespace, &client.name)
             else {
                 return Vec::new();
             };
@@ -337,8 +334,8 @@ fn tell(
         }
     }
     if let Some(service) = case.and_then(|case| case.service) {
-        finding.hits(meshladder_mesh::ObjectRef::new(
-            "Service",
+        finding.hits(meshladder_mesh::ObjectRef::of(
+            Kind::Service,
             &service.namespace,
             &service.name,
         ));

@@ -4,9 +4,11 @@ use super::{met, slices};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::fleet::{Fleet, Proxy};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::name::ClusterName;
 use meshladder_capture::istiod::syncz::SyncStatus;
+use meshladder_capture::snapshot::{Inputs, Part};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0709",
@@ -15,13 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "proxies that are out of sync still have endpoints that exist",
-    needs: &[
-        "proxies/",
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &["istiod/"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::EndpointSlice]).and(&[Part::Proxies]),
+    uses: Inputs::NONE.and(&[Part::Istiod]),
     explains: &[],
     docs: include_str!("proxy_endpoints_differ.md"),
     check: Check::Proxy(check),
@@ -83,7 +80,7 @@ fn check(facts: &Facts<'_>, proxy: &Proxy<'_>, out: &mut Sink) {
         "meshladder proxy-status {}.{}",
         pod.name, pod.namespace
     )));
-    if let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) {
+    if let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) {
         finding.fix(met::restart(facts.mesh, stored));
     }
 }

@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -14,11 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "no ServiceEntry takes a Kubernetes Service's name away from its clients",
-    needs: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/services.json",
-    ],
-    uses: &["k8s/pods.json", "k8s/sidecars.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod, Kind::Sidecar]),
     explains: &["ML07", "ML10"],
     docs: include_str!("service_entry_shadows_service.md"),
     check: Check::Either(check),
@@ -36,7 +35,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
             .map(|met| met.host(facts))
             .collect()
     });
-    for entry in mesh.objects.of_kind("ServiceEntry") {
+    for entry in mesh.objects.of_kind(Kind::ServiceEntry) {
         for host in entry.spec_list("hosts") {
             let Some(name) = host.str() else { continue };
             let Some(service) = mesh.service_of_host(name) else {

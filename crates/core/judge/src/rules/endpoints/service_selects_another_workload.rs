@@ -3,6 +3,8 @@
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -14,13 +16,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Warning,
     claim: "a Service that is named like a workload leads to that workload, and to no other that has a Service",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/replicasets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::ReplicaSet,
+    ]),
     explains: &["ML07", "ML08", "ML09", "ML10"],
     docs: include_str!("service_selects_another_workload.md"),
     check: Check::Either(check),
@@ -63,7 +65,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn workloads<'m>(mesh: &'m Mesh, namespace: &str) -> impl Iterator<Item = &'m Object> {
-    let kinds = ["Deployment", "StatefulSet", "DaemonSet"].into_iter();
+    let kinds = [Kind::Deployment, Kind::StatefulSet, Kind::DaemonSet].into_iter();
     kinds.flat_map(move |kind| {
         mesh.objects
             .in_namespace(kind, namespace)

@@ -3,6 +3,8 @@
 use super::met;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports};
 use meshladder_text::json::escape;
@@ -15,14 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "an EndpointSlice that somebody wrote has the ports of its Service, by their names",
-    needs: &[
-        "k8s/services.json",
-        "k8s/endpointslices.discovery.k8s.io.json",
-    ],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::EndpointSlice]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
     explains: &["ML0708", "ML10"],
     docs: include_str!("slice_lacks_port.md"),
     check: Check::Either(check),

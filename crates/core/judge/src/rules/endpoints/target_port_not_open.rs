@@ -3,8 +3,9 @@
 use super::met::{self, Met};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
 use meshladder_text::tree::Node;
@@ -16,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Endpoints,
     severity: Severity::Error,
     claim: "every Service's targetPort is a port that its pods listen on",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &["logs/"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::NONE.and(&[Part::Logs]),
     explains: &["ML07", "ML10"],
     docs: include_str!("target_port_not_open.md"),
     check: Check::Either(check),

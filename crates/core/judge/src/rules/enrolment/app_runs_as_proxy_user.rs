@@ -3,6 +3,8 @@
 use super::container::{self, PROXY};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -16,13 +18,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no application runs as the proxy's user",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "k8s/deployments.apps.json",
-        "k8s/replicasets.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::ReplicaSet,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+    ]),
     explains: &["ML06", "ML08", "ML09", "ML10"],
     docs: include_str!("app_runs_as_proxy_user.md"),
     check: Check::Mesh(check),

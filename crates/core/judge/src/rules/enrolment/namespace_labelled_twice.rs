@@ -2,6 +2,8 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::PodFacts;
 use meshladder_mesh::injection::{INJECTION, REVISION};
 use meshladder_text::tree::Node;
@@ -13,12 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no namespace asks for injection in two ways",
-    needs: &["k8s/namespaces.json"],
-    uses: &[
-        "k8s/mutatingwebhookconfigurations.admissionregistration.k8s.io.json",
-        "k8s/pods.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[Kind::Namespace]),
+    uses: Inputs::of(&[Kind::MutatingWebhook, Kind::Pod, Kind::ConfigMap]),
     explains: &[],
     docs: include_str!("namespace_labelled_twice.md"),
     check: Check::Mesh(check),
@@ -26,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let injectors = facts.mesh.injectors();
-    for namespace in facts.mesh.objects.of("Namespace", "") {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace).iter() {
         let Some(labels) = injectors.namespace_labels(&namespace.id.name) else {
             continue;
         };

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::GATEWAYS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::labels::LabelIndex;
@@ -18,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a certificate is used by one Gateway of a set of pods",
-    needs: &[GATEWAYS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("certificate_in_two_gateways.md"),
     check: Check::Object(check),
@@ -30,7 +31,7 @@ type Use<'m> = (&'m Object, &'m Node);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut uses: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         out.examined();
         for tls in servers(gateway).filter_map(|server| server.node.get("tls")) {
             if let Some(certificate) = certificate(tls) {

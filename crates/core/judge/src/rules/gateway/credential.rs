@@ -1,7 +1,7 @@
 //! The Secrets that Gateways name.
 
 use crate::rules::Facts;
-use crate::rules::analyzed::SECRETS;
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_text::tree::Node;
@@ -25,12 +25,12 @@ pub(super) fn all<'m>(facts: &Facts<'m>) -> Vec<Named<'m>> {
         facts
             .snapshot
             .ids()
-            .any(|id| id.as_str().ends_with(SECRETS))
+            .any(|id| id.split().1 == Kind::Secret.path())
     };
-    if facts.mesh.objects.of_kind("Secret").is_empty() && !is_listed() {
+    if facts.mesh.objects.of_kind(Kind::Secret).is_empty() && !is_listed() {
         return Vec::new();
     }
-    let gateways = facts.mesh.objects.of("Gateway", "networking.istio.io");
+    let gateways = facts.mesh.objects.of_kind(Kind::Gateway).iter();
     gateways.flat_map(|gateway| of(facts, gateway)).collect()
 }
 
@@ -63,7 +63,7 @@ fn of<'m>(facts: &Facts<'m>, gateway: &'m Object) -> Vec<Named<'m>> {
             node,
             name,
             namespace,
-            secret: facts.mesh.objects.get("Secret", namespace, name),
+            secret: facts.mesh.objects.get(Kind::Secret, namespace, name),
         })
     };
     named.filter_map(of_tls).collect()

@@ -2,8 +2,9 @@
 
 use super::credential;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS, SECRETS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2205",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "the Secret that a Gateway names is in the namespace of its pods",
-    needs: &[GATEWAYS, PODS, SECRETS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Secret]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("credential_unknown.md"),
     check: Check::Object(check),

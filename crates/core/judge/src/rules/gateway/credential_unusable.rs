@@ -2,8 +2,9 @@
 
 use super::credential;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS, SECRETS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "the Secret that a Gateway names has a certificate and its key",
-    needs: &[GATEWAYS, PODS, SECRETS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Secret]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("credential_unusable.md"),
     check: Check::Object(check),

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
 use meshladder_text::tree::Node;
@@ -16,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "no two Gateways have one host on one port of one pod",
-    needs: &[GATEWAYS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateways_claim_one_host.md"),
     check: Check::Object(check),
@@ -31,7 +33,7 @@ type Claim<'m> = (&'m Object, &'m Node);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut claims: BTreeMap<Key<'_>, Vec<Claim<'_>>> = BTreeMap::new();
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         out.examined();
         for server in servers(gateway) {
             let bind = server.node.str_at("bind").unwrap_or_default();

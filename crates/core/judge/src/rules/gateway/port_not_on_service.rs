@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::services::{ports, target_port};
@@ -16,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every port of a Gateway is one that a Service of its pods has",
-    needs: &[GATEWAYS, PODS, SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod, Kind::Service]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("port_not_on_service.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = facts.mesh.gateway_pods(gateway);
         if pods.is_empty() {
             continue;

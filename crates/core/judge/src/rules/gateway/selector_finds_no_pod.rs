@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, PODS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2201",
@@ -11,15 +12,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway selects a pod",
-    needs: &[GATEWAYS, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Gateway, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("selector_finds_no_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for gateway in facts.mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in facts.mesh.objects.of_kind(Kind::Gateway).iter() {
         out.examined();
         let Some(selector) = gateway
             .spec_at(["selector"])

@@ -6,6 +6,8 @@ use super::servers::{self, Server};
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::ports;
@@ -19,17 +21,13 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "DestinationRules and PeerAuthentications agree on mutual TLS, port by port",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/peerauthentications.security.istio.io.json",
-    ],
-    uses: &[
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-    ],
+    needs: Inputs::of(&[
+        Kind::Service,
+        Kind::Pod,
+        Kind::DestinationRule,
+        Kind::PeerAuthentication,
+    ]),
+    uses: Inputs::of(&[Kind::ServiceEntry, Kind::Sidecar, Kind::ConfigMap]),
     explains: &["ML0809", "ML0817", "ML10"],
     docs: include_str!("client_tls_against_server.md"),
     check: Check::Either(check),
@@ -97,7 +95,7 @@ fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
         }
     }
     // A pod without a proxy suffers only once somebody calls it.
-    for (_, _, at) in told.iter().filter(|(_, other, _)| other.kind == "Pod") {
+    for (_, _, at) in told.iter().filter(|(_, other, _)| other.is(Kind::Pod)) {
         out.findings[*at].severity(Severity::Warning);
     }
 }
@@ -283,7 +281,7 @@ fn tell(
             met.service.id,
             policy.id
         );
-        if rule.id.kind == "ConfigMap" {
+        if rule.id.is(Kind::ConfigMap) {
             let fix = Fix::advice("set enableAutoMtls: true in the mesh's settings");
             return (
                 (rule.id.clone(), message, at_rule),
@@ -352,7 +350,11 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
 /// A rule for this Service alone, which goes before one for many.
 fn exempt(facts: &Facts<'_>, service: &Object) -> Fix {
     let (name, namespace) = (&service.id.name, &service.id.namespace);
-    let id = ObjectRef::new("DestinationRule", namespace, &format!("{name}-plain-text"));
+    let id = ObjectRef::of(
+        Kind::DestinationRule,
+        namespace,
+        &format!("{name}-plain-text"),
+    );
     let host = facts.mesh.domain.service(name, namespace);
     let yaml = format!(
         "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata:\n  name: {}\n  namespace: {namespace}\nspec:\n  host: {host}\n  trafficPolicy:\n    tls:\n      mode: DISABLE",

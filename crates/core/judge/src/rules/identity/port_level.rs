@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::Fix;
 use crate::rules::Facts;
 use crate::rules::workloads::Selectors;
+use meshladder_capture::Kind;
 use meshladder_mesh::Object;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_mesh::services::{ServicePort, number, ports, target_port};
@@ -25,12 +26,12 @@ pub(super) fn misplaced<'f>(facts: &Facts<'f>) -> Vec<Misplaced<'f>> {
     let policies = facts
         .mesh
         .objects
-        .of_kind("PeerAuthentication")
+        .of_kind(Kind::PeerAuthentication)
         .iter()
         .filter(|policy| !entries(policy).is_empty());
     let selectors = Selectors::of(policies);
     let mut selected: BTreeMap<usize, &'f Object> = BTreeMap::new();
-    for pod in facts.mesh.objects.of_kind("Pod") {
+    for pod in facts.mesh.objects.of_kind(Kind::Pod) {
         for (number, _) in selectors.selecting(&pod.id.namespace, pod.labels()) {
             selected.entry(number).or_insert(pod);
         }

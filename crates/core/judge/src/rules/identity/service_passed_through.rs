@@ -4,6 +4,8 @@ use super::servers;
 use crate::finding::{Evidence, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
 use meshladder_text::json::escape;
 
@@ -14,12 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Warning,
     claim: "calls to a Service of the mesh are recognised as such, and get mutual TLS",
-    needs: &[
-        "k8s/services.json",
-        "k8s/pods.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
-    uses: &["k8s/peerauthentications.security.istio.io.json"],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod, Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::PeerAuthentication]),
     explains: &["ML10"],
     docs: include_str!("service_passed_through.md"),
     check: Check::Request(check),

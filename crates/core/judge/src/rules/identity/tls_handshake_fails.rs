@@ -6,6 +6,8 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::witness::{self, Side};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
@@ -17,18 +19,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "the TLS that a DestinationRule starts is one that the server takes",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &["ML0809", "ML10"],
     docs: include_str!("tls_handshake_fails.md"),
     check: Check::Either(check),
@@ -82,7 +80,7 @@ fn of_request(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         let mut entries = facts
             .mesh
             .registered(&case.host)
-            .filter(|owner| owner.id.kind == "ServiceEntry");
+            .filter(|owner| owner.id.is(Kind::ServiceEntry));
         let of_entry = entries.find_map(|entry| Some((entry, entry.spec_at(["subjectAltNames"])?)));
         if let Some((object, names)) = of_rule.or(of_entry) {
             tell_name(facts, object, names, &case.host, &[], out);
@@ -248,7 +246,7 @@ fn tell_name(
 
 /// Nobody asked: what DestinationRules want of Services whose pods have another identity.
 fn everywhere(facts: &Facts<'_>, out: &mut Sink) {
-    for rule in facts.mesh.objects.of_kind("DestinationRule") {
+    for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = facts.mesh.domain.fqdn(
             rule.spec_at(["host"])
                 .and_then(Node::str)

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, PODS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "no application runs as the proxy's user",
-    needs: &[PODS, DEPLOYMENTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod, Kind::Deployment]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("application_has_proxys_uid.md"),
     check: Check::Object(check),
@@ -23,9 +24,10 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let pods = facts
         .mesh
         .objects
-        .of("Pod", "")
+        .of_kind(Kind::Pod)
+        .iter()
         .map(|pod| (pod, pod.spec()));
-    let deployments = facts.mesh.objects.of_kind("Deployment").iter();
+    let deployments = facts.mesh.objects.of_kind(Kind::Deployment).iter();
     let templates =
         deployments.map(|deployment| (deployment, deployment.spec_at(["template", "spec"])));
     for (object, spec) in pods.chain(templates) {

@@ -2,8 +2,9 @@
 
 use super::image::automatic;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::PODS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Error,
     claim: "no pod has the image that the injector should have replaced",
-    needs: &[PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("automatic_image_in_pod.md"),
     check: Check::Object(check),
@@ -24,7 +25,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for pod in facts
         .mesh
         .objects
-        .of("Pod", "")
+        .of_kind(Kind::Pod)
+        .iter()
         .filter(|pod| !Object::is_assumed(pod))
     {
         out.examined();

@@ -2,8 +2,10 @@
 
 use super::image::automatic;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DEPLOYMENTS, MUTATING_WEBHOOKS, NAMESPACES, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::selector::accepts;
 use meshladder_text::tree::{Node, Value};
@@ -15,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "a Deployment that leaves the proxy's image to the injector is injected",
-    needs: &[DEPLOYMENTS, MUTATING_WEBHOOKS],
-    uses: &[NAMESPACES],
+    needs: Inputs::of(&[Kind::Deployment, Kind::MutatingWebhook]),
+    uses: Inputs::of(&[Kind::Namespace]),
     explains: &[],
     docs: include_str!("automatic_image_not_injected.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let configs = facts.mesh.objects.of_kind("MutatingWebhookConfiguration");
+    let configs = facts.mesh.objects.of_kind(Kind::MutatingWebhook);
     let hooks = configs
         .iter()
         .flat_map(|config| list(&config.node, "webhooks"));
@@ -37,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if hooks.is_empty() {
         return;
     }
-    for deployment in facts.mesh.objects.of_kind("Deployment") {
+    for deployment in facts.mesh.objects.of_kind(Kind::Deployment) {
         let Some(image) = deployment.spec_at(["template", "spec"]).and_then(automatic) else {
             continue;
         };
@@ -46,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         let namespace = facts
             .mesh
             .objects
-            .get("Namespace", "", &deployment.id.namespace)
+            .get(Kind::Namespace, "", &deployment.id.namespace)
             .and_then(Object::labels);
         let asks = |hook: &&Node| {
             takes(hook, "namespaceSelector", namespace) && takes(hook, "objectSelector", labels)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::labels::values;
 use crate::rules::analyzed::proxy_image;
+use meshladder_capture::Kind;
 use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::Node;
@@ -17,15 +18,19 @@ pub(super) struct Images<'m> {
 impl<'m> Images<'m> {
     /// As the ConfigMaps of the injectors have them.
     pub(super) fn of(mesh: &'m Mesh) -> Self {
-        let maps = mesh.objects.of_kind("ConfigMap").iter().filter_map(|map| {
-            let revision = map.id.name.strip_prefix("istio-sidecar-injector")?;
-            let revision = if revision.is_empty() {
-                "default"
-            } else {
-                revision.strip_prefix('-')?
-            };
-            Some((revision, image(&values(map)?)?))
-        });
+        let maps = mesh
+            .objects
+            .of_kind(Kind::ConfigMap)
+            .iter()
+            .filter_map(|map| {
+                let revision = map.id.name.strip_prefix("istio-sidecar-injector")?;
+                let revision = if revision.is_empty() {
+                    "default"
+                } else {
+                    revision.strip_prefix('-')?
+                };
+                Some((revision, image(&values(map)?)?))
+            });
         Self {
             by_revision: maps.collect(),
         }
@@ -85,7 +90,7 @@ fn variant(mesh: &Mesh, pod: &Object) -> Option<String> {
                 && labels.is_none_or(|labels| has_labels(labels, pod.labels()))
         };
         mesh.objects
-            .in_namespace("ProxyConfig", namespace)
+            .in_namespace(Kind::ProxyConfig, namespace)
             .filter(fits)
             .find_map(|config| of(config.spec()?))
     };

@@ -1,5 +1,6 @@
 //! What a namespace's labels ask for.
 
+use meshladder_capture::Kind;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 use meshladder_text::yaml;
@@ -8,7 +9,7 @@ use meshladder_text::yaml;
 pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Object> {
     const LABELS: [&str; 3] = ["istio-injection", "istio.io/rev", "istio.io/dataplane-mode"];
     let is_own = |namespace: &Object| *namespace.id.name == *mesh.config.root_namespace;
-    let namespaces = mesh.objects.of_kind("Namespace").iter();
+    let namespaces = mesh.objects.of_kind(Kind::Namespace).iter();
     namespaces.filter(move |ns| !is_own(ns) && LABELS.iter().all(|label| ns.label(label).is_none()))
 }
 
@@ -16,7 +17,7 @@ pub(super) fn unlabelled(mesh: &Mesh) -> impl Iterator<Item = &Object> {
 /// values.
 pub(super) fn is_default(mesh: &Mesh) -> bool {
     let map = mesh.objects.get(
-        "ConfigMap",
+        Kind::ConfigMap,
         &mesh.config.root_namespace,
         "istio-sidecar-injector",
     );

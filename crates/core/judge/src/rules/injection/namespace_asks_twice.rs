@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::NAMESPACES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2803",
@@ -11,15 +12,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "every namespace asks for injection in one way",
-    needs: &[NAMESPACES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("namespace_asks_twice.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for namespace in facts.mesh.objects.of_kind("Namespace") {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace) {
         out.examined();
         let injection = namespace.label("istio-injection");
         if injection.is_some_and(|value| value != "enabled") {

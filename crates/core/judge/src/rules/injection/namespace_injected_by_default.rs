@@ -2,8 +2,9 @@
 
 use super::labels::{is_default, unlabelled};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2804",
@@ -12,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Info,
     claim: "every namespace says whether its pods are injected, when the default is that they are",
-    needs: &[NAMESPACES, CONFIG_MAPS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Namespace, Kind::ConfigMap]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("namespace_injected_by_default.md"),
     check: Check::Object(check),

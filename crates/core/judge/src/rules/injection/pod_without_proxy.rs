@@ -2,8 +2,9 @@
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::analyzed::has_proxy;
-use crate::rules::analyzed::{NAMESPACES, PODS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Value;
 
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "every pod of an injected namespace has a proxy",
-    needs: &[PODS, NAMESPACES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Pod, Kind::Namespace]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("pod_without_proxy.md"),
     check: Check::Object(check),
@@ -26,11 +27,15 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for namespace in facts
         .mesh
         .objects
-        .of_kind("Namespace")
+        .of_kind(Kind::Namespace)
         .iter()
         .filter(injected)
     {
-        for pod in facts.mesh.objects.in_namespace("Pod", &namespace.id.name) {
+        for pod in facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Pod, &namespace.id.name)
+        {
             out.examined();
             if !is_left_out(pod) && !has_proxy(pod) {
                 let message = format!("{} has no proxy, though its namespace asks for one", pod.id);

@@ -2,8 +2,10 @@
 
 use super::image::{Images, with_variant};
 use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
-use crate::rules::analyzed::{CONFIG_MAPS, NAMESPACES, PODS, PROXY_CONFIGS, proxy_image};
+use crate::rules::analyzed::proxy_image;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Enrolment,
     severity: Severity::Warning,
     claim: "every proxy has the image that the injector gives to new pods",
-    needs: &[NAMESPACES, PODS, CONFIG_MAPS],
-    uses: &[PROXY_CONFIGS],
+    needs: Inputs::of(&[Kind::Namespace, Kind::Pod, Kind::ConfigMap]),
+    uses: Inputs::of(&[Kind::ProxyConfig]),
     explains: &[],
     docs: include_str!("proxy_image_differs.md"),
     check: Check::Object(check),
@@ -23,12 +25,15 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let images = Images::of(facts.mesh);
-    for namespace in facts.mesh.objects.of_kind("Namespace") {
+    for namespace in facts.mesh.objects.of_kind(Kind::Namespace) {
         let Some(wanted) = revision(namespace).and_then(|revision| images.of_revision(revision))
         else {
             continue;
         };
-        let pods = facts.mesh.objects.in_namespace("Pod", &namespace.id.name);
+        let pods = facts
+            .mesh
+            .objects
+            .in_namespace(Kind::Pod, &namespace.id.name);
         let mut differing = Vec::new();
         for pod in pods.filter(|pod| {
             pod.annotation("sidecar.istio.io/proxyImage")

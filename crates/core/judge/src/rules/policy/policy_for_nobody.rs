@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{AUTHORIZATION_POLICIES, NAMESPACES, PODS, is_in_mesh};
+use crate::rules::analyzed::is_in_mesh;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::Node;
 
@@ -15,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every AuthorizationPolicy is for a pod in the mesh",
-    needs: &[AUTHORIZATION_POLICIES, PODS, NAMESPACES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy, Kind::Pod, Kind::Namespace]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("policy_for_nobody.md"),
     check: Check::Object(check),
@@ -28,11 +30,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let namespaces: BTreeSet<&str> = facts
         .mesh
         .objects
-        .of("Pod", "")
+        .of_kind(Kind::Pod)
+        .iter()
         .filter(in_mesh)
         .map(|pod| pod.id.namespace.as_str())
         .collect();
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         out.examined();
         if ["targetRef", "targetRefs"]
             .iter()

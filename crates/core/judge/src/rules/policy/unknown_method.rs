@@ -3,8 +3,9 @@
 use super::listed::of_operations;
 use super::names::Names;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::AUTHORIZATION_POLICIES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "policies name HTTP methods as they are sent",
-    needs: &[AUTHORIZATION_POLICIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::AuthorizationPolicy]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("unknown_method.md"),
     check: Check::Object(check),
@@ -72,7 +73,7 @@ const METHODS: [&str; 45] = [
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let known = Names::of(METHODS.into_iter().map(str::to_owned));
-    for policy in facts.mesh.objects.of_kind("AuthorizationPolicy") {
+    for policy in facts.mesh.objects.of_kind(Kind::AuthorizationPolicy) {
         for node in of_operations(policy, &["methods", "notMethods"]) {
             out.examined();
             let written = node.str().unwrap_or_default();

@@ -165,6 +165,7 @@ fn is_empty(value: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshladder_capture::Kind;
     use meshladder_capture::snapshot::{Builder, DocId};
 
     const SERVICE: &str = "kind: Service\napiVersion: v1\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 8080}]}\n---\n";
@@ -187,7 +188,7 @@ mod tests {
         let action = |name: &str| {
             let service = mesh
                 .objects
-                .get("VirtualService", "shop", name)
+                .get(Kind::VirtualService, "shop", name)
                 .expect("it is there");
             Action::of(&mesh, service, &service.spec_list("http")[0], 8080)
         };

@@ -5,6 +5,8 @@ use super::http_route::{RouteCall, Taken};
 use super::json;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Mesh;
 use meshladder_mesh::services::number;
 use meshladder_sim::walk::Scheme;
@@ -17,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "the request's route leads to a Service instead of answering by itself",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10"],
     docs: include_str!("answered_by_route.md"),

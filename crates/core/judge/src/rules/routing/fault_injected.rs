@@ -4,7 +4,8 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Object, ObjectRef};
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "no VirtualService injects faults",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10", "ML07"],
     docs: include_str!("fault_injected.md"),
@@ -27,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
-        for service in mesh.objects.of_kind("VirtualService") {
+        for service in mesh.objects.of_kind(Kind::VirtualService) {
             out.examined();
             for (place, route) in service.spec_list("http").iter().enumerate() {
                 if let Some(fault) = route.get("fault").filter(|fault| acts(fault)) {
@@ -105,7 +106,7 @@ fn find<'o>(
     let finding = out.find(service.id.clone(), message, proof);
     for (_, host) in hosts(service, &facts.mesh.domain) {
         if let Some((name, namespace)) = facts.mesh.domain.service_name(&host) {
-            finding.hits(ObjectRef::new("Service", namespace, name));
+            finding.hits(ObjectRef::of(Kind::Service, namespace, name));
         }
     }
     finding.fix(Fix::json_patch(

@@ -4,7 +4,8 @@ use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, Taken};
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0622",
@@ -13,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "the application knows the path that the route rewrites the request to",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &["ML10"],
     docs: include_str!("path_rewritten.md"),

@@ -6,6 +6,8 @@ use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
 use super::json;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object};
@@ -19,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every route of a VirtualService can be reached",
-    needs: &["k8s/virtualservices.networking.istio.io.json"],
+    needs: Inputs::of(&[Kind::VirtualService]),
     uses: effect::USES,
     explains: &[],
     docs: include_str!("route_never_reached.md"),
@@ -37,7 +39,7 @@ struct Shadowed<'m> {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
-        for service in mesh.objects.of_kind("VirtualService") {
+        for service in mesh.objects.of_kind(Kind::VirtualService) {
             out.examined();
             for shadowed in within(mesh, service) {
                 shadowed.find(out);
@@ -94,7 +96,7 @@ fn within<'m>(mesh: &Mesh, service: &'m Object) -> Vec<Shadowed<'m>> {
 /// At a gateway the VirtualServices for one host are merged, the older one's routes first.
 fn at_gateways(mesh: &Mesh) -> Vec<Shadowed<'_>> {
     let mut found: Vec<Shadowed<'_>> = Vec::new();
-    for gateway in mesh.objects.of("Gateway", "networking.istio.io") {
+    for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
         for server in servers(gateway) {
             let bound = mesh.bound(server, &gateway.id.namespace);
             for (place, service) in bound.iter().enumerate() {

@@ -3,11 +3,12 @@
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{DocId, Inputs};
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_sim::trace::Kind;
+use meshladder_sim::trace::EndKind;
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -17,11 +18,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Error,
     claim: "the client's proxy is told of the Service that is called",
-    needs: &["k8s/services.json", "k8s/sidecars.networking.istio.io.json"],
-    uses: &[
-        "k8s/pods.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Sidecar]),
+    uses: Inputs::of(&[Kind::Pod, Kind::ServiceEntry]),
     explains: &[
         "ML0603", "ML0612", "ML0614", "ML0616", "ML07", "ML08", "ML09", "ML10",
     ],
@@ -107,7 +105,7 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
         finding.see(Evidence::line(&DocId::new(&line.doc), line.number, shows));
     }
     let passes =
-        case.trace.outcome.kind == Kind::Forwarded && case.seen.is_none_or(Symptom::is_success);
+        case.trace.outcome.kind == EndKind::Forwarded && case.seen.is_none_or(Symptom::is_success);
     finding.severity(if passes {
         Severity::Warning
     } else {
@@ -133,7 +131,7 @@ fn hidden_by<'m>(mesh: &'m Mesh, scope: Scope<'m>, owner: &'m Object, host: &str
 }
 
 fn export_fix(owner: &Object) -> Fix {
-    let patch = if owner.id.kind == "Service" {
+    let patch = if owner.id.is(Kind::Service) {
         "{\"metadata\":{\"annotations\":{\"networking.istio.io/exportTo\":\"*\"}}}"
     } else {
         "{\"spec\":{\"exportTo\":[\"*\"]}}"

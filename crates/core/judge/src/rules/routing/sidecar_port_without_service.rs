@@ -3,6 +3,8 @@
 use super::effect::sidecar;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::{number, ports};
 use meshladder_mesh::{Mesh, Object};
@@ -15,12 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every egress listener of a Sidecar with a port has a Service on that port",
-    needs: &[
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-    ],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Sidecar, Kind::Service, Kind::ServiceEntry]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &["ML0612", "ML0614", "ML0615", "ML07", "ML10"],
     docs: include_str!("sidecar_port_without_service.md"),
     check: Check::Either(check),
@@ -29,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let client = case.and_then(|case| sidecar(mesh, case));
-    for object in mesh.objects.of_kind("Sidecar") {
+    for object in mesh.objects.of_kind(Kind::Sidecar) {
         let own = client.and_then(|client| mesh.scope(client).sidecar);
         if case.is_some() && own.is_none_or(|own| own.id != object.id) {
             continue;
@@ -199,6 +197,6 @@ fn is_served(
     // What is in no registry passes a listener no worse than without it.
     let unknown = wanted.is_some_and(|wanted| mesh.registered(wanted).next().is_none());
     unknown
-        || mesh.objects.of_kind("Service").iter().any(service)
-        || mesh.objects.of_kind("ServiceEntry").iter().any(entry)
+        || mesh.objects.of_kind(Kind::Service).iter().any(service)
+        || mesh.objects.of_kind(Kind::ServiceEntry).iter().any(entry)
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use super::effect;
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::export::export_node;
 use meshladder_mesh::gateways::{gateway_name, servers};
 use meshladder_mesh::scope::is_router;
@@ -19,10 +21,7 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every VirtualService is exported to the namespaces whose calls it should route",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/services.json",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Service]),
     uses: effect::USES,
     explains: &["ML0612"],
     docs: include_str!("virtual_service_not_exported.md"),
@@ -30,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
-    out.examined += facts.mesh.objects.of_kind("VirtualService").len();
+    out.examined += facts.mesh.objects.of_kind(Kind::VirtualService).len();
     for lost in effect::lost_at(facts, case, StepKind::Exported) {
         let service = &lost.service.id;
         let why = lost.at().map_or("", |step| &step.why);
@@ -68,7 +67,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 
 /// One that names Gateways whose pods all stand where it is not exported to.
 fn kept_from_gateways(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         let Some(node) = export_node(service) else {
             continue;
         };
@@ -115,7 +114,7 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of_kind("VirtualService")
+        .of_kind(Kind::VirtualService)
         .iter()
         .filter(|service| binds_mesh(service))
     {
@@ -129,7 +128,7 @@ fn kept_close(facts: &Facts<'_>, out: &mut Sink) {
             continue;
         };
         let is_sidecar = |pod: &PodFacts| {
-            let stored = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name);
+            let stored = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name);
             pod.has_proxy && pod.running && stored.is_some_and(|stored| !is_router(stored))
         };
         let proxies = facts.mesh.pods.iter().filter(|pod| is_sidecar(pod));

@@ -1,9 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, SERVICE_ENTRIES, SERVICES};
 use crate::rules::endpoints::service_entry_shadows_service::leads_elsewhere;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::export::Export;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no ServiceEntry has the name of a Kubernetes Service and leads elsewhere",
-    needs: &[SERVICE_ENTRIES, SERVICES],
-    uses: &[PODS],
+    needs: Inputs::of(&[Kind::ServiceEntry, Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("entry_has_services_name.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+    for entry in facts.mesh.objects.of_kind(Kind::ServiceEntry) {
         for host in entry.spec_list("hosts") {
             let service = host.str().and_then(|name| facts.mesh.service_of_host(name));
             let Some(service) = service.filter(|service| !service.is_assumed()) else {

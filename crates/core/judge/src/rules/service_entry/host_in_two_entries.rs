@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Key;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
+use crate::rules::analyzed::scopes;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
@@ -17,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a host and port is in one ServiceEntry, or in several that say the same",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("host_in_two_entries.md"),
     check: Check::Object(check),
@@ -26,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut at: BTreeMap<Key<'_>, Vec<(&Object, &Node)>> = BTreeMap::new();
-    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+    for entry in facts.mesh.objects.of_kind(Kind::ServiceEntry) {
         out.examined();
         for host in entry.spec_list("hosts") {
             for port in entry

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Key;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{SERVICE_ENTRIES, scopes};
+use crate::rules::analyzed::scopes;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
@@ -17,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "ServiceEntries for one host and port name one protocol",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("hosts_disagree_on_protocol.md"),
     check: Check::Object(check),
@@ -26,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut said: BTreeMap<Key<'_>, Vec<(&Object, &Node, String)>> = BTreeMap::new();
-    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+    for entry in facts.mesh.objects.of_kind(Kind::ServiceEntry) {
         out.examined();
         for port in entry.spec_list("ports") {
             let number = port.get("number").and_then(number).unwrap_or_default();

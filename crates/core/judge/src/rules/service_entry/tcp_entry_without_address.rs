@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICE_ENTRIES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
 
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every ServiceEntry for TCP has an address of its own",
-    needs: &[SERVICE_ENTRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::ServiceEntry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("tcp_entry_without_address.md"),
     check: Check::Object(check),
@@ -24,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if allocates(facts.mesh.config.tree.as_ref()) {
         return;
     }
-    for entry in facts.mesh.objects.of_kind("ServiceEntry") {
+    for entry in facts.mesh.objects.of_kind(Kind::ServiceEntry) {
         out.examined();
         let allocated = entry
             .node

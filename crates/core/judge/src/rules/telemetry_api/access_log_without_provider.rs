@@ -2,8 +2,10 @@
 
 use super::selection::is_default;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{TELEMETRIES, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
 
@@ -14,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Warning,
     claim: "every Telemetry for access logs has a provider, its own or the mesh's",
-    needs: &[TELEMETRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("access_log_without_provider.md"),
     check: Check::Object(check),
@@ -31,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     if defaults.is_some_and(|defaults| !defaults.items().is_empty()) {
         return;
     }
-    for telemetry in facts.mesh.objects.of_kind("Telemetry") {
+    for telemetry in facts.mesh.objects.of_kind(Kind::Telemetry) {
         out.examined();
         let logs = telemetry.spec_list("accessLogging").iter();
         let mut lacking = logs.filter(|log| !is_off(log) && list(log, "providers").is_empty());
@@ -72,7 +74,7 @@ fn inherits(mesh: &Mesh, telemetry: &Object) -> bool {
     };
     let wider = wider
         .into_iter()
-        .flat_map(|namespace| mesh.objects.in_namespace("Telemetry", namespace));
+        .flat_map(|namespace| mesh.objects.in_namespace(Kind::Telemetry, namespace));
     let names = |log: &Node| !list(log, "providers").is_empty();
     wider
         .filter(|wider| is_default(wider))

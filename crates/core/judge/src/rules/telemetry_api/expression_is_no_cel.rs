@@ -2,8 +2,10 @@
 
 use super::cel;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{TELEMETRIES, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,15 +15,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Warning,
     claim: "the expressions of a Telemetry are CEL",
-    needs: &[TELEMETRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("expression_is_no_cel.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for telemetry in facts.mesh.objects.of_kind("Telemetry") {
+    for telemetry in facts.mesh.objects.of_kind(Kind::Telemetry) {
         let filters = telemetry
             .spec_list("accessLogging")
             .iter()

@@ -1,9 +1,12 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{TELEMETRIES, list};
+use crate::rules::analyzed::list;
 use crate::rules::{Check, Facts, Rule, Sink};
 use std::collections::BTreeSet;
+
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3105",
@@ -12,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Warning,
     claim: "no Telemetry traces to Lightstep, which Istio no longer supports",
-    needs: &[TELEMETRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("lightstep_deprecated.md"),
     check: Check::Object(check),
@@ -27,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         .iter()
         .filter(|provider| &*provider.kind == "lightstep");
     let lightstep: BTreeSet<&str> = providers.map(|provider| &*provider.name).collect();
-    for telemetry in facts.mesh.objects.of_kind("Telemetry") {
+    for telemetry in facts.mesh.objects.of_kind(Kind::Telemetry) {
         let used = telemetry
             .spec_list("tracing")
             .iter()

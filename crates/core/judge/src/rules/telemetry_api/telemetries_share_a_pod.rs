@@ -2,9 +2,10 @@
 
 use super::selection::labels;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, TELEMETRIES};
 use crate::rules::workloads::{Selectors, sharing};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3102",
@@ -13,21 +14,21 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Error,
     claim: "no pod is selected by two Telemetries",
-    needs: &[TELEMETRIES, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("telemetries_share_a_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let telemetries = facts.mesh.objects.of_kind("Telemetry");
+    let telemetries = facts.mesh.objects.of_kind(Kind::Telemetry);
     out.examined += telemetries.len();
     let selectors = Selectors::by(telemetries.iter(), labels);
     let pods = facts
         .mesh
         .objects
-        .of_kind("Pod")
+        .of_kind(Kind::Pod)
         .iter()
         .map(|pod| (pod, pod.labels()));
     for (telemetry, other, pod) in sharing(&selectors, pods) {

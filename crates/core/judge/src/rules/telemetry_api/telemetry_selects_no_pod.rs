@@ -2,8 +2,9 @@
 
 use super::selection::{labels, pods};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{PODS, TELEMETRIES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3101",
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Error,
     claim: "every Telemetry with a selector selects a pod",
-    needs: &[TELEMETRIES, PODS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry, Kind::Pod]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("telemetry_selects_no_pod.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for telemetry in facts.mesh.objects.of_kind("Telemetry") {
+    for telemetry in facts.mesh.objects.of_kind(Kind::Telemetry) {
         out.examined();
         let Some(labels) = labels(telemetry) else {
             continue;

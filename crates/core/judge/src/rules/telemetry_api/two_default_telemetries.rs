@@ -2,8 +2,9 @@
 
 use super::selection::is_default;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::TELEMETRIES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3103",
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Telemetry,
     severity: Severity::Error,
     claim: "a namespace has one Telemetry without a selector",
-    needs: &[TELEMETRIES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::Telemetry]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("two_default_telemetries.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    let telemetries = facts.mesh.objects.of_kind("Telemetry");
+    let telemetries = facts.mesh.objects.of_kind(Kind::Telemetry);
     for of_namespace in telemetries.chunk_by(|a, b| a.id.namespace == b.id.namespace) {
         out.examined();
         let defaults: Vec<_> = of_namespace

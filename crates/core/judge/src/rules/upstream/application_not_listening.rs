@@ -4,8 +4,9 @@ use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::endpoints::met;
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::{self, AccessLine};
-use meshladder_capture::snapshot::DocId;
+use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::services::number;
 use meshladder_mesh::{Object, PodFacts};
 use meshladder_text::json::escape;
@@ -18,14 +19,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application listens where its proxy connects",
-    needs: &["k8s/pods.json"],
-    uses: &[
-        "logs/",
-        "k8s/deployments.apps.json",
-        "k8s/statefulsets.apps.json",
-        "k8s/daemonsets.apps.json",
-        "k8s/sidecars.networking.istio.io.json",
-    ],
+    needs: Inputs::of(&[Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::Deployment,
+        Kind::StatefulSet,
+        Kind::DaemonSet,
+        Kind::Sidecar,
+    ])
+    .and(&[Part::Logs]),
     explains: &[],
     docs: include_str!("application_not_listening.md"),
     check: Check::Either(check),
@@ -61,7 +62,7 @@ fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
 }
 
 fn accuse(facts: &Facts<'_>, pod: &PodFacts, line: &AccessLine, out: &mut Sink) {
-    let Some(stored) = facts.mesh.objects.get("Pod", &pod.namespace, &pod.name) else {
+    let Some(stored) = facts.mesh.objects.get(Kind::Pod, &pod.namespace, &pod.name) else {
         return;
     };
     let port = port_of(line);

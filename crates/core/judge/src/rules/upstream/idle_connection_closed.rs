@@ -4,7 +4,9 @@ use super::route_timeout::milliseconds;
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,18 +16,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "a DestinationRule lets TCP connections be idle as long as their clients are",
-    needs: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/pods.json",
-        "logs/",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-    ],
+    needs: Inputs::of(&[Kind::DestinationRule, Kind::Pod]).and(&[Part::Logs]),
+    uses: Inputs::of(&[
+        Kind::Service,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies]),
     explains: &[],
     docs: include_str!("idle_connection_closed.md"),
     check: Check::Request(check),

@@ -3,6 +3,8 @@
 use crate::finding::{Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::{Protocol, ServicePort, ports};
 use meshladder_text::json::escape;
@@ -15,15 +17,14 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the application speaks the HTTP that its port is declared to have",
-    needs: &["k8s/services.json", "k8s/pods.json"],
-    uses: &[
-        "k8s/destinationrules.networking.istio.io.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "k8s/configmaps.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::Service, Kind::Pod]),
+    uses: Inputs::of(&[
+        Kind::DestinationRule,
+        Kind::ServiceEntry,
+        Kind::Sidecar,
+        Kind::ConfigMap,
+    ])
+    .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("port_speaks_http_1.md"),
     check: Check::Request(check),
@@ -114,7 +115,7 @@ fn upgraded(case: &Case<'_>, object: &Object, node: &Node, told: Told<'_>, out: 
     for pod in &case.servers {
         finding.hits(pod.reference());
     }
-    if object.id.kind == "DestinationRule" {
+    if object.id.is(Kind::DestinationRule) {
         let path = object.path_of(node);
         finding.fix(Fix::json_patch(
             &object.id,

@@ -3,6 +3,8 @@
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness;
 use crate::rules::{Case, Check, Facts, Rule, Sink, Symptom};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_sim::walk::Scheme;
 
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "what is not HTTP goes to a port that is not declared HTTP",
-    needs: &["k8s/services.json"],
-    uses: &["k8s/pods.json"],
+    needs: Inputs::of(&[Kind::Service]),
+    uses: Inputs::of(&[Kind::Pod]),
     explains: &[],
     docs: include_str!("raw_bytes_on_http_port.md"),
     check: Check::Request(check),

@@ -3,6 +3,8 @@
 use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
 use crate::rules::witness::{self, Told};
 use crate::rules::{Case, Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::services::number;
 use meshladder_text::tree::Node;
@@ -14,17 +16,9 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Upstream,
     severity: Severity::Error,
     claim: "the route waits as long as the work takes",
-    needs: &[
-        "k8s/virtualservices.networking.istio.io.json",
-        "k8s/pods.json",
-    ],
-    uses: &[
-        "k8s/services.json",
-        "k8s/serviceentries.networking.istio.io.json",
-        "k8s/sidecars.networking.istio.io.json",
-        "proxies/",
-        "logs/",
-    ],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Pod]),
+    uses: Inputs::of(&[Kind::Service, Kind::ServiceEntry, Kind::Sidecar])
+        .and(&[Part::Proxies, Part::Logs]),
     explains: &[],
     docs: include_str!("route_timeout.md"),
     check: Check::Request(check),

@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::tree::{Node, Value};
 
@@ -13,15 +14,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "no VirtualService says how many requests to delay in a deprecated field",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("delay_percent_deprecated.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         out.examined();
         let delays = service
             .spec_list("http")

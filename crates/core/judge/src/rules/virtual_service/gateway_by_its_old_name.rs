@@ -1,8 +1,9 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::gateways::gateway_name;
 use meshladder_mesh::traffic::routes;
@@ -16,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "VirtualServices name Gateways as namespace/name",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_by_its_old_name.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for node in named(service) {
             out.examined();
             let entry = node.str().unwrap_or_default();

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::bound::{self, Bound};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::host::overlaps;
 use meshladder_mesh::{Domain, Mesh, Object, ObjectRef};
@@ -18,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "a Gateway that a VirtualService names takes one of its hosts",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_lacks_hosts.md"),
     check: Check::Object(check),
@@ -27,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let plain = PlainHosts::of(facts.mesh);
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for Bound {
             node: entry,
             namespace,
@@ -35,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            let mut gateways = facts.mesh.objects.named("Gateway", namespace, name);
+            let mut gateways = facts.mesh.objects.named(Kind::Gateway, namespace, name);
             if gateways
                 .any(|gateway| plain.take(gateway, service) || takes(facts, gateway, service))
             {
@@ -64,10 +65,7 @@ struct PlainHosts<'m>(BTreeSet<(&'m ObjectRef, &'m str)>, &'m Domain);
 
 impl<'m> PlainHosts<'m> {
     fn of(mesh: &'m Mesh) -> Self {
-        let servers = mesh
-            .objects
-            .of("Gateway", "networking.istio.io")
-            .flat_map(servers);
+        let servers = mesh.objects.of_kind(Kind::Gateway).iter().flat_map(servers);
         let hosts = servers.flat_map(|server| {
             server
                 .hosts()

@@ -2,10 +2,11 @@
 
 use super::bound::{self, Bound};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{GATEWAYS, VIRTUAL_SERVICES};
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::json::escape;
 
 pub(super) static RULE: Rule = Rule {
@@ -15,15 +16,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every Gateway that a VirtualService names exists",
-    needs: &[VIRTUAL_SERVICES, GATEWAYS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::Gateway]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("gateway_unknown.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for Bound {
             node,
             namespace,
@@ -31,7 +32,12 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
         } in bound::to_gateways(service)
         {
             out.examined();
-            if facts.mesh.objects.get("Gateway", namespace, name).is_some() {
+            if facts
+                .mesh
+                .objects
+                .get(Kind::Gateway, namespace, name)
+                .is_some()
+            {
                 continue;
             }
             let message = format!(
@@ -46,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             let near = facts
                 .mesh
                 .objects
-                .in_namespace("Gateway", namespace)
+                .in_namespace(Kind::Gateway, namespace)
                 .map(|gateway| gateway.id.name.as_str());
             if let Some(near) = nearest(name, near) {
                 let meant = escape(&format!("{namespace}/{near}"));

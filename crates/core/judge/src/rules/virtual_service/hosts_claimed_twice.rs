@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{VIRTUAL_SERVICES, scopes};
+use crate::rules::analyzed::scopes;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::traffic::{binds_mesh, hosts};
 
@@ -15,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "one VirtualService for sidecars has a host",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("hosts_claimed_twice.md"),
     check: Check::Object(check),
@@ -27,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     for service in facts
         .mesh
         .objects
-        .of_kind("VirtualService")
+        .of_kind(Kind::VirtualService)
         .iter()
         .filter(|service| binds_mesh(service))
     {

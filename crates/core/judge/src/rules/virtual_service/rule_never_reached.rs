@@ -2,8 +2,9 @@
 
 use super::matches::idle;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::VIRTUAL_SERVICES;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML2010",
@@ -12,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every rule of a VirtualService is reached by some request",
-    needs: &[VIRTUAL_SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("rule_never_reached.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         out.examined();
         for idle in idle(service).rules {
             let message = format!("{}: {}", service.id, idle.why);

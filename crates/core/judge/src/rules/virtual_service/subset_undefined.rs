@@ -2,10 +2,11 @@
 
 use super::destination;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{DESTINATION_RULES, VIRTUAL_SERVICES};
 use crate::rules::config::nearest::nearest;
 use crate::rules::endpoints::met;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_text::json::escape;
 
@@ -16,15 +17,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Error,
     claim: "every subset that a VirtualService leads to is defined by a DestinationRule",
-    needs: &[VIRTUAL_SERVICES, DESTINATION_RULES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::VirtualService, Kind::DestinationRule]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("subset_undefined.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for service in facts.mesh.objects.of_kind("VirtualService") {
+    for service in facts.mesh.objects.of_kind(Kind::VirtualService) {
         for to in destination::of(facts.mesh, service) {
             let Some(name) = to.subset else { continue };
             out.examined();

@@ -1,6 +1,7 @@
 //! Webhooks that an istiod outside the cluster may serve.
 
 use super::hooks::{self, Hook};
+use meshladder_capture::Kind;
 use meshladder_mesh::{Mesh, Object};
 
 /// The webhooks of the configurations that Istio installs.
@@ -12,13 +13,13 @@ pub(super) fn istios(mesh: &Mesh) -> impl Iterator<Item = Hook<'_>> {
     let injects = |config: &&Object| config.id.name.starts_with("istio-sidecar-injector");
     let validating = mesh
         .objects
-        .of_kind("ValidatingWebhookConfiguration")
+        .of_kind(Kind::ValidatingWebhook)
         .iter()
         .filter(validates);
     validating
         .chain(
             mesh.objects
-                .of_kind("MutatingWebhookConfiguration")
+                .of_kind(Kind::MutatingWebhook)
                 .iter()
                 .filter(injects),
         )

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::rules::analyzed::list;
+use meshladder_capture::Kind;
 use meshladder_mesh::selector::accepts;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_text::tree::{Node, Value};
@@ -68,7 +69,7 @@ impl<'m> Hook<'m> {
 /// The webhooks of the configurations that inject: they name a revision, or a webhook whose name
 /// ends in `istio.io`.
 pub(super) fn injectors(mesh: &Mesh) -> Vec<Hook<'_>> {
-    let configs = mesh.objects.of_kind("MutatingWebhookConfiguration").iter();
+    let configs = mesh.objects.of_kind(Kind::MutatingWebhook).iter();
     let is_istios = |config: &&Object| {
         of(config).any(|hook| hook.name.ends_with("istio.io")) || !revisions_of(config).is_empty()
     };

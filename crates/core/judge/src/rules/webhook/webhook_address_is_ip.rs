@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use super::external::{host, istios};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3204",
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Info,
     claim: "the address of an external istiod is a name",
-    needs: &[MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::MutatingWebhook, Kind::ValidatingWebhook]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("webhook_address_is_ip.md"),
     check: Check::Object(check),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::hooks::injectors;
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{MUTATING_WEBHOOKS, SERVICES};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3202",
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "the Service that an injector webhook calls exists",
-    needs: &[MUTATING_WEBHOOKS, SERVICES],
-    uses: &[],
+    needs: Inputs::of(&[Kind::MutatingWebhook, Kind::Service]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("webhook_service_unknown.md"),
     check: Check::Object(check),

@@ -2,8 +2,9 @@
 
 use super::external::{host, istios};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::{MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::Node;
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Warning,
     claim: "every webhook of Istio says where it is served",
-    needs: &[MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::MutatingWebhook, Kind::ValidatingWebhook]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("webhook_without_address.md"),
     check: Check::Object(check),

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::hooks::{Hook, injectors, revisions};
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::MUTATING_WEBHOOKS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_text::tree::{Member, Node, Span, Value};
 
 pub(super) static RULE: Rule = Rule {
@@ -15,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::ControlPlane,
     severity: Severity::Error,
     claim: "no pod is injected by two webhooks",
-    needs: &[MUTATING_WEBHOOKS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::MutatingWebhook]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("webhooks_overlap.md"),
     check: Check::Object(check),

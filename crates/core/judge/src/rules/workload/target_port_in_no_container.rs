@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::analyzed::SERVICES;
 use crate::rules::workloads::{self, Selectors};
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 use meshladder_mesh::injection::Template;
 use meshladder_mesh::services::{ServicePort, number, ports};
@@ -18,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "every targetPort of a Service is a port of a container behind it",
-    needs: &[SERVICES],
-    uses: workloads::PATHS,
+    needs: Inputs::of(&[Kind::Service]),
+    uses: workloads::INPUTS,
     explains: &[],
     docs: include_str!("target_port_in_no_container.md"),
     check: Check::Object(check),
@@ -29,7 +30,8 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
     let services = facts
         .mesh
         .objects
-        .of("Service", "")
+        .of_kind(Kind::Service)
+        .iter()
         .filter(|service| !service.is_assumed());
     let selectors = Selectors::by(services, |service| service.spec_at(["selector"]));
     let mut behind: BTreeMap<usize, Declared<'_>> = BTreeMap::new();

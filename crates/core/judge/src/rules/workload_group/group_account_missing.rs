@@ -1,8 +1,10 @@
 //! See the page beside this file.
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::{SERVICE_ACCOUNTS, WORKLOAD_GROUPS, holds_in};
+use crate::rules::held::holds_in;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML3901",
@@ -11,15 +13,15 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Warning,
     claim: "the service account of every WorkloadGroup exists",
-    needs: &[WORKLOAD_GROUPS, SERVICE_ACCOUNTS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::WorkloadGroup, Kind::ServiceAccount]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("group_account_missing.md"),
     check: Check::Object(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
-    for group in facts.mesh.objects.of_kind("WorkloadGroup") {
+    for group in facts.mesh.objects.of_kind(Kind::WorkloadGroup) {
         out.examined();
         let Some(node) = group.spec_at(["template", "serviceAccount"]) else {
             continue;
@@ -29,13 +31,13 @@ fn check(facts: &Facts<'_>, out: &mut Sink) {
             .filter(|name| !name.is_empty())
             .unwrap_or("default");
         let namespace = &group.id.namespace;
-        let is_known = holds_in(facts, SERVICE_ACCOUNTS, "ServiceAccount", namespace);
+        let is_known = holds_in(facts, Kind::ServiceAccount, namespace);
         if name == "default"
             || !is_known
             || facts
                 .mesh
                 .objects
-                .get("ServiceAccount", namespace, name)
+                .get(Kind::ServiceAccount, namespace, name)
                 .is_some()
         {
             continue;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::held::WORKLOAD_GROUPS;
 use crate::rules::{Check, Facts, Rule, Sink};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::Object;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
     rung: Rung::Config,
     severity: Severity::Info,
     claim: "the WorkloadGroups of a namespace differ in their labels",
-    needs: &[WORKLOAD_GROUPS],
-    uses: &[],
+    needs: Inputs::of(&[Kind::WorkloadGroup]),
+    uses: Inputs::NONE,
     explains: &[],
     docs: include_str!("groups_alike.md"),
     check: Check::Object(check),
@@ -26,7 +27,7 @@ type Key<'m> = (&'m str, Vec<(&'m str, Option<&'m str>)>);
 
 fn check(facts: &Facts<'_>, out: &mut Sink) {
     let mut seen: BTreeMap<Key<'_>, &Object> = BTreeMap::new();
-    for group in facts.mesh.objects.of_kind("WorkloadGroup") {
+    for group in facts.mesh.objects.of_kind(Kind::WorkloadGroup) {
         out.examined();
         let node = group
             .spec_at(["metadata", "labels"])

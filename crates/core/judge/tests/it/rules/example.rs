@@ -9,14 +9,15 @@
 
 use std::collections::BTreeSet;
 
-use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Snapshot};
+use meshladder_capture::Kind;
+use meshladder_capture::snapshot::{Builder, Coverage, DocId, Need, Part, Snapshot};
 use meshladder_judge::finding::Spot;
 use meshladder_judge::ladder::{self, Analysis, Question, Scope};
 use meshladder_judge::report::Report;
 use meshladder_judge::rules::{Rule, Symptom};
-use meshladder_mesh::{Beside, Mesh, reads};
+use meshladder_mesh::{Beside, Mesh, probe};
 use meshladder_sim::request::Claims;
-use meshladder_sim::trace::{Branch, End, Hop, Kind, Trace};
+use meshladder_sim::trace::{Branch, End, EndKind, Hop, Trace};
 use meshladder_sim::walk::{Call, Caller, Url};
 use meshladder_text::time::Time;
 
@@ -106,10 +107,10 @@ impl Example {
             .then(|| format!("{place}: found in lines {lines:?}, marked is {marked}"))
     }
 
-    /// The kinds of object that the rule reads, as paths of the bundle layout.
-    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<String> {
+    /// The kinds of object that the rule reads.
+    pub(super) fn kinds_read(&self, rule: &Rule) -> BTreeSet<Kind> {
         let code = rule.code;
-        reads::of_rule(code, || drop(self.report(rule)))
+        probe::of_rule(code, || drop(self.report(rule)))
     }
 
     /// The line above `# ^ CODE`.
@@ -168,7 +169,7 @@ impl Example {
         for (doc, text) in &self.docs {
             builder.add(DocId::new(doc), doc.clone(), text.clone().into_bytes());
         }
-        builder.note(Need::Part(String::new()), Coverage::Complete);
+        builder.note(Need::Part(Part::Everything), Coverage::Complete);
         for denied in attribute(&self.info, "denied")
             .iter()
             .flat_map(|paths| paths.split(','))
@@ -233,18 +234,18 @@ impl Example {
     }
 }
 
-fn kind(word: &str) -> Kind {
-    const KINDS: [Kind; 10] = [
-        Kind::Forwarded,
-        Kind::Denied,
-        Kind::Answered,
-        Kind::NoListener,
-        Kind::NoRoute,
-        Kind::NoCluster,
-        Kind::NoEndpoints,
-        Kind::TlsMismatch,
-        Kind::Reset,
-        Kind::Undecided,
+fn kind(word: &str) -> EndKind {
+    const KINDS: [EndKind; 10] = [
+        EndKind::Forwarded,
+        EndKind::Denied,
+        EndKind::Answered,
+        EndKind::NoListener,
+        EndKind::NoRoute,
+        EndKind::NoCluster,
+        EndKind::NoEndpoints,
+        EndKind::TlsMismatch,
+        EndKind::Reset,
+        EndKind::Undecided,
     ];
     KINDS
         .into_iter()

@@ -1,14 +1,14 @@
 //! BackendTLSPolicy.
 
-use super::{GROUP, NAME};
+use super::NAME;
 use crate::schema::describe::FieldType::{Enum, List, Map, Of, Text as TextOf};
 use crate::schema::describe::{KindSchema, MessageSchema, STRING, checked, may, must, plain};
 use crate::schema::fields::{at_least_one, at_most_one};
 use crate::schema::text::TextRule;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "BackendTLSPolicy",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::BackendTlsPolicy,
     versions: &["v1", "v1alpha3"],
     only: false,
     spec: &SPEC,

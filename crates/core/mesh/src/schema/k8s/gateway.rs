@@ -1,6 +1,6 @@
 //! Gateway of the Gateway API.
 
-use super::{GROUP, LABEL_SELECTOR, NAME, OBJECT_REF};
+use super::{LABEL_SELECTOR, NAME, OBJECT_REF};
 use crate::schema::describe::FieldType::{Any, Enum, List, Map, Of, Text as TextOf};
 use crate::schema::describe::{
     FieldType, KindSchema, MessageSchema, PORT, STRING, checked, may, must, plain,
@@ -9,11 +9,11 @@ use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{all_different, entries, filled, has, items, set, text};
 use crate::schema::text::TextRule;
 use crate::schema::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "Gateway",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::K8sGateway,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,

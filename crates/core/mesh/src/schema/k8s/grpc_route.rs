@@ -1,16 +1,16 @@
 //! GRPCRoute.
 
 use super::filters::GRPC_FILTER;
-use super::{GROUP, HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
+use super::{HEADER_MATCH, NAME, backend_fields, route_fields, service_port};
 use crate::schema::describe::FieldType::{Any, Enum, List, Of};
 use crate::schema::describe::{
     FieldSchema, KindSchema, MessageSchema, STRING, checked, may, plain,
 };
 use crate::schema::fields::at_least_one;
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "GRPCRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::GrpcRoute,
     versions: &["v1", "v1alpha2"],
     only: false,
     spec: &SPEC,

@@ -1,9 +1,7 @@
 //! HTTPRoute.
 
 use super::filters::HTTP_FILTER;
-use super::{
-    GROUP, HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port,
-};
+use super::{HEADER_MATCH, NAME, backend_fields, regular_expression, route_fields, service_port};
 use crate::schema::describe::FieldType::{Any, Enum, Int, List, Of, Text as TextOf, Time};
 use crate::schema::describe::{
     DurationRule, FieldSchema, FieldType, KindSchema, MessageSchema, checked, list, may, must,
@@ -13,11 +11,11 @@ use crate::schema::fault::{Flaw, shown};
 use crate::schema::fields::{filled, text};
 use crate::schema::text::TextRule;
 use crate::schema::walk::SchemaWalk;
+use meshladder_capture::Kind;
 use meshladder_text::tree::Node;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "HTTPRoute",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::HttpRoute,
     versions: &["v1", "v1beta1"],
     only: false,
     spec: &SPEC,

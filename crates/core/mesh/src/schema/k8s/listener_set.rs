@@ -1,14 +1,14 @@
 //! ListenerSet.
 
+use super::OBJECT_REF;
 use super::gateway::LISTENER;
-use super::{GROUP, OBJECT_REF};
 use crate::schema::describe::FieldType::{List, Of};
 use crate::schema::describe::{KindSchema, MessageSchema, checked, must};
 use crate::schema::fields::{all_different, items};
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "ListenerSet",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ListenerSet,
     versions: &["v1"],
     only: false,
     spec: &SPEC,

@@ -1,12 +1,12 @@
 //! ReferenceGrant.
 
-use super::{GROUP, NAME};
+use super::NAME;
 use crate::schema::describe::FieldType::{List, Of};
 use crate::schema::describe::{KindSchema, MessageSchema, STRING, may, must, plain};
+use meshladder_capture::Kind;
 
-pub(in crate::schema) static KIND: KindSchema = KindSchema {
-    kind: "ReferenceGrant",
-    group: GROUP,
+pub(in crate::schema) static SCHEMA: KindSchema = KindSchema {
+    kind: Kind::ReferenceGrant,
     versions: &["v1beta1", "v1alpha2", "v1"],
     only: false,
     spec: &SPEC,

@@ -1,30 +1,28 @@
 //! TCPRoute, TLSRoute and UDPRoute.
 
-use super::{BACKEND_REF, GROUP, NAME, PARENT_REFS, route_fields};
+use super::{BACKEND_REF, NAME, PARENT_REFS, route_fields};
 use crate::schema::describe::FieldType::{List, Of};
 use crate::schema::describe::{
     FieldSchema, FieldType, KindSchema, MessageSchema, STRING, may, must, plain,
 };
+use meshladder_capture::Kind;
 
 pub(in crate::schema) static TCP: KindSchema = KindSchema {
-    kind: "TCPRoute",
-    group: GROUP,
+    kind: Kind::TcpRoute,
     versions: &["v1alpha2", "v1"],
     only: false,
     spec: &TCP_SPEC,
 };
 
 pub(in crate::schema) static TLS: KindSchema = KindSchema {
-    kind: "TLSRoute",
-    group: GROUP,
+    kind: Kind::TlsRoute,
     versions: &["v1", "v1alpha3", "v1alpha2"],
     only: false,
     spec: &TLS_SPEC,
 };
 
 pub(in crate::schema) static UDP: KindSchema = KindSchema {
-    kind: "UDPRoute",
-    group: GROUP,
+    kind: Kind::UdpRoute,
     versions: &["v1alpha2", "v1"],
     only: false,
     spec: &UDP_SPEC,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::{Family, seconds};
 use crate::tables::secret;
+use meshladder_capture::Kind;
 use meshladder_capture::envoy::clusters::{self, ClusterStatuses};
 use meshladder_capture::envoy::dump::Section;
 use meshladder_capture::envoy::name::ClusterName;
@@ -212,18 +213,14 @@ fn levels(proxy: &Proxy<'_>) -> BTreeMap<String, u32> {
 
 /// The addresses that Kubernetes has; none when that cannot be told.
 fn known_addresses(snapshot: &Snapshot, mesh: &Mesh) -> Option<BTreeSet<IpAddr>> {
-    let is_whole = |path: &str| snapshot.coverage(&Need::of_path(path)) == Coverage::Complete;
-    let needed = [
-        "k8s/endpointslices.discovery.k8s.io.json",
-        "k8s/pods.json",
-        "k8s/services.json",
-    ];
-    if !needed.iter().all(|path| is_whole(path)) {
+    let is_whole = |kind: &Kind| snapshot.coverage(&Need::Objects(*kind)) == Coverage::Complete;
+    let needed = [Kind::EndpointSlice, Kind::Pod, Kind::Service];
+    if !needed.iter().all(is_whole) {
         return None;
     }
     let listed = mesh
         .objects
-        .of_kind("EndpointSlice")
+        .of_kind(Kind::EndpointSlice)
         .iter()
         .flat_map(|slice| {
             let endpoints = slice.node.get("endpoints").map_or(&[][..], Node::items);
