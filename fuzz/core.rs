@@ -18,6 +18,7 @@ use meshladder_judge::prometheus::rates::{self, Answers};
 use meshladder_mesh::{Beside, Mesh};
 use meshladder_output as output;
 use meshladder_output::logs::Told;
+use meshladder_output::prometheus::samples_json;
 use meshladder_output::tables::{
     bootstrap, cluster, ecds, eds, endpoint, flag_rates, listener, logs, route, secret, status,
 };
@@ -136,7 +137,8 @@ pub(crate) fn prometheus_answer(data: &[u8]) {
         };
         let rows = rates::rows(rates, &["response_flags", "reporter"], 300.0);
         let _ = flag_rates::table(&rows, &[]).to_string();
-        assert!(json::check(&flag_rates::to_json(&rows, &[])).is_ok());
+        let samples = samples_json(None, text, &answer.samples);
+        assert!(json::check(&samples).is_ok());
     }
 }
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::finding::{Confidence, Evidence, Finding, Fix, Rung, Severity};
 use crate::fleet::{Documents, Fleet, Proxy};
 use crate::report::{self, Outcome, Report, RungOutcome, Verdict};
-use crate::rules::{self, Case, Check, Facts, Rule, Sink, Symptom};
+use crate::rules::{self, Case, Check, Facts, Lens, Rule, Sink, Symptom};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, DocId, Need, Part, ProxyRef, Snapshot};
 use meshladder_mesh::schema::Faults;
@@ -83,7 +83,8 @@ pub fn climb_along(
     let case = trace
         .as_ref()
         .map(|(call, trace)| case::build(&facts, call, trace, question.seen.as_ref()));
-    ran.extend(climbed().filter_map(|rule| run(rule, &facts, case.as_ref())));
+    let lens = Lens::of_climb(case.as_ref());
+    ran.extend(climbed().filter_map(|rule| run(rule, &facts, lens)));
     ran.sort_by_key(|ran| ran.rule.code);
     let mut findings: Vec<Finding> = ran
         .iter()
@@ -123,9 +124,9 @@ pub fn climb_along(
         attribute::causes(&mut findings);
     }
     verify::fixes(&mut findings, &facts, case.as_ref(), question);
-    let coverage = coverage(climbed(), snapshot);
+    let coverage = coverage(climbed(), Lens::Mesh, snapshot);
     Report {
-        question: question.scope.to_json(question.seen.as_ref()),
+        question: question.scope.topic(question.seen.as_ref()),
         about: question.scope.in_words(),
         taken_at: snapshot.taken_at(),
         verdict,
@@ -163,7 +164,7 @@ fn visit_proxies(
         .iter()
         .map(|rule| Ran {
             rule,
-            skipped: lacking(rule, snapshot, mesh),
+            skipped: lacking(rule, Lens::Mesh, snapshot, mesh),
             sink: Sink::new(rule),
         })
         .collect();
@@ -200,15 +201,13 @@ fn visit(
     (proxy.summary(), sinks)
 }
 
-/// Runs a rule that looks at the mesh or at the request; none for one that does not apply.
-fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Option<Ran> {
-    let skipped = lacking(rule, facts.snapshot, facts.mesh);
-    let sink = match (rule.check, case) {
+/// Asks a rule through a lens; none for one that does not apply.
+fn run(rule: &'static Rule, facts: &Facts<'_>, lens: Lens<'_>) -> Option<Ran> {
+    let skipped = lacking(rule, lens, facts.snapshot, facts.mesh);
+    let sink = match (rule.check, lens.case()) {
         (Check::Proxy(_), _) | (Check::Request(_), None) => return None,
         _ if skipped.is_some() => Sink::new(rule),
-        (Check::Mesh(check) | Check::Object(check), _) => guarded(rule, |sink| check(facts, sink)),
-        (Check::Either(check), case) => guarded(rule, |sink| check(facts, case, sink)),
-        (Check::Request(check), Some(case)) => guarded(rule, |sink| check(facts, case, sink)),
+        _ => guarded(rule, |sink| rule.ask(facts, lens, sink)),
     };
     let mut ran = Ran {
         rule,
@@ -216,8 +215,8 @@ fn run(rule: &'static Rule, facts: &Facts<'_>, case: Option<&Case<'_>>) -> Optio
         sink,
     };
     let coverage = |need: Need| facts.snapshot.coverage(&need);
-    let mut needs = rule.needs.iter().map(coverage);
-    let mut uses = rule.uses.iter().map(coverage);
+    let mut needs = rule.needs(lens).iter().map(coverage);
+    let mut uses = rule.uses(lens).iter().map(coverage);
     if needs.any(|coverage| matches!(coverage, Coverage::Partial(_)))
         || uses.any(|coverage| matches!(coverage, Coverage::Denied(_)))
     {
@@ -254,15 +253,21 @@ fn guarded(rule: &'static Rule, check: impl FnOnce(&mut Sink)) -> Sink {
 
 /// The first thing that a rule cannot do without and that is not there. Of a kind that was read
 /// only in part and of which there is none at all, nothing can be concluded either.
-fn lacking(rule: &Rule, snapshot: &Snapshot, mesh: &Mesh) -> Option<(Need, Coverage)> {
-    rule.needs.iter().find_map(|need| {
+fn lacking(
+    rule: &Rule,
+    lens: Lens<'_>,
+    snapshot: &Snapshot,
+    mesh: &Mesh,
+) -> Option<(Need, Coverage)> {
+    let is_of_files = matches!(lens, Lens::Objects) && snapshot.is_files();
+    rule.needs(lens).iter().find_map(|need| {
         let kind = match need {
             Need::Objects(kind) => Some(kind),
             _ => None,
         };
         match (snapshot.coverage(&need), kind) {
             (Coverage::Complete, _) => None,
-            (Coverage::Partial(_), _) if rule.is_of_objects() && snapshot.is_files() => kind
+            (Coverage::Partial(_), _) if is_of_files => kind
                 .filter(|kind| analyze::is_not_in_files(rule, *kind, mesh))
                 .map(|_| (need, Coverage::Partial("the files have none".to_owned()))),
             (Coverage::Partial(_), None) => None,
@@ -407,17 +412,19 @@ fn rung_outcome(
     }
 }
 
-/// The rules of the ladder; those of objects are `analyze`'s.
+/// The rules of the ladder; those of objects alone are `analyze`'s.
 fn climbed() -> impl Iterator<Item = &'static Rule> {
-    rules::all().filter(|rule| !rule.is_of_objects())
+    rules::all().filter(|rule| rule.is_of_traffic())
 }
 
 /// Everything that any of the rules needs or uses.
 fn coverage(
     rules: impl Iterator<Item = &'static Rule>,
+    lens: Lens<'_>,
     snapshot: &Snapshot,
 ) -> Vec<(Need, Coverage)> {
-    let needs: std::collections::BTreeSet<Need> = rules.flat_map(Rule::inputs).collect();
+    let needs: std::collections::BTreeSet<Need> =
+        rules.flat_map(|rule| rule.inputs(lens)).collect();
     needs
         .into_iter()
         .map(|need| (need.clone(), snapshot.coverage(&need)))

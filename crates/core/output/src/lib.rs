@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 pub mod analysis;
 pub mod authz;
+pub mod bundle;
 pub mod describe;
 pub mod diff;
 pub mod edit;
@@ -12,6 +13,8 @@ pub mod logs;
 pub mod markdown;
 pub mod messages;
 pub mod monitor;
+pub mod prometheus;
+mod question;
 pub mod report;
 pub mod tables;
 pub mod trace;

@@ -11,11 +11,13 @@ mod check;
 mod cursor;
 mod locate;
 mod text;
+mod write;
 
 pub use check::check;
 pub use cursor::Cursor;
 pub use locate::pointer_to;
 pub use text::{escape, escape_into, unescape};
+pub use write::{to_line, to_pretty};
 
 /// One JSON value inside a document.
 #[derive(Clone, Copy, Debug)]

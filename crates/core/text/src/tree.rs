@@ -4,6 +4,8 @@
 //! Texts are shared: the same few names stand in every object. Large dumps never become a tree; see
 //! [`super::json`].
 
+mod build;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use super::text::Text;
 pub const MAX_DEPTH: usize = 128;
 
 /// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The value.
     pub value: Value,
@@ -32,7 +34,7 @@ pub struct Span {
 }
 
 /// A JSON value. Numbers keep their text: `1.10` stays `1.10`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `null`
     Null,
@@ -49,7 +51,7 @@ pub enum Value {
 }
 
 /// One member of an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The name.
     pub key: Name,
@@ -184,21 +186,7 @@ impl Node {
 
     /// As JSON, without white space.
     pub fn to_json(&self) -> String {
-        let mut out = String::new();
-        self.write_json(&mut out);
-        out
-    }
-
-    fn write_json(&self, out: &mut String) {
-        match &self.value {
-            Value::Null => out.push_str("null"),
-            Value::Bool(true) => out.push_str("true"),
-            Value::Bool(false) => out.push_str("false"),
-            Value::Number(text) => out.push_str(text),
-            Value::String(text) => json::escape_into(out, text),
-            Value::Array(items) => write_array(items, out),
-            Value::Object(members) => write_object(members, out),
-        }
+        self.value.to_json()
     }
 
     /// The node at an RFC 6901 pointer.
@@ -221,30 +209,6 @@ impl Node {
         // RFC 6901, 4: `~1` is decoded before `~0`, so that `~01` becomes `~1` and not `/`.
         self.get(&token.replace("~1", "/").replace("~0", "~"))
     }
-}
-
-fn write_array(items: &[Node], out: &mut String) {
-    out.push('[');
-    for (i, item) in items.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        item.write_json(out);
-    }
-    out.push(']');
-}
-
-fn write_object(members: &[Member], out: &mut String) {
-    out.push('{');
-    for (i, member) in members.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        json::escape_into(out, &member.key);
-        out.push(':');
-        member.value.write_json(out);
-    }
-    out.push('}');
 }
 
 /// Changes how many elements a list has.

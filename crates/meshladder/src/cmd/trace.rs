@@ -43,7 +43,7 @@ pub(super) fn run(global: &Global, args: &Trace) -> Outcome {
     let trace = walk::trace(&snapshot, &mesh, &call, keep);
     let mut out = out::stdout();
     match args.output {
-        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call.to_json(), &snapshot))?,
+        TextOrJson::Json => writeln!(out, "{}", to_json(&trace, &call, &snapshot))?,
         TextOrJson::Text => {
             let marks = if out::has_colour() {
                 Marks {

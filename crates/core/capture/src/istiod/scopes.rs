@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::envoy::logging::defaults::{container_args, value_of};
-use meshladder_text::json::{Raw, TextFault, ValueKind, escape};
-use meshladder_text::tree::Node;
+use meshladder_text::json::{Raw, TextFault, ValueKind};
+use meshladder_text::tree::{Node, Value};
 
 /// One scope of an istiod's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,14 +52,14 @@ impl LogScope {
 
     /// What ControlZ takes at `/scopej/<name>` to set another level and keep the rest.
     pub fn with_level(&self, level: &str) -> String {
-        format!(
-            r#"{{"name":{},"description":{},"output_level":{},"stack_trace_level":{},"log_callers":{}}}"#,
-            escape(&self.name),
-            escape(&self.description),
-            escape(level),
-            escape(&self.stack_trace_level),
-            self.log_callers
-        )
+        let scope = [
+            ("name", Value::from(&self.name)),
+            ("description", Value::from(&self.description)),
+            ("output_level", Value::from(level)),
+            ("stack_trace_level", Value::from(&self.stack_trace_level)),
+            ("log_callers", Value::from(self.log_callers)),
+        ];
+        Value::object(scope).to_json()
     }
 }
 

@@ -54,7 +54,7 @@ fn a_rule_that_breaks_becomes_a_finding_and_the_others_still_answer() {
     };
     let ran: Vec<Ran> = [&BREAKS, &ANSWERS]
         .into_iter()
-        .filter_map(|rule| run(rule, &facts, None))
+        .filter_map(|rule| run(rule, &facts, Lens::Mesh))
         .collect();
     let findings: Vec<_> = ran.iter().flat_map(|ran| &ran.sink.findings).collect();
     let told: Vec<_> = findings

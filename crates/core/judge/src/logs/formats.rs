@@ -8,7 +8,7 @@ use meshladder_capture::snapshot::{Shape, Snapshot};
 use meshladder_mesh::config::config_maps;
 use meshladder_mesh::{Mesh, MeshConfig};
 use meshladder_text::json::Raw;
-use meshladder_text::tree::{Member, Node, Value};
+use meshladder_text::tree::{Node, Value};
 
 /// Which formats to try for the lines of each of several logs.
 #[derive(Clone, Debug)]
@@ -233,7 +233,7 @@ fn of_providers(tree: &Node) -> Vec<String> {
             format
                 .get("labels")
                 .filter(|labels| !labels.members().is_empty())
-                .map(to_json)
+                .map(|labels| texts(labels).to_json())
         };
         format
             .str_at("text")
@@ -244,20 +244,11 @@ fn of_providers(tree: &Node) -> Vec<String> {
     formats.filter_map(text).collect()
 }
 
-fn to_json(node: &Node) -> String {
-    let member = |member: &Member| {
-        format!(
-            "{}:{}",
-            meshladder_text::json::escape(&member.key),
-            to_json(&member.value)
-        )
-    };
+/// The labels as a format: Envoy's are objects and text, so anything else counts as empty text.
+fn texts(node: &Node) -> Value {
     match &node.value {
-        Value::Object(members) => format!(
-            "{{{}}}",
-            members.iter().map(member).collect::<Vec<_>>().join(",")
-        ),
-        _ => meshladder_text::json::escape(node.str().unwrap_or_default()),
+        Value::Object(members) => Value::object(members.iter().map(|m| (&*m.key, texts(&m.value)))),
+        _ => node.str().unwrap_or_default().into(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! witness: a client that logs `via_upstream` only relays.
 
 use super::{Case, Facts};
-use crate::finding::{Evidence, Fix};
+use crate::finding::{Evidence, Fix, Op};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::envoy::name::ClusterName;
@@ -379,8 +379,8 @@ pub(super) fn without_patch(filter: &Object, part: &Node) -> Vec<Fix> {
         .strip_prefix("/spec/configPatches/")
         .and_then(|rest| rest.split('/').next());
     if let (2.., Some(place)) = (patches.len(), place) {
-        let remove = format!(r#"[{{"op":"remove","path":"/spec/configPatches/{place}"}}]"#);
-        fixes.insert(0, Fix::json_patch(&filter.id, remove));
+        let remove = vec![Op::remove(format!("/spec/configPatches/{place}"))];
+        fixes.insert(0, Fix::patch(&filter.id, remove));
     }
     fixes
 }

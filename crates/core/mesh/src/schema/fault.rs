@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Object, ObjectRef};
+use crate::{Object, ObjectRef, Op};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::DocId;
 use meshladder_text::json::escape;
@@ -24,7 +24,7 @@ pub struct SchemaFault {
     /// What is wrong there, to follow the part's name: `is 0, out of range`.
     pub what: String,
     /// The operations of a JSON patch that repairs it, where that is certain.
-    pub patch: Option<String>,
+    pub patch: Option<Vec<Op>>,
 }
 
 /// One thing that is wrong, while the object is at hand.
@@ -75,8 +75,8 @@ pub enum Flaw {
 pub(super) enum Repair {
     /// The field is renamed.
     Rename(&'static str),
-    /// The value is replaced by this JSON.
-    Replace(String),
+    /// The value is replaced by this one.
+    Replace(Value),
 }
 
 impl ObjectFault<'_> {
@@ -99,19 +99,12 @@ impl ObjectFault<'_> {
     }
 }
 
-fn patch(repair: &Repair, path: &str, node: &Node) -> Option<String> {
+fn patch(repair: &Repair, path: &str, node: &Node) -> Option<Vec<Op>> {
     Some(match repair {
-        Repair::Replace(value) => format!(
-            r#"[{{"op":"replace","path":{},"value":{value}}}]"#,
-            escape(path)
-        ),
+        Repair::Replace(value) => vec![Op::replace(path, value.clone())],
         Repair::Rename(name) => {
             let (parent, _) = path.rsplit_once('/')?;
-            let (renamed, removed) = (escape(&format!("{parent}/{name}")), escape(path));
-            let value = node.to_json();
-            format!(
-                r#"[{{"op":"add","path":{renamed},"value":{value}}},{{"op":"remove","path":{removed}}}]"#
-            )
+            vec![Op::add(format!("{parent}/{name}"), node), Op::remove(path)]
         }
     })
 }

@@ -2,7 +2,6 @@
 
 use super::describe::{FieldType, KindSchema, MessageSchema};
 use crate::schema::describe::DurationRule;
-use meshladder_text::json::escape;
 use meshladder_text::near;
 use meshladder_text::tree::{Node, Value};
 
@@ -101,18 +100,16 @@ fn homes(message: &'static MessageSchema, key: &str, path: &str, found: &mut Vec
     }
 }
 
-/// The value in the type that was asked for, as JSON, where it is plain: a number in quotes, one
-/// entry as a list.
-pub(super) fn in_type(node: &Node, of: &FieldType) -> Option<String> {
+/// The value in the type that was asked for, where it is plain: a number in quotes, one entry as a
+/// list.
+pub(super) fn in_type(node: &Node, of: &FieldType) -> Option<Value> {
     match (of, &node.value) {
-        (FieldType::Text(_), Value::Number(text)) => Some(escape(text)),
+        (FieldType::Text(_), Value::Number(text)) => Some(Value::String(text.clone())),
         (FieldType::Bool, Value::String(text)) if matches!(&**text, "true" | "false") => {
-            Some(text.to_string())
+            Some(Value::Bool(&**text == "true"))
         }
         (FieldType::List(FieldType::Text(_), ..), Value::String(_))
-        | (FieldType::List(FieldType::Of(_), ..), Value::Object(_)) => {
-            Some(format!("[{}]", node.to_json()))
-        }
+        | (FieldType::List(FieldType::Of(_), ..), Value::Object(_)) => Some(Value::list([node])),
         _ => None,
     }
 }

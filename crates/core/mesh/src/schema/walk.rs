@@ -7,7 +7,6 @@ use super::guess;
 use super::text::TextRule;
 use crate::Object;
 use crate::schema::describe::DurationRule;
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node, Value};
 
 /// Where the walk is, and what it found.
@@ -90,7 +89,7 @@ impl<'n> SchemaWalk<'n> {
             kind.singular()
         );
         self.value_fault(Flaw::InvalidValue, node, what).repair =
-            Some(Repair::Replace(escape(&best)));
+            Some(Repair::Replace(best.into()));
         true
     }
 
@@ -201,7 +200,7 @@ impl<'n> SchemaWalk<'n> {
                     shown(node)
                 );
                 self.fault(Flaw::LooselyWritten, node, what).repair =
-                    Some(Repair::Replace(value.to_string()));
+                    Some(Repair::Replace(Value::Number(value.clone())));
                 self.number(node, of, value);
             }
             (FieldType::Time(span), Value::String(value)) => self.time(node, *span, value),
@@ -286,7 +285,7 @@ impl<'n> SchemaWalk<'n> {
             None => format!("is {}, not one of {}", shown(node), names.join(", ")),
         };
         self.fault(Flaw::UnknownEnumValue, node, what).repair =
-            near.map(|near| Repair::Replace(escape(near)));
+            near.map(|near| Repair::Replace(near.into()));
     }
 
     fn position(&mut self, node: &'n Node, names: &'static [&'static str], value: &str) {
@@ -296,7 +295,7 @@ impl<'n> SchemaWalk<'n> {
             return;
         };
         let what = format!("is {value}, where the API server takes the name {name}");
-        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace(escape(name)));
+        self.fault(Flaw::LooselyWritten, node, what).repair = Some(Repair::Replace((*name).into()));
     }
 
     fn list(

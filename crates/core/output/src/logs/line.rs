@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use super::shown;
+use crate::json::{Pairs, to_line};
 use meshladder_capture::access_log::{AccessRecord, LogField};
 use meshladder_capture::flags;
 use meshladder_judge::logs::{Class, Judgement};
-use meshladder_text::json::{escape, escape_into};
+use serde::Serialize;
 
 /// For people: when, where, what, how it ended, who ended it and why.
 pub fn line_text(
@@ -117,50 +118,71 @@ pub fn line_json(
     record: &AccessRecord<'_>,
     judgement: Judgement,
 ) -> String {
-    let flags: Vec<String> = record.flags().map(escape).collect();
-    let mut out = format!(
-        "{{\"doc\":{},\"line\":{number},\"response_code\":{},\"response_flags\":[{}],\"by\":\"{}\",\"side\":\"{}\",\"class\":\"{}\",\"grpc\":{}",
-        escape(source),
-        record.code(),
-        flags.join(","),
-        judgement.by.id(),
-        judgement.side.id(),
-        judgement.class.id(),
-        judgement.is_grpc,
-    );
+    let mut fields = Vec::new();
     for (name, field) in NAMES {
         let value = record.get(field);
-        if value.is_empty() {
-            continue;
-        }
-        let _ = write!(out, ",\"{name}\":");
-        match (field, record.number(field)) {
-            (
-                LogField::Received | LogField::Sent | LogField::Duration | LogField::ServiceTime,
-                Some(number),
-            ) => {
-                let _ = write!(out, "{number}");
-            }
-            _ => escape_into(&mut out, value),
+        if !value.is_empty() {
+            fields.push((name, FieldJson::of(field, value, record.number(field))));
         }
     }
-    if !record.others.is_empty() {
-        let others = record
-            .others
-            .iter()
-            .map(|(name, value)| format!("{}:{}", escape(name), escape(value)));
-        let _ = write!(
-            out,
-            ",\"other\":{{{}}}",
-            others.collect::<Vec<_>>().join(",")
-        );
-    }
-    let means: Vec<String> = if judgement.class == Class::Fine {
+    let means = if judgement.class == Class::Fine {
         Vec::new()
     } else {
         means(record)
     };
-    let means: Vec<String> = means.iter().map(|text| escape(text)).collect();
-    let _ = write!(out, ",\"means\":[{}]}}", means.join(","));
-    out
+    let mut others = Vec::new();
+    for (name, value) in &record.others {
+        others.push((&**name, &**value));
+    }
+    to_line(&RecordJson {
+        doc: source,
+        line: number,
+        response_code: record.code(),
+        response_flags: record.flags().collect(),
+        by: judgement.by.id(),
+        side: judgement.side.id(),
+        class: judgement.class.id(),
+        grpc: judgement.is_grpc,
+        fields: Pairs(fields),
+        other: (!others.is_empty()).then_some(Pairs(others)),
+        means,
+    })
+}
+
+#[derive(Serialize)]
+struct RecordJson<'a> {
+    doc: &'a str,
+    line: u64,
+    response_code: u16,
+    response_flags: Vec<&'a str>,
+    by: &'static str,
+    side: &'static str,
+    class: &'static str,
+    grpc: bool,
+    /// Those of [`NAMES`] that the line has.
+    #[serde(flatten)]
+    fields: Pairs<&'static str, FieldJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Pairs<&'a str, &'a str>>,
+    means: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FieldJson<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl<'a> FieldJson<'a> {
+    /// Sizes and times are numbers; what is not one there stays as it was written.
+    fn of(field: LogField, text: &'a str, number: Option<u64>) -> Self {
+        match (field, number) {
+            (
+                LogField::Received | LogField::Sent | LogField::Duration | LogField::ServiceTime,
+                Some(number),
+            ) => Self::Number(number),
+            _ => Self::Text(text),
+        }
+    }
 }

@@ -6,9 +6,9 @@ use meshladder_capture::envoy::dump::{Dump, Section};
 use meshladder_capture::snapshot::{Document, Shape};
 use meshladder_output::tables::{bootstrap, cluster, eds, listener, route, secret};
 use meshladder_output::yaml;
-use meshladder_text::json::{Raw, TextFault, ValueKind, escape};
+use meshladder_text::json::{Raw, TextFault, ValueKind};
 use meshladder_text::time::Time;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 use super::{ending, index};
 use crate::args::Global;
@@ -78,11 +78,8 @@ fn yaml_all(out: &mut impl Write, document: &Document) -> Result<(), Failure> {
                     indented(out, "  ", "  ", &item)?;
                 }
             } else {
-                let object = format!("{{{}:{}}}", escape(key), value.text());
-                let node = Raw::of(&object)
-                    .and_then(Node::from_json)
-                    .map_err(|f| damaged(document, *value, &f))?;
-                indented(out, start, "  ", &yaml::text(&node))?;
+                let object = Value::object([(key, &tree(*value, document)?)]);
+                indented(out, start, "  ", &yaml::text(&object.into()))?;
             }
         }
     }

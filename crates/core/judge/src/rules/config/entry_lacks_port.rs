@@ -9,6 +9,7 @@ use meshladder_capture::access_log::AccessLine;
 use meshladder_capture::snapshot::{DocId, Inputs, Part};
 use meshladder_mesh::Object;
 use meshladder_mesh::host::covers;
+use meshladder_text::tree::Value;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0521",
@@ -81,8 +82,12 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
             Evidence::of(entry, ports, "the ports it has"),
         );
         finding.evidence.extend(proofs);
-        let value = format!(r#"{{"number":{port},"name":"tcp-{port}","protocol":"TCP"}}"#);
-        finding.fix(patch::set(entry, ports, "-", &value));
+        let added = Value::object([
+            ("number", Value::from(port)),
+            ("name", format!("tcp-{port}").into()),
+            ("protocol", "TCP".into()),
+        ]);
+        finding.fix(patch::set(entry, ports, "-", added));
     }
 }
 

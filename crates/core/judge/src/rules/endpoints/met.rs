@@ -11,7 +11,6 @@ use meshladder_mesh::selector::has_labels;
 use meshladder_mesh::services::number;
 use meshladder_mesh::traffic::routes;
 use meshladder_mesh::{Mesh, Object, ObjectRef};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Node, Value};
 
 /// A Service as a rule meets it.
@@ -247,17 +246,6 @@ pub(in crate::rules) fn labels_in_words(labels: &Node) -> String {
         .iter()
         .map(|m| format!("{}={}", m.key, m.value.str().unwrap_or_default()));
     pairs.collect::<Vec<_>>().join(",")
-}
-
-/// Puts a value, as JSON text, at a path of an object; `op` is `add` or `replace`.
-pub(in crate::rules) fn put(object: &Object, op: &str, path: &str, value: &str) -> Fix {
-    Fix::json_patch(
-        &object.id,
-        format!(
-            "[{{\"op\":\"{op}\",\"path\":{},\"value\":{value}}}]",
-            escape(path)
-        ),
-    )
 }
 
 /// Whether a Boolean is set.

@@ -1,15 +1,16 @@
 //! See the page beside this file.
 
 use super::met::{self, Met};
-use crate::finding::{Evidence, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::selector;
 use meshladder_mesh::traffic::destinations;
 use meshladder_mesh::{Object, ObjectRef, PodFacts, ServiceFacts};
-use meshladder_text::json::escape;
 use meshladder_text::tree::{Member, Node};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0701",
@@ -29,10 +30,17 @@ pub(super) static RULE: Rule = Rule {
     ]),
     explains: &["ML10"],
     docs: include_str!("subset_selects_no_pods.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     for rule in facts.mesh.objects.of_kind(Kind::DestinationRule) {
         let host = rule
             .spec_at(["host"])
@@ -189,10 +197,11 @@ fn fitting(rule: &Object, subset: &Node, labels: &Node, pods: &[&PodFacts]) -> O
         .iter()
         .position(|other| std::ptr::eq(other, subset))?;
     let key = member.key.replace('~', "~0").replace('/', "~1");
-    Some(met::put(
-        rule,
-        "replace",
-        &format!("/spec/subsets/{index}/labels/{key}"),
-        &escape(value),
+    Some(Fix::patch(
+        &rule.id,
+        [Op::replace(
+            format!("/spec/subsets/{index}/labels/{key}"),
+            *value,
+        )],
     ))
 }

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 
 use super::servers::{self, Server};
-use crate::finding::{Evidence, Fix, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Rung, Severity};
 use crate::rules::endpoints::met::{self, Met};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::peer_authentication::MutualTls;
@@ -13,6 +13,8 @@ use meshladder_mesh::scope::Scope;
 use meshladder_mesh::services::ports;
 use meshladder_mesh::{Object, ObjectRef, PodFacts};
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0805",
@@ -30,10 +32,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::ServiceEntry, Kind::Sidecar, Kind::ConfigMap]),
     explains: &["ML0809", "ML0817", "ML10"],
     docs: include_str!("client_tls_against_server.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     match case {
         Some(case) => of_request(facts, case, out),
         None => everywhere(facts, out),
@@ -289,11 +298,9 @@ fn tell(
                 vec![fix],
             );
         }
-        let mut fixes = vec![met::put(
-            rule,
-            "replace",
-            &rule.path_of(mode),
-            "\"ISTIO_MUTUAL\"",
+        let mut fixes = vec![Fix::patch(
+            &rule.id,
+            [Op::replace(rule.path_of(mode), "ISTIO_MUTUAL")],
         )];
         if only_says_tls(rule) {
             fixes.push(Fix::delete(&rule.id));
@@ -304,7 +311,10 @@ fn tell(
         "{} makes {} take plain text only, and {} makes clients send it mutual TLS",
         policy.id, met.service.id, rule.id
     );
-    let open = met::put(policy, "replace", &policy.path_of(node), "\"PERMISSIVE\"");
+    let open = Fix::patch(
+        &policy.id,
+        [Op::replace(policy.path_of(node), "PERMISSIVE")],
+    );
     // The one that is for the whole mesh is not what stands out.
     let is_root = policy.id.namespace == *facts.mesh.config.root_namespace;
     if is_root && rule.id.namespace != policy.id.namespace {
@@ -341,7 +351,7 @@ fn tell_bare(facts: &Facts<'_>, rule: &Object, tls: &Node, pod: &PodFacts, met: 
     let fix = if is_for_many {
         exempt(facts, met.service)
     } else {
-        met::put(rule, "replace", &rule.path_of(mode), "\"DISABLE\"")
+        Fix::patch(&rule.id, [Op::replace(rule.path_of(mode), "DISABLE")])
     };
     let proof = Evidence::of(rule, mode, "what clients send");
     ((rule.id.clone(), message, proof), Vec::new(), vec![fix])

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Evidence, Fix, Risk, Rung, Severity};
+use crate::finding::{Evidence, Fix, Op, Risk, Rung, Severity};
 use crate::rules::endpoints::met;
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::{Coverage, Inputs, Need};
 use meshladder_mesh::gateways::{Server, servers};
@@ -12,13 +12,14 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::trace::EndKind;
 use meshladder_sim::walk::Scheme;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0801",
     name: "gateway-credential-missing",
-    aka: &["IST0161"],
+    aka: &["IST0101", "IST0161"],
     rung: Rung::Identity,
     severity: Severity::Error,
     claim: "every Gateway's credentialName is a complete Secret in the namespace of the gateway's pods",
@@ -26,10 +27,17 @@ pub(super) static RULE: Rule = Rule {
     uses: Inputs::of(&[Kind::Secret, Kind::Service]),
     explains: &["ML08", "ML04"],
     docs: include_str!("gateway_credential_missing.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     for gateway in mesh.objects.of_kind(Kind::Gateway).iter() {
         let pods = mesh.gateway_pods(gateway);
@@ -180,11 +188,9 @@ fn tell(
                 .collect();
             if let [own] = own.as_slice() {
                 let path = server.gateway.path_of(name);
-                finding.fix(met::put(
-                    server.gateway,
-                    "replace",
-                    &path,
-                    &escape(&own.id.name),
+                finding.fix(Fix::patch(
+                    &server.gateway.id,
+                    [Op::replace(path, &own.id.name)],
                 ));
             }
             if let Some(secret) = elsewhere.first() {

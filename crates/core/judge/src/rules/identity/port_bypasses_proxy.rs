@@ -11,7 +11,7 @@ use meshladder_mesh::services::{ports, target_port};
 use meshladder_mesh::{Object, ObjectRef};
 use meshladder_sim::listener::{Capture, TrafficDirection};
 use meshladder_sim::request::Connection;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0814",
@@ -202,7 +202,7 @@ fn lists(text: &str, port: u16) -> bool {
 
 /// The pods change when their workload's template does.
 pub(in crate::rules) fn drop_annotation(workload: &ObjectRef, key: &str) -> Fix {
-    let annotations = format!("{{\"metadata\":{{\"annotations\":{{\"{key}\":null}}}}}}");
-    let patch = format!("{{\"spec\":{{\"template\":{annotations}}}}}");
+    let path = ["spec", "template", "metadata", "annotations", key];
+    let patch = Value::nested(path, Value::Null);
     Fix::merge(workload, patch).unchecked("it shows when the pod is made again")
 }

@@ -3,21 +3,22 @@
 use super::action::Action;
 use super::effect::{self, serving, sidecar};
 use super::http_route::{RouteCall, is_catch_all, shadow, shadowing};
-use super::json;
 use crate::finding::{Evidence, Finding, Fix, Rung, Severity};
-use crate::rules::{Case, Check, Facts, Rule, Sink};
+use crate::rules::{Case, Check, Facts, Lens, Rule, Sink};
 use meshladder_capture::Kind;
 use meshladder_capture::snapshot::Inputs;
 use meshladder_mesh::gateways::servers;
 use meshladder_mesh::traffic::hosts;
 use meshladder_mesh::{Mesh, Object};
 use meshladder_sim::Tri;
-use meshladder_text::tree::Node;
+use meshladder_text::tree::{Node, Value};
+
+mod objects;
 
 pub(super) static RULE: Rule = Rule {
     code: "ML0607",
     name: "route-never-reached",
-    aka: &["IST0130", "IST0131"],
+    aka: &["IST0130"],
     rung: Rung::Routing,
     severity: Severity::Warning,
     claim: "every route of a VirtualService can be reached",
@@ -25,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     uses: effect::USES,
     explains: &[],
     docs: include_str!("route_never_reached.md"),
-    check: Check::Either(check),
+    check: Check::Lens(check, objects::ALONE),
 };
 
 /// A route that is never reached, and the one that takes its requests.
@@ -36,7 +37,14 @@ struct Shadowed<'m> {
     earlier: usize,
 }
 
-fn check(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
+fn check(facts: &Facts<'_>, lens: Lens<'_>, out: &mut Sink) {
+    match lens {
+        Lens::Objects => objects::check(facts, out),
+        Lens::Mesh | Lens::Request(_) => by_traffic(facts, lens.case(), out),
+    }
+}
+
+fn by_traffic(facts: &Facts<'_>, case: Option<&Case<'_>>, out: &mut Sink) {
     let mesh = facts.mesh;
     let Some(case) = case else {
         for service in mesh.objects.of_kind(Kind::VirtualService) {
@@ -182,17 +190,14 @@ impl Shadowed<'_> {
             &others[earlier],
             "the route that takes its requests; the first match wins",
         ));
-        let mut order: Vec<String> = others.iter().map(json::text).collect();
+        let mut order: Vec<&Node> = others.iter().collect();
         let moved = if is_same {
             order.remove(place)
         } else {
-            json::text(&routes[place])
+            &routes[place]
         };
         order.insert(earlier, moved);
-        finding.fix(Fix::merge(
-            &by.id,
-            format!("{{\"spec\":{{\"http\":{}}}}}", json::list(order)),
-        ));
+        finding.fix(Fix::merge(&by.id, Value::nested(["spec", "http"], order)));
         finding.fix(Fix::advice(
             "the first route that matches is taken: put the narrow ones first",
         ));

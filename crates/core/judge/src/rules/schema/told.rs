@@ -74,7 +74,7 @@ pub(super) fn tell_those(
             shows: what.clone(),
         };
         let fix = match &fault.patch {
-            Some(patch) => Fix::json_patch(object, patch.clone()),
+            Some(patch) => Fix::patch(object, patch.clone()),
             None => Fix::advice(advice),
         };
         out.find(object.clone(), message, proof).fix(fix);

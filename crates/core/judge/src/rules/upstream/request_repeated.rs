@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Confidence, Evidence, Fix, Rung, Severity};
+use crate::finding::{Confidence, Evidence, Fix, Op, Rung, Severity};
 use crate::rules::{Case, Check, Facts, Rule, Sink, witness};
 use meshladder_capture::Kind;
 use meshladder_capture::access_log::AccessLine;
@@ -62,9 +62,9 @@ fn check(facts: &Facts<'_>, case: &Case<'_>, out: &mut Sink) {
     }
     if let Some((service, node)) = retries {
         let at = service.path_of(node);
-        finding.fix(Fix::json_patch(
+        finding.fix(Fix::patch(
             &subject,
-            format!(r#"[{{"op":"add","path":"{at}/attempts","value":0}}]"#),
+            [Op::add(format!("{at}/attempts"), 0_u16)],
         ));
     }
     finding.fix(Fix::advice(

@@ -9,7 +9,6 @@ use crate::schema::fault::{Flaw, Repair, shown};
 use crate::schema::fields::items;
 use crate::schema::names;
 use crate::schema::walk::SchemaWalk;
-use meshladder_text::json::escape;
 use meshladder_text::tree::Node;
 
 /// Whether it is for gateways alone.
@@ -103,12 +102,9 @@ pub(super) fn legacy_gateways<'n>(node: &'n Node, walk: &mut SchemaWalk<'n>) {
         };
         let better = format!("{}/{first}", rest.split('.').next().unwrap_or_default());
         if names::is_gateway(&better) {
-            walk.value_fault(
-                Flaw::Deprecated,
-                gateway,
-                format!("an old way to write {better}"),
-            )
-            .repair = Some(Repair::Replace(escape(&better)));
+            let what = format!("an old way to write {better}");
+            walk.value_fault(Flaw::Deprecated, gateway, what).repair =
+                Some(Repair::Replace(better.into()));
         }
     }
 }
