@@ -172,7 +172,7 @@ pub(super) fn resolve(
     text: &str,
     namespace: Option<&str>,
     shape: Shape,
-) -> Result<target::Found, Failure> {
+) -> Result<target::ProxyChoice, Failure> {
     let target = Target::parse(text, namespace).map_err(|why| Failure::new(ISTIOCTL_ERROR, why))?;
     target
         .resolve(snapshot, shape)
